@@ -68,19 +68,8 @@ def _balanced_sum(terms: Sequence[x.Expression]) -> x.Expression:
     return result
 
 
-def _ranges(expression: x.Expression) -> list[x.VariableRange]:
-    found: list[x.VariableRange] = []
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, x.VariableRange):
-            found.append(node)
-        stack.extend(reversed(x.children(node)))
-    return found
-
-
 def _problems(edit: Edit, positions: Mapping[str, int], hidden: Collection[str]) -> Iterable[Problem]:
-    for part in _ranges(edit.expression):
+    for part in (each for each in x.nodes(edit.expression) if isinstance(each, x.VariableRange)):
         unknown = [name for name in (part.first, part.last) if name not in positions]
         for name in unknown:
             yield Problem(f"edit {edit.name}: {unknown_name('variable', name, positions)}", edit.place)

@@ -15,7 +15,7 @@ from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, Part, ProductPart, RangePart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
 
 def negate(expression: x.Expression) -> x.Expression:  # noqa: PLR0911 - one case for each kind of node
@@ -63,6 +63,36 @@ def all_of(operands: list[x.Expression]) -> x.Expression:
 def any_of(operands: list[x.Expression]) -> x.Expression:
     """Disjunction of any number of conditions."""
     return x.Truth(False) if not operands else operands[0] if len(operands) == 1 else x.Or(tuple(operands))
+
+
+def conjunction(operands: Iterable[x.Expression], *, flat: bool = True) -> x.Expression:
+    """All hold, each said once, without what is always true; `flat`: conjunctions among them are taken apart."""
+    return _joined(x.And, operands, flat=flat)
+
+
+def disjunction(operands: Iterable[x.Expression], *, flat: bool = True) -> x.Expression:
+    """One holds at least; see `conjunction`."""
+    return _joined(x.Or, operands, flat=flat)
+
+
+def _joined(kind: type[x.And | x.Or], operands: Iterable[x.Expression], *, flat: bool) -> x.Expression:
+    neutral, decisive = x.Truth(kind is x.And), x.Truth(kind is x.Or)
+    parts = [one for each in operands for one in (each.operands if flat and isinstance(each, kind) else (each,))]
+    kept = tuple(one for one in dict.fromkeys(parts) if one != neutral)
+    if decisive in kept:
+        return decisive
+    return kind(kept) if len(kept) > 1 else kept[0] if kept else neutral
+
+
+def negation(operand: x.Expression) -> x.Expression:
+    """Opposite, without a double ``not``; `negate` moves it inwards."""
+    match operand:
+        case x.Truth(value):
+            return x.Truth(not value)
+        case x.Not(inner):
+            return inner
+        case _:
+            return x.Not(operand)
 
 
 class NormalForm:

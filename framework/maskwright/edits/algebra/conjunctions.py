@@ -154,11 +154,6 @@ def _band(first: LinearPart, second: LinearPart) -> tuple[Fraction, Fraction]:
     return (other, first.constant) if first.relation == "<=" else (first.constant, other)
 
 
-_TRUE_SIGNS: dict[x.ComparisonOperator, tuple[int, ...]] = {
-    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
-}  # fmt: skip
-
-
 def comparison_parts(comparison: x.Comparison) -> Conjunction:  # noqa: PLR0911 - one return for each form
     """Parts that a comparison stands for."""
     texts = _text_parts(comparison)
@@ -175,7 +170,7 @@ def comparison_parts(comparison: x.Comparison) -> Conjunction:  # noqa: PLR0911 
         return (CheckedPart(comparison),)
     if difference.is_constant:
         sign = (difference.constant > 0) - (difference.constant < 0)
-        return () if sign in _TRUE_SIGNS[comparison.operator] else None
+        return () if sign in x.SIGNS[comparison.operator] else None
     if comparison.operator == "!=":
         return (CheckedPart(comparison),)
     relation: Relation = comparison.operator

@@ -15,11 +15,11 @@ from maskwright.edits.analysis.contradictions import (
     dead_branches,
     satisfiability_of,
 )
-from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, smallest, statements
+from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, statements
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.diophantine import reachable_on_grid
 from maskwright.edits.reasoning.satisfiability import Satisfiability
-from maskwright.edits.reasoning.simplex import Conflict, Row, solve
+from maskwright.edits.reasoning.simplex import Conflict, Row, smallest, solve
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.algebra.conjunctions import merge
-from maskwright.edits.analysis.statements import Finding, Statement, smallest
+from maskwright.edits.analysis.statements import Finding, Statement
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import Choice, Clause, clause_of, condition_choice, conjunction_choice
 from maskwright.edits.reasoning.satisfiability import Satisfiability
-from maskwright.edits.reasoning.simplex import Row, conflict
+from maskwright.edits.reasoning.simplex import Row, conflict, smallest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -49,14 +49,7 @@ def suspects(rows: Sequence[Row]) -> tuple[list[Row], bool]:
             name: Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
             for name, value in zip(system.names, found.x, strict=False)
         }
-    return [], all(_holds(row, point) for row in rows)
-
-
-def _holds(row: Row, point: Mapping[str, Fraction]) -> bool:
-    left = sum((value * point[name] for name, value in row.coefficients.items()), Fraction(0))
-    if row.relation == "==":
-        return left == row.constant
-    return left <= row.constant if row.relation == "<=" else left < row.constant
+    return [], all(row.holds_at(sum(value * point[name] for name, value in row.coefficients.items())) for row in rows)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.record_chunk import Cells, RecordChunk
-from maskwright.edits.expression import Expression, InOriginal, children
+from maskwright.edits.expression import InOriginal, nodes
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
@@ -150,15 +150,8 @@ class DomainCollector:
 
 def domain_tuples(edits: Iterable[Edit]) -> tuple[Names, ...]:
     """Variable tuples whose combinations the edits ask for, each once."""
-    found: dict[Names, None] = {}
-    for edit in edits:
-        stack: list[Expression] = [edit.expression]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, InOriginal):
-                found.setdefault(node.names)
-            stack.extend(children(node))
-    return tuple(found)
+    every = (node for edit in edits for node in nodes(edit.expression))
+    return tuple(dict.fromkeys(node.names for node in every if isinstance(node, InOriginal)))
 
 
 def _key_names(p: int) -> list[str]:

@@ -37,10 +37,6 @@ if TYPE_CHECKING:
 
 Booleans = NDArray[np.bool_]
 
-_HOLDS: dict[x.ComparisonOperator, tuple[int, ...]] = {
-    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
-}  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
 class _Three:
@@ -174,7 +170,7 @@ class _Evaluation:
     @staticmethod
     def _ordered(operator: x.ComparisonOperator, left: Numbers, right: Numbers) -> _Three:
         direction, unknown = numbers.order(left, right)
-        signs = _HOLDS[operator]
+        signs = x.SIGNS[operator]
         holds = direction == signs[0]
         if len(signs) > 1:
             holds |= direction == signs[1]

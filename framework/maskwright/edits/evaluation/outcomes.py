@@ -86,13 +86,8 @@ def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
 
 def numeric_variables(expression: x.Expression) -> frozenset[str]:
     """Variables that a rule computes with or compares as numbers; two variables that are equated may be texts."""
-    found: set[str] = set()
-    stack: list[x.Expression] = [expression]
-    while stack:
-        node = stack.pop()
-        found.update(each.name for each in _operands(node) if isinstance(each, x.VariableReference))
-        stack.extend(x.children(node))
-    return frozenset(found)
+    operands = (each for node in x.nodes(expression) for each in _operands(node))
+    return frozenset(each.name for each in operands if isinstance(each, x.VariableReference))
 
 
 def _operands(node: x.Expression) -> tuple[x.Expression, ...]:

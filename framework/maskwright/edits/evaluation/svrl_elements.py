@@ -8,13 +8,11 @@ from xml.sax.saxutils import escape
 
 import pyarrow.compute as pc
 
-from maskwright.edits.expression import InOriginal, children
+from maskwright.edits.expression import InOriginal, nodes
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
 
@@ -90,19 +88,11 @@ def _pieces(message: str) -> list[str | Expression]:
             expression = parse_xpath(match[1])
         except EditError:
             continue
-        if any(isinstance(node, InOriginal) for node in _nodes(expression)):
+        if any(isinstance(node, InOriginal) for node in nodes(expression)):
             continue
         pieces += [escape(message[position : match.start()]), expression]
         position = match.end()
     return [*pieces, escape(message[position:])]
-
-
-def _nodes(expression: Expression) -> Iterable[Expression]:
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(children(node))
 
 
 def escaped_cells(texts: Any) -> Any:

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
-from maskwright.edits.algebra.conditions import interval_comparisons
+from maskwright.edits.algebra.conditions import conjunction, disjunction, interval_comparisons, negation
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
-from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, and_, is_coded, not_, or_
+from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, is_coded
 from maskwright.edits.languages.conversion.xpath_text import element_name, xpath_text
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, OtherRecordColumn
 from maskwright.edits.rule_language.rules import parse_expression
@@ -64,7 +64,7 @@ class LevelTests:
                 expression = compared
             case _:
                 pass
-        return not_(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
+        return negation(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
 
     def _tests_only_existence(self, node: x.IfThen, level: str) -> bool:
         """Whether the condition asks only if there are records that pointers or neighbours name."""
@@ -100,16 +100,16 @@ class _Writer(XPathWriter):
             case x.InSet(x.VariableReference(name) as counted, members) if isinstance(
                 self._find(self._record, name)[1], MembersColumn
             ):
-                return self.truth(or_([x.Comparison("==", counted, each) for each in members]), holds=holds)
+                return self.truth(disjunction([x.Comparison("==", counted, each) for each in members]), holds=holds)
             case x.Comparison("==", x.VariableReference() as reference, x.Number(value)) if (
                 value == 1 and not isinstance(reference, PathReference)
             ):
                 there, found = self._find(self._record, reference.name)
                 if isinstance(found, MembersColumn) and found.function in TRUTHS:
-                    return and_([self._of_members(there, found, holds=holds), *self._complete(there, found)])
+                    return conjunction([self._of_members(there, found, holds=holds), *self._complete(there, found)])
                 if found is None:
                     key = PathReference(f"{there.path}{self._tests.declared[there.level].key}")
-                    return key if holds else not_(key)
+                    return key if holds else negation(key)
             case _:
                 pass
         if isinstance(node, (x.And, x.Or, x.Not, x.IfThen, x.Truth)):
@@ -119,7 +119,7 @@ class _Writer(XPathWriter):
             if decided is not None:
                 return decided
         placed, guards = self.placed(node)
-        return and_([super().truth(placed, holds=holds), *guards])
+        return conjunction([super().truth(placed, holds=holds), *guards])
 
     def placed(self, node: x.Expression) -> tuple[x.Expression, list[x.Expression]]:
         """Term with paths in place of names, and what has to hold for it to be known."""
@@ -200,7 +200,7 @@ class _Writer(XPathWriter):
     def _members(self, there: SeenRecord, *conditions: x.Expression) -> str:
         """Path to the members of a group that satisfy conditions about them."""
         found = f"{there.path}{self._tests.names.member_element}"
-        together = and_(conditions)
+        together = conjunction(conditions)
         return found if together == x.Truth(True) else f"{found}[{xpath_text(together)}]"
 
     def _some(self, there: SeenRecord, *conditions: x.Expression) -> x.Expression:
@@ -212,23 +212,23 @@ class _Writer(XPathWriter):
         if column.condition is None:
             return writer, x.Truth(True), x.Truth(True)
         never = writer.truth(column.condition, holds=False)
-        return writer, writer.truth(column.condition, holds=True), not_(never)
+        return writer, writer.truth(column.condition, holds=True), negation(never)
 
     def _of_members(self, there: SeenRecord, column: MembersColumn, *, holds: bool) -> x.Expression:
         """Truth of `any`, `all`, `one`, `no` and `unique`."""
         writer, sure, perhaps = self._member(column)
         match column.function:
             case "any":
-                return self._some(there, sure) if holds else not_(self._some(there, perhaps))
+                return self._some(there, sure) if holds else negation(self._some(there, perhaps))
             case "no":
-                return not_(self._some(there, perhaps)) if holds else self._some(there, sure)
+                return negation(self._some(there, perhaps)) if holds else self._some(there, sure)
             case "all":
-                return not_(self._some(there, not_(sure))) if holds else self._some(there, not_(perhaps))
+                return negation(self._some(there, negation(sure))) if holds else self._some(there, negation(perhaps))
             case "one":
                 surely, possibly = self._count(there, sure), self._count(there, perhaps)
                 if holds:
-                    return and_([x.Comparison("==", surely, ONE), x.Comparison("==", possibly, ONE)])
-                return or_([x.Comparison(">", surely, ONE), not_(self._some(there, perhaps))])
+                    return conjunction([x.Comparison("==", surely, ONE), x.Comparison("==", possibly, ONE)])
+                return disjunction([x.Comparison(">", surely, ONE), negation(self._some(there, perhaps))])
             case _:
                 return self._unique(there, column, writer, holds=holds)
 
@@ -246,7 +246,7 @@ class _Writer(XPathWriter):
         if column.operand not in writer.grids.known:
             twice.insert(0, known)
         same = self._some(there, *twice)
-        return and_([not_(same), not_(self._some(there, not_(known)))]) if holds else same
+        return conjunction([negation(same), negation(self._some(there, negation(known)))]) if holds else same
 
     def as_number(self, operand: x.Expression) -> x.Expression:
         """Term as a number where the variable is one."""
@@ -262,10 +262,10 @@ class _Writer(XPathWriter):
         """Path to a number or cell that members say together; to `guards` is added when it is known."""
         writer, sure, perhaps = self._member(column)
         guards += self._complete(there, column)
-        doubtful = and_([perhaps, not_(sure)])
+        doubtful = conjunction([perhaps, negation(sure)])
         if column.function == "count":
             if column.condition is not None:
-                guards.append(not_(self._some(there, doubtful)))
+                guards.append(negation(self._some(there, doubtful)))
             return self._count(there, sure)
         assert column.operand is not None
         if column.function not in ("sum", "first"):
@@ -273,8 +273,8 @@ class _Writer(XPathWriter):
         operand, inner = writer.placed(x.VariableReference(column.operand))
         assert isinstance(operand, x.VariableReference)
         if column.function == "sum":
-            lost = not_(and_([sure, writer.surely_number(operand), *inner]))
-            guards.append(not_(self._some(there, perhaps, lost)))
+            lost = negation(conjunction([sure, writer.surely_number(operand), *inner]))
+            guards.append(negation(self._some(there, perhaps, lost)))
             path = PathReference(f"sum({self._members(there, sure)}/{operand.name})", is_number=True, is_sum=True)
         else:
             if self._tests.declared[column.level].order is not None:
@@ -295,15 +295,11 @@ class _Writer(XPathWriter):
         incomplete = self._tests.declared[column.level].incomplete
         if incomplete is None:
             return []
-        return [not_(_Writer(self._tests, there).truth(parse_expression(incomplete), holds=True))]
+        return [negation(_Writer(self._tests, there).truth(parse_expression(incomplete), holds=True))]
 
     def _decided(self, node: x.Comparison) -> x.Expression | None:
         """Comparison that known members decide, where all are not known; None: it is another."""
-        ways: tuple[tuple[x.Expression, x.Expression, x.ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, x.MIRRORED[node.operator]),
-        )
-        for side, other, operator in ways:
+        for side, other, operator in x.both_ways(node):
             if not isinstance(side, x.VariableReference) or isinstance(side, PathReference):
                 continue
             there, column = self._find(self._record, side.name)
@@ -311,9 +307,9 @@ class _Writer(XPathWriter):
                 continue
             complete = self._complete(there, column)
             if column.function in ("min", "max"):
-                return and_([self._extreme(there, column, operator, other), *complete])
+                return conjunction([self._extreme(there, column, operator, other), *complete])
             if column.function == "count" and column.condition is not None:
-                return and_([self._counted(there, column, operator, other), *complete])
+                return conjunction([self._counted(there, column, operator, other), *complete])
         return None
 
     def _counted(
@@ -330,32 +326,32 @@ class _Writer(XPathWriter):
         found = {
             ">": lambda: compared(">", least), ">=": lambda: compared(">=", least),
             "<": lambda: compared("<", most), "<=": lambda: compared("<=", most),
-            "==": lambda: and_([compared(">=", least), compared("<=", most)]),
-            "!=": lambda: or_([compared(">", least), compared("<", most)]),
+            "==": lambda: conjunction([compared(">=", least), compared("<=", most)]),
+            "!=": lambda: disjunction([compared(">", least), compared("<", most)]),
         }[operator]()  # fmt: skip
-        return and_([found, *guards])
+        return conjunction([found, *guards])
 
     def _extreme(
         self, there: SeenRecord, column: MembersColumn, operator: x.ComparisonOperator, other: x.Expression
     ) -> x.Expression:
         """`max() > b`: some member is above; `max() <= b`: all are known to be below, and there is one."""
         if operator == "==":
-            return and_([self._extreme(there, column, "<=", other), self._extreme(there, column, ">=", other)])
+            return conjunction([self._extreme(there, column, "<=", other), self._extreme(there, column, ">=", other)])
         if operator == "!=":
-            return or_([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
+            return disjunction([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
         writer, sure, perhaps = self._member(column)
         assert column.operand is not None
         outside = self._inside(there)
         placed, guards = outside.placed(other)
         writer.learn(outside)
         compared = x.Comparison(operator, x.VariableReference(column.operand), placed)
-        below = and_([writer.truth(compared, holds=True), *guards])
+        below = conjunction([writer.truth(compared, holds=True), *guards])
         if (column.function == "max") == (operator in (">", ">=")):
             return self._some(there, sure, below)
         operand, inner = writer.placed(x.VariableReference(column.operand))
         assert isinstance(operand, x.VariableReference)
         there_is = self._some(there, sure, writer.surely_number(operand), *inner)
-        return and_([there_is, not_(self._some(there, perhaps, not_(and_([sure, below]))))])
+        return conjunction([there_is, negation(self._some(there, perhaps, negation(conjunction([sure, below]))))])
 
     def _inside(self, there: SeenRecord) -> _Writer:
         """Writer for what the record of a rule says, seen from inside of a predicate on members of a group."""

@@ -266,11 +266,7 @@ class _Binder:
 
     def _decided(self, node: x.Comparison, level: str) -> x.Expression:
         """Comparison that known members may decide: with the fewest and the most that the members can say."""
-        ways: tuple[tuple[x.Expression, x.Expression, x.ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, x.MIRRORED[node.operator]),
-        )
-        for side, other, operator in ways:
+        for side, other, operator in x.both_ways(node):
             home, column = self._open(side, level)
             if column is not None:
                 ends: dict[str, x.Expression] = {"exact": side}

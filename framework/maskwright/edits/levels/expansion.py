@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
+from maskwright.edits.algebra.conditions import conjunction, disjunction
 from maskwright.edits.levels.structure import NEIGHBOURS, LinkedColumn, MembersColumn, OtherRecordColumn
 
 if TYPE_CHECKING:
@@ -30,27 +32,18 @@ def sum_of(terms: list[x.Expression]) -> x.Expression:
     return total
 
 
-def all_of(operands: tuple[x.Expression, ...]) -> x.Expression:
-    """All of these; what is true is left out."""
-    if x.Truth(False) in operands:
-        return x.Truth(False)
-    left = tuple(dict.fromkeys(each for each in operands if each != x.Truth(True)))
-    return x.And(left) if len(left) > 1 else left[0] if left else x.Truth(True)
+# What is nested stays nested: algebra joins the bounds of each conjunction by itself.
+all_of = partial(conjunction, flat=False)
+any_of = partial(disjunction, flat=False)
 
 
-def any_of(operands: tuple[x.Expression, ...]) -> x.Expression:
-    """Any of these; what is false is left out."""
-    if x.Truth(True) in operands:
-        return x.Truth(True)
-    left = tuple(dict.fromkeys(each for each in operands if each != x.Truth(False)))
-    return x.Or(left) if len(left) > 1 else left[0] if left else x.Truth(False)
-
-
-def implied(condition: x.Expression, said: x.Expression) -> x.Expression:
-    """What is said where a condition holds."""
-    if isinstance(said, x.Truth):
-        return said if said.value else negated(condition)
-    return x.IfThen(condition, said)
+def implied(condition: x.Expression, consequent: x.Expression) -> x.Expression:
+    """The second, where the first holds."""
+    if isinstance(condition, x.Truth):
+        return consequent if condition.value else x.Truth(True)
+    if isinstance(consequent, x.Truth):
+        return consequent if consequent.value else negated(condition)
+    return x.IfThen(condition, consequent)
 
 
 def negated(operand: x.Expression) -> x.Expression:
@@ -206,9 +199,9 @@ class _Writer:
     ) -> x.Expression:
         match node:
             case x.And(operands):
-                return all_of(tuple(self._said(each, level, place, decided) for each in operands))
+                return all_of(self._said(each, level, place, decided) for each in operands)
             case x.Or(operands):
-                return any_of(tuple(self._said(each, level, place, decided) for each in operands))
+                return any_of(self._said(each, level, place, decided) for each in operands)
             case x.Not(operand):
                 return negated(self._said(operand, level, place, decided))
             case x.IfThen(condition, consequent, otherwise):
@@ -246,11 +239,7 @@ class _Writer:
                 return x.rewritten(node, change)
 
     def _compared(self, node: x.Comparison, level: str, place: int | None, decided: Decided) -> x.Expression:
-        sides: tuple[tuple[x.Expression, x.Expression, x.ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, x.MIRRORED[node.operator]),
-        )
-        for side, other, operator in sides:
+        for side, other, operator in x.both_ways(node):
             column = self._columns[level].get(side.name) if isinstance(side, x.VariableReference) else None
             if not isinstance(column, MembersColumn):
                 continue
@@ -270,7 +259,7 @@ class _Writer:
         left = self._said(node.left, level, place, decided)
         right = self._said(node.right, level, place, decided)
         if isinstance(left, x.Number) and isinstance(right, x.Number):
-            return x.Truth(_holds(node.operator, left.value, right.value))
+            return x.Truth((left.value > right.value) - (left.value < right.value) in x.SIGNS[node.operator])
         if isinstance(left, x.Text) and isinstance(right, x.Text) and node.operator in ("==", "!="):
             return x.Truth((left == right) == (node.operator == "=="))
         return x.Comparison(node.operator, left, right)
@@ -278,7 +267,7 @@ class _Writer:
     def _truth(self, column: MembersColumn, decided: Decided) -> x.Expression:
         if column.function == "unique":
             terms = self._operands(column, decided)
-            return all_of(tuple(x.Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :]))
+            return all_of(x.Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :])
         each = []
         for place, truth in enumerate(self._truths(column)):
             if truth == OPEN:
@@ -356,19 +345,3 @@ class _Writer:
         if (through, place) not in decided:
             raise _OpenPointer(through, place)
         return decided[through, place]
-
-
-def _holds(operator: str, left: Fraction, right: Fraction) -> bool:
-    match operator:
-        case "==":
-            return left == right
-        case "!=":
-            return left != right
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case _:
-            return left >= right

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Edit
+from maskwright.edits.levels.expansion import implied, negated
 from maskwright.edits.levels.joint_rules import TRUE, UNKNOWN, Composition, JoinedCell, JointRules, is_fixed
 from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 
@@ -111,13 +112,13 @@ class _Written:
             case x.Or(operands):
                 return _any([inner(each, positive=positive) for each in operands])
             case x.Not(operand):
-                return _not(inner(operand, positive=not positive))
+                return negated(inner(operand, positive=not positive))
             case x.IfThen(condition, consequent, otherwise):
-                then = _if(inner(condition, positive=not positive), inner(consequent, positive=positive))
+                then = implied(inner(condition, positive=not positive), inner(consequent, positive=positive))
                 if otherwise is None:
                     return then
-                other = _not(inner(condition, positive=positive))
-                return _all([then, _if(other, inner(otherwise, positive=positive))])
+                other = negated(inner(condition, positive=positive))
+                return _all([then, implied(other, inner(otherwise, positive=positive))])
             case x.Truth():
                 return rule
             case _ if is_fixed(rule, level, self._rules):
@@ -136,11 +137,7 @@ class _Written:
         if isinstance(rule, x.InOriginal):
             raise _Open
         if isinstance(rule, x.Comparison):
-            ways: tuple[tuple[x.Expression, x.Expression, x.ComparisonOperator], ...] = (
-                (rule.left, rule.right, rule.operator),
-                (rule.right, rule.left, x.MIRRORED[rule.operator]),
-            )
-            for side, other, operator in ways:
+            for side, other, operator in x.both_ways(rule):
                 column = self._members_column(side, level)
                 if column is None:
                     continue
@@ -275,15 +272,3 @@ def _any(operands: list[x.Expression]) -> x.Expression:
     if x.Truth(True) in left:
         return x.Truth(True)
     return x.Truth(False) if not left else left[0] if len(left) == 1 else x.Or(tuple(left))
-
-
-def _not(operand: x.Expression) -> x.Expression:
-    return x.Truth(not operand.value) if isinstance(operand, x.Truth) else x.Not(operand)
-
-
-def _if(condition: x.Expression, consequent: x.Expression) -> x.Expression:
-    if isinstance(condition, x.Truth):
-        return consequent if condition.value else x.Truth(True)
-    if isinstance(consequent, x.Truth):
-        return x.Truth(True) if consequent.value else _not(condition)
-    return x.IfThen(condition, consequent)

@@ -165,13 +165,8 @@ def _value(column: Column, record: int) -> Value:
 
 def _obeys(row: Row, value: Fraction | None) -> bool:
     """Whether a category obeys a row on its variable; one that is no number leaves it unknown."""
-    if value is None:
-        return True
     (coefficient,) = row.coefficients.values()
-    reached = coefficient * value
-    if row.relation == "==":
-        return reached == row.constant
-    return reached < row.constant or (row.relation == "<=" and reached == row.constant)
+    return value is None or row.holds_at(coefficient * value)
 
 
 def _number(text: str) -> Fraction | None:

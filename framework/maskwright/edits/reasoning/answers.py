@@ -125,17 +125,11 @@ def reduced_row(
     return [(1, Row(row.source, free, "<=", constant + amount)), (-1, below)]
 
 
-def _is_true(row: Row) -> bool:
-    if row.relation == "==":
-        return row.constant == 0
-    return row.constant >= 0 if row.relation == "<=" else row.constant > 0
-
-
 def holds_on(atom: Atom, values: Mapping[str, Value], slack: Callable[[Row], Fraction] | None = None) -> bool:
     """Whether an atom holds for values of all its variables."""
     match atom:
         case Row():
-            return all(_is_true(row) for _, row in reduced_row(atom, values, slack))
+            return all(row.holds_at(0) for _, row in reduced_row(atom, values, slack))
         case Member():
             return values[atom.variable] in atom.numbers
         case Integral():

@@ -216,7 +216,7 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
         nonlocal size
         match node:
             case x.VariableReference(name) if name in aliases:
-                size += _size(aliases[name])
+                size += x.size_and_depth(aliases[name])[0]
                 if size > LARGEST_TREE:
                     raise EditError(Problem("the rule grows too large when its aliases are written out", place))
                 return aliases[name]
@@ -236,25 +236,8 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
                 return node
 
     found = x.rewritten(expression, change)
-    if _depth(found) > DEEPEST_NESTING:
+    if x.size_and_depth(found)[1] > DEEPEST_NESTING:
         raise EditError(
             Problem(f"with its aliases written out the rule is nested more than {DEEPEST_NESTING} deep", place)
         )
     return found
-
-
-def _size(expression: x.Expression) -> int:
-    count, stack = 0, [expression]
-    while stack:
-        count += 1
-        stack.extend(x.children(stack.pop()))
-    return count
-
-
-def _depth(expression: x.Expression) -> int:
-    deepest, stack = 0, [(expression, 1)]
-    while stack:
-        node, level = stack.pop()
-        deepest = max(deepest, level)
-        stack.extend((child, level + 1) for child in x.children(node))
-    return deepest

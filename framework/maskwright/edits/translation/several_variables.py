@@ -9,9 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
+from maskwright.edits.algebra.conditions import conjunction, disjunction
 from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.languages.xpath.conversions import number_of_text
-from maskwright.edits.translation.single_variable import conjunction, disjunction, implication, is_one_of, one_of
+from maskwright.edits.translation.single_variable import implication, is_one_of, one_of
 from maskwright.edits.translation.values import Interval, difference, span, span_of
 
 if TYPE_CHECKING:

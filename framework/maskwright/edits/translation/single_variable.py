@@ -190,24 +190,6 @@ def is_one_of(name: str, chosen: Sequence[str]) -> x.Expression:
     return x.InSet(variable, tuple(x.Text(each) for each in chosen))
 
 
-def conjunction(operands: Sequence[x.Expression]) -> x.Expression:
-    """All hold."""
-    flat = [each for one in operands for each in (one.operands if isinstance(one, x.And) else (one,))]
-    kept = [each for each in dict.fromkeys(flat) if each != x.Truth(True)]
-    if x.Truth(False) in kept:
-        return x.Truth(False)
-    return x.Truth(True) if not kept else kept[0] if len(kept) == 1 else x.And(tuple(kept))
-
-
-def disjunction(operands: Sequence[x.Expression]) -> x.Expression:
-    """One holds at least."""
-    flat = [each for one in operands for each in (one.operands if isinstance(one, x.Or) else (one,))]
-    kept = [each for each in dict.fromkeys(flat) if each != x.Truth(False)]
-    if x.Truth(True) in kept:
-        return x.Truth(True)
-    return x.Truth(False) if not kept else kept[0] if len(kept) == 1 else x.Or(tuple(kept))
-
-
 def implication(condition: x.Expression, consequent: x.Expression) -> x.Expression:
     """The second holds where the first does."""
     if consequent == x.Truth(True) or condition == x.Truth(False):

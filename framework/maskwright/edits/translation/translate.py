@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.conditions import interval_comparisons, negate
+from maskwright.edits.algebra.conditions import conjunction, disjunction, interval_comparisons, negate
 from maskwright.edits.algebra.conjunctions import distances
 from maskwright.edits.edit import CheckedPart
 from maskwright.edits.languages.conversion.converted import Inexpressible
@@ -28,8 +28,6 @@ from maskwright.edits.translation.several_variables import (
 )
 from maskwright.edits.translation.single_variable import (
     Straddling,
-    conjunction,
-    disjunction,
     implication,
     is_one_of,
     one_of,

@@ -178,9 +178,6 @@ FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """0001-01-01 and 9999-12-31, in days since 1970-01-01: dates have four digits of the year."""
 _START = date(1970, 1, 1)
 _NOT_KNOWN = (True, False)
-_SIGNS: dict[x.ComparisonOperator, tuple[int, ...]] = {
-    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
-}  # fmt: skip
 
 
 def decided(  # noqa: PLR0911 - one return for each kind
@@ -227,7 +224,7 @@ def _by_sign(found: Interval, operator: x.ComparisonOperator) -> tuple[bool, boo
         0: found.holds(Fraction(0)),
         1: found.high is None or found.high > 0,
     }
-    wanted = _SIGNS[operator]
+    wanted = x.SIGNS[operator]
     return any(possible[sign] for sign in wanted), all(sign in wanted for sign, is_so in possible.items() if is_so)
 
 

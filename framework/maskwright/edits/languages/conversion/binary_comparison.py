@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
+from maskwright.edits.algebra.conditions import conjunction
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 
@@ -63,12 +64,12 @@ def compared(left: x.Expression, operator: x.ComparisonOperator, right: x.Expres
     bottom = _times(first.bottom, second.bottom)
     nonzero = [_near(divisor, "!=", _ZERO, grids) for divisor in dict.fromkeys(divisors)]
     if operator in ("==", "!="):
-        return _all([*nonzero, _near(top[0], operator, top[1], grids)])
+        return conjunction([*nonzero, _near(top[0], operator, top[1], grids)])
     if bottom is None:
-        return _all([*nonzero, _near(top[0], operator, top[1], grids)])
-    upright = _all([_near(bottom, ">", _ZERO, grids), _near(top[0], operator, top[1], grids)])
-    turned = _all([_near(bottom, "<", _ZERO, grids), _near(top[0], x.MIRRORED[operator], top[1], grids)])
-    return _all([*nonzero, x.Or((upright, turned))])
+        return conjunction([*nonzero, _near(top[0], operator, top[1], grids)])
+    upright = conjunction([_near(bottom, ">", _ZERO, grids), _near(top[0], operator, top[1], grids)])
+    turned = conjunction([_near(bottom, "<", _ZERO, grids), _near(top[0], x.MIRRORED[operator], top[1], grids)])
+    return conjunction([*nonzero, x.Or((upright, turned))])
 
 
 def whole(operand: x.Expression, grids: Grids, *, holds: bool) -> x.Expression:
@@ -269,11 +270,3 @@ def _times(first: x.Expression | None, second: x.Expression | None) -> x.Express
     if first is None or second is None:
         return first if second is None else second
     return x.Arithmetic("*", first, second)
-
-
-def _all(operands: list[x.Expression]) -> x.Expression:
-    found: list[x.Expression] = []
-    for operand in operands:
-        found.extend(operand.operands if isinstance(operand, x.And) else (operand,))
-    unique = list(dict.fromkeys(found))
-    return unique[0] if len(unique) == 1 else x.And(tuple(unique))

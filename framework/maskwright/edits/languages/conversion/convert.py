@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import yaml
 
-from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, children, nodes
+from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.converted import (
     Converted,
@@ -87,7 +87,7 @@ def schematron_file(  # noqa: C901 - one note after the other
         notes.append(f"renamed, because an XML id has no such characters: {', '.join(renamed)}")
     if calculated:
         notes.append(_decimals_note(grids))
-    if any(_uses_original(edit.expression) for edit in edits):
+    if any(isinstance(node, InOriginal) for edit in edits for node in nodes(edit.expression)):
         notes.append(
             f"{ORIGINAL_FILE} stands for the original file: Maskwright takes it from --original, other engines read it"
         )
@@ -147,16 +147,6 @@ def _identifier(name: str, taken: set[str]) -> str:
         identifier = f"{stem}.{number}"
     taken.add(identifier)
     return identifier
-
-
-def _uses_original(expression: Expression) -> bool:
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, InOriginal):
-            return True
-        stack.extend(children(node))
-    return False
 
 
 LINE = 10_000

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import XPATH_NUMBER
 from maskwright.edits import expression as x
-from maskwright.edits.algebra.conditions import interval_comparisons
+from maskwright.edits.algebra.conditions import conjunction, disjunction, interval_comparisons, negation
 from maskwright.edits.languages.conversion.binary_comparison import compared, whole
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import DateNumbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from maskwright.edits.languages.conversion.binary_comparison import Grids
 
@@ -36,7 +36,7 @@ def xpath_test(expression: x.Expression, grids: Grids) -> x.Expression:
     without_dates = numbers(expression)
     coded = {name: is_coded(x.VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts}
     grids = replace(grids, known={**grids.known, **dict.fromkeys(numbers.names, 0)})
-    return numbers.written(not_(XPathWriter(grids, coded, numbers.cells).truth(without_dates, holds=False)))
+    return numbers.written(negation(XPathWriter(grids, coded, numbers.cells).truth(without_dates, holds=False)))
 
 
 @dataclass
@@ -53,10 +53,10 @@ class XPathWriter:
         match node:
             case x.And(operands):
                 found = [self.truth(operand, holds=holds) for operand in operands]
-                return and_(found) if holds else or_(found)
+                return conjunction(found) if holds else disjunction(found)
             case x.Or(operands):
                 found = [self.truth(operand, holds=holds) for operand in operands]
-                return or_(found) if holds else and_(found)
+                return disjunction(found) if holds else conjunction(found)
             case x.Not(operand):
                 return self.truth(operand, holds=not holds)
             case x.IfThen():
@@ -74,8 +74,8 @@ class XPathWriter:
             case x.InSet():
                 return self.told(node, self._in_set(node, holds=holds))
             case x.IsMissing(variable):
-                blank = or_([_blank(variable), *self._codes(variable)])
-                return blank if holds else not_(blank)
+                blank = disjunction([_blank(variable), *self._codes(variable)])
+                return blank if holds else negation(blank)
             case x.MissingAs(variable, meaning):
                 if meaning not in self.grids.empty.get(variable.name, ()):
                     raise Inexpressible(
@@ -83,10 +83,10 @@ class XPathWriter:
                         "give them (`--pipeline`), and in the rule the code as the cells have it"
                     )
                 coded = is_coded(variable, (meaning,), self.grids)
-                return coded if holds else not_(coded)
+                return coded if holds else negation(coded)
             case x.IsNumber(variable):
                 spoken = self.told(node, x.Comparison("==", _number(variable), _number(variable)))
-                return spoken if holds else not_(spoken)
+                return spoken if holds else negation(spoken)
             case x.IsInteger(operand):
                 return self.told(node, whole(_plain(operand), self.grids, holds=holds))
             case x.InOriginal(names):
@@ -94,7 +94,7 @@ class XPathWriter:
                 if more:
                     raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
                 variable = x.VariableReference(first_name)
-                return self.told(variable, node if holds else and_([not_(_blank(variable)), not_(node)]))
+                return self.told(variable, node if holds else conjunction([negation(_blank(variable)), negation(node)]))
             case x.Truth(value):
                 return x.Truth(value == holds)
             case x.KindCondition(name):
@@ -105,7 +105,7 @@ class XPathWriter:
     def told(self, node: x.Expression, condition: x.Expression) -> x.Expression:
         """Condition that is false where a cell that the node asks holds a code for "no value"."""
         asked = dict.fromkeys(each for each in x.nodes(node) if isinstance(each, x.VariableReference))
-        return and_([condition, *(not_(code) for variable in asked for code in self._codes(variable))])
+        return conjunction([condition, *(negation(code) for variable in asked for code in self._codes(variable))])
 
     def _codes(self, variable: x.VariableReference) -> list[x.Expression]:
         names = self.cells.get(variable.name, (variable.name,))
@@ -138,7 +138,7 @@ class XPathWriter:
         if not isinstance(variable, x.VariableReference):
             raise Inexpressible("a text is compared with something computed")
         same = x.Comparison("==", variable, text)
-        return and_([not_(_blank(variable)), same if operator == "==" else not_(same)])
+        return conjunction([negation(_blank(variable)), same if operator == "==" else negation(same)])
 
     def _cells(
         self, left: x.VariableReference, operator: x.ComparisonOperator, right: x.VariableReference
@@ -148,25 +148,20 @@ class XPathWriter:
         one, other = (
             x.VariableReference(self.cells[each.name][0]) if each.name in self.cells else each for each in (left, right)
         )
-        present = [not_(_blank(one)), not_(_blank(other))]
+        present = [negation(_blank(one)), negation(_blank(other))]
         wordy = x.Or((x.Comparison("!=", first, first), x.Comparison("!=", second, second)))
         same = x.Comparison("==", one, other)
         if operator == "==":
-            return or_([x.Comparison("==", first, second), and_([*present, wordy, same])])
-        return or_(
-            [x.Comparison("<", first, second), x.Comparison(">", first, second), and_([*present, wordy, not_(same)])]
-        )
+            return disjunction([x.Comparison("==", first, second), conjunction([*present, wordy, same])])
+        apart = x.Comparison("<", first, second), x.Comparison(">", first, second)
+        return disjunction([*apart, conjunction([*present, wordy, negation(same)])])
 
     def _numbers(self, node: x.Comparison) -> x.Expression:
         """Comparison of numbers, in which ``abs``, ``min`` and ``max`` become cases."""
         self.comparisons += 1
         if self.comparisons > MOST_COMPARISONS:
             raise Inexpressible(f"it takes more than {MOST_COMPARISONS} comparisons in XPath")
-        ways: tuple[tuple[x.Expression, x.Expression, x.ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, _mirrored(node.operator)),
-        )
-        for side, other, operator in ways:
+        for side, other, operator in x.both_ways(node):
             outside = self._outermost(side, operator, other)
             if outside is not None:
                 return outside
@@ -176,8 +171,8 @@ class XPathWriter:
         found: list[x.Expression] = []
         for condition, value in _cases(inner):
             replaced = x.Comparison(node.operator, _put(node.left, inner, value), _put(node.right, inner, value))
-            found.append(and_([self._numbers(condition), self._numbers(replaced)]))
-        return or_(found)
+            found.append(conjunction([self._numbers(condition), self._numbers(replaced)]))
+        return disjunction(found)
 
     def _outermost(
         self, side: x.Expression, operator: x.ComparisonOperator, other: x.Expression
@@ -185,16 +180,16 @@ class XPathWriter:
         """``abs(f) <= g`` and ``max(a, b) <= c`` are conjunctions; their opposites disjunctions."""
         match side:
             case x.Function("abs", (argument,)) if operator in ("<", "<=", ">", ">="):
-                opposite = x.Comparison(_mirrored(operator), argument, _negative(other))
+                opposite = x.Comparison(x.MIRRORED[operator], argument, _negative(other))
                 both = [self._numbers(x.Comparison(operator, argument, other)), self._numbers(opposite)]
-                return and_(both) if operator in ("<", "<=") else or_(both)
+                return conjunction(both) if operator in ("<", "<=") else disjunction(both)
             case x.Function("abs", (argument,)) if other == x.Number(Fraction(0)) and operator in ("==", "!="):
                 return self._numbers(x.Comparison(operator, argument, other))
             case x.Function("max" | "min" as name, arguments) if operator in ("<", "<=", ">", ">="):
                 each = [self._numbers(x.Comparison(operator, argument, other)) for argument in arguments]
                 if (name == "max") == (operator in ("<", "<=")):
-                    return and_(each)
-                return and_([or_(each), *(self.known(argument) for argument in arguments)])
+                    return conjunction(each)
+                return conjunction([disjunction(each), *(self.known(argument) for argument in arguments)])
             case _:
                 return None
 
@@ -202,16 +197,16 @@ class XPathWriter:
         if not isinstance(node.operand, x.VariableReference):
             operator: x.ComparisonOperator = "==" if holds else "!="
             each = [self._comparison(x.Comparison(operator, node.operand, member)) for member in node.members]
-            return or_(each) if holds else and_(each)
+            return disjunction(each) if holds else conjunction(each)
         variable = node.operand
-        members = or_(
+        members = disjunction(
             [
                 x.Comparison("==", variable if isinstance(member, x.Text) else _number(variable), member)
                 for member in node.members
             ]
         )
         (cell,) = self.cells.get(variable.name, (variable.name,))
-        return and_([not_(_blank(x.VariableReference(cell))), members if holds else not_(members)])
+        return conjunction([negation(_blank(x.VariableReference(cell))), members if holds else negation(members)])
 
     def known(self, node: x.Expression) -> x.Expression:
         """XPath for "the number is known"."""
@@ -240,53 +235,15 @@ def is_coded(variable: x.VariableReference, texts: tuple[str, ...], grids: Grids
         else:
             shown = x.Function("normalize-space", (variable,))
             found.append(x.Comparison("==", shown, x.Text(" ".join(text.split()))))
-    return or_(found)
+    return disjunction(found)
 
 
 def _blank(variable: x.VariableReference) -> x.Expression:
     return x.Comparison("==", x.Function("normalize-space", (variable,)), _EMPTY)
 
 
-def _mirrored(operator: x.ComparisonOperator) -> x.ComparisonOperator:
-    return {"<": ">", ">": "<", "<=": ">=", ">=": "<="}.get(operator, operator)  # type: ignore[return-value]
-
-
 def _negative(node: x.Expression) -> x.Expression:
     return x.Number(-node.value) if isinstance(node, x.Number) else x.Negative(node)
-
-
-def not_(node: x.Expression) -> x.Expression:
-    """Negation, without a double one."""
-    match node:
-        case x.Truth(value):
-            return x.Truth(not value)
-        case x.Not(operand):
-            return operand
-        case _:
-            return x.Not(node)
-
-
-def and_(operands: Sequence[x.Expression]) -> x.Expression:
-    """Conjunction, flat, of any number of conditions."""
-    kept = [operand for operand in _flat(operands, x.And) if operand != x.Truth(True)]
-    if any(operand == x.Truth(False) for operand in kept):
-        return x.Truth(False)
-    return x.Truth(True) if not kept else kept[0] if len(kept) == 1 else x.And(tuple(kept))
-
-
-def or_(operands: Sequence[x.Expression]) -> x.Expression:
-    """Disjunction, flat, of any number of conditions."""
-    kept = [operand for operand in _flat(operands, x.Or) if operand != x.Truth(False)]
-    if any(operand == x.Truth(True) for operand in kept):
-        return x.Truth(True)
-    return x.Truth(False) if not kept else kept[0] if len(kept) == 1 else x.Or(tuple(kept))
-
-
-def _flat(operands: Sequence[x.Expression], kind: type[x.And | x.Or]) -> list[x.Expression]:
-    found: dict[x.Expression, None] = {}
-    for operand in operands:
-        found.update(dict.fromkeys(operand.operands if isinstance(operand, kind) else (operand,)))
-    return list(found)
 
 
 def _case_function(node: x.Expression) -> x.Function | None:

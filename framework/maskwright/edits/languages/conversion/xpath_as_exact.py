@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits import expression as x
-from maskwright.edits.algebra.conditions import all_of, any_of
+from maskwright.edits.algebra.conditions import all_of, any_of, conjunction, disjunction, negation
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.xpath.conversions import number_of_text
 
@@ -22,50 +22,39 @@ _ZERO = x.Number(Fraction(0))
 _SIGN_AT_ZERO: dict[x.ComparisonOperator, x.ComparisonOperator] = {"<": "<", "<=": "<", ">": ">", ">=": ">"}
 
 
-def exact_rule(test: x.Expression) -> x.Expression:
-    """Rule of the YAML language with the verdict of a test in XPath 1.0, on every record; never unknown."""
-    return _truth(test)
-
-
 def calculates(test: x.Expression) -> bool:
     """Whether a test calculates with cells, so that binary64 may round."""
-    stack = [test]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, x.Arithmetic) and x.variable_names(node):
-            return True
-        stack.extend(x.children(node))
-    return False
+    return any(isinstance(node, x.Arithmetic) and x.variable_names(node) for node in x.nodes(test))
 
 
-def _truth(node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node
-    """Effective boolean value."""
+def exact_rule(node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node
+    """Rule of the YAML language with the verdict of a test in XPath 1.0, on every record; never unknown."""
     match node:
         case x.Truth():
             return node
         case x.Function("boolean", (argument,)):
-            return _truth(argument)
+            return exact_rule(argument)
         case x.Not(operand):
-            return _not(_truth(operand))
+            return negation(exact_rule(operand))
         case x.And(operands):
             pairs = [pair for operand in operands if (pair := _some_no_number(operand)) is not None]
-            return _joined(x.And, [_same_texts(operand, pairs) or _truth(operand) for operand in operands])
+            return conjunction([_same_texts(operand, pairs) or exact_rule(operand) for operand in operands])
         case x.Or(operands):
-            return _joined(x.Or, [_truth(operand) for operand in operands])
+            return disjunction([exact_rule(operand) for operand in operands])
         case x.Comparison(operator, left, right):
             return _comparison(operator, left, right)
         case x.InOriginal((name,)):
-            return all_of([_not(x.IsMissing(x.VariableReference(name))), node])
+            return all_of([negation(x.IsMissing(x.VariableReference(name))), node])
         case x.Text(value):
             return x.Truth(bool(value))
         case x.VariableReference(name):
             raise Inexpressible(f"{name} alone asks whether the element is there, empty or not")
         case x.Function("normalize-space", (x.VariableReference() as variable,)):
-            return _not(x.IsMissing(variable))
+            return negation(x.IsMissing(variable))
         case x.Function("string" | "normalize-space", _):
             raise Inexpressible("it asks whether a text is empty")
         case _:
-            return _joined(x.Or, [_comparison("<", node, _ZERO), _comparison(">", node, _ZERO)])
+            return disjunction([_comparison("<", node, _ZERO), _comparison(">", node, _ZERO)])
 
 
 def _some_no_number(node: x.Expression) -> frozenset[str] | None:
@@ -87,12 +76,12 @@ def _same_texts(node: x.Expression, pairs: Sequence[frozenset[str]]) -> x.Expres
     match node:
         case x.Not(operand):
             inner = _same_texts(operand, pairs)
-            return None if inner is None else _not(inner)
+            return None if inner is None else negation(inner)
         case x.Comparison("==", x.VariableReference(first) as one, x.VariableReference(second) as other) if {
             first,
             second,
         } in pairs:
-            return all_of([_not(x.IsMissing(one)), _not(x.IsMissing(other)), x.Comparison("==", one, other)])
+            return all_of([negation(x.IsMissing(one)), negation(x.IsMissing(other)), x.Comparison("==", one, other)])
         case _:
             return None
 
@@ -120,12 +109,12 @@ def _of_truths(operator: x.ComparisonOperator, left: x.Expression, right: x.Expr
     for one in (left, right):
         if isinstance(one, x.VariableReference):
             raise Inexpressible(f"{one.name} is compared with a truth value: that asks whether the element is there")
-    first, second = _truth(left), _truth(right)
+    first, second = exact_rule(left), exact_rule(right)
     for one, other in ((first, second), (second, first)):
         if isinstance(one, x.Truth):
-            return other if one.value == (operator == "==") else _not(other)
-    both = x.Or((x.And((first, second)), x.And((_not(first), _not(second)))))
-    return both if operator == "==" else _not(both)
+            return other if one.value == (operator == "==") else negation(other)
+    both = x.Or((x.And((first, second)), x.And((negation(first), negation(second)))))
+    return both if operator == "==" else negation(both)
 
 
 def _of_texts(operator: x.ComparisonOperator, word: x.Expression, text: x.Text) -> x.Expression:
@@ -135,7 +124,7 @@ def _of_texts(operator: x.ComparisonOperator, word: x.Expression, text: x.Text) 
     if isinstance(word, x.Function) and word.name == "normalize-space":
         if text.value == "" and isinstance(word.arguments[0], x.VariableReference):
             missing = x.IsMissing(word.arguments[0])
-            return missing if operator == "==" else _not(missing)
+            return missing if operator == "==" else negation(missing)
         raise Inexpressible("it compares a text without its spaces")
     variable = (
         word if isinstance(word, x.VariableReference) else word.arguments[0] if isinstance(word, x.Function) else None
@@ -144,14 +133,14 @@ def _of_texts(operator: x.ComparisonOperator, word: x.Expression, text: x.Text) 
         raise Inexpressible("it compares a text with something computed")
     if not text.value.strip(" \t\r\n"):
         raise Inexpressible(f"it asks whether the text of {variable.name} is empty: write normalize-space() = ''")
-    same = all_of([_not(x.IsMissing(variable)), x.Comparison("==", variable, text)])
+    same = all_of([negation(x.IsMissing(variable)), x.Comparison("==", variable, text)])
     if operator == "==":
         return same
     if isinstance(word, x.VariableReference):
         raise Inexpressible(
             f"'{variable.name} != ...' tells an absent element from an empty one: write not({variable.name} = ...)"
         )
-    return _not(same)
+    return negation(same)
 
 
 def _of_numbers(operator: x.ComparisonOperator, left: x.Expression, right: x.Expression) -> x.Expression:
@@ -164,7 +153,7 @@ def _of_numbers(operator: x.ComparisonOperator, left: x.Expression, right: x.Exp
     unsteady = [divisor for divisor in divisors if not isinstance(divisor, x.Number)]
     if operator == "!=":
         # True where there is no number.
-        return _not(_of_numbers("==", left, right))
+        return negation(_of_numbers("==", left, right))
     plain = _same_or(operator, first, second, names)
     if not unsteady:
         return plain if isinstance(plain, x.Truth) else all_of([*known, plain])
@@ -211,13 +200,13 @@ def _number(node: x.Expression) -> x.Expression:
             if spoken is None:
                 raise Inexpressible("it calculates with a text that is no number")
             return spoken
-        case x.Arithmetic(operator, left, right):
-            return x.Arithmetic(operator, _number(left), _number(right))
+        case x.Arithmetic():
+            return x.mapped(node, _number)
         case x.Negative(operand):
             inner = _number(operand)
             return x.Number(-inner.value) if isinstance(inner, x.Number) else x.Negative(inner)
-        case x.Function("floor" | "ceiling" | "round" | "abs" | "min" | "max" as name, arguments):
-            return x.Function(name, tuple(_number(argument) for argument in arguments))
+        case x.Function("floor" | "ceiling" | "round" | "abs" | "min" | "max"):
+            return x.mapped(node, _number)
         case x.Function(name):
             raise Inexpressible(f"it uses {name}()")
         case _:
@@ -225,14 +214,7 @@ def _number(node: x.Expression) -> x.Expression:
 
 
 def _divisors(node: x.Expression) -> list[x.Expression]:
-    found: list[x.Expression] = []
-    stack = [node]
-    while stack:
-        inner = stack.pop()
-        if isinstance(inner, x.Arithmetic) and inner.operator in ("/", "mod"):
-            found.append(inner.right)
-        stack.extend(x.children(inner))
-    return found
+    return [each.right for each in x.nodes(node) if isinstance(each, x.Arithmetic) and each.operator in ("/", "mod")]
 
 
 def _is_truth(node: x.Expression) -> bool:
@@ -245,25 +227,3 @@ def _is_word(node: x.Expression) -> bool:
     return isinstance(node, x.VariableReference) or (
         isinstance(node, x.Function) and node.name in ("string", "normalize-space")
     )
-
-
-def _not(node: x.Expression) -> x.Expression:
-    match node:
-        case x.Not(operand):
-            return operand
-        case x.Truth(value):
-            return x.Truth(not value)
-        case _:
-            return x.Not(node)
-
-
-def _joined(kind: type[x.And | x.Or], operands: Sequence[x.Expression]) -> x.Expression:
-    neutral = kind is x.And
-    kept: dict[x.Expression, None] = {}
-    for operand in operands:
-        if operand == x.Truth(not neutral):
-            return operand
-        if operand != x.Truth(neutral):
-            kept.update(dict.fromkeys(operand.operands if isinstance(operand, kind) else (operand,)))
-    listed = list(kept)
-    return all_of(listed) if neutral else any_of(listed)

@@ -127,7 +127,7 @@ class DateNumbers:
             for name, made in self._made.items()
         }
 
-    def __call__(self, node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    def __call__(self, node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node
         """Condition or number without dates."""
         if not any(self._is_date(each) or _is_function(each) for each in x.nodes(node)):
             return node
@@ -149,35 +149,18 @@ class DateNumbers:
             case x.InSet(operand, members):
                 found: tuple[x.Expression, ...] = tuple(self(x.Comparison("==", operand, each)) for each in members)
                 return found[0] if len(found) == 1 else x.Or(found)
-            case x.And(operands):
-                return x.And(tuple(map(self, operands)))
-            case x.Or(operands):
-                return x.Or(tuple(map(self, operands)))
-            case x.Not(operand):
-                return x.Not(self(operand))
-            case x.IfThen(condition, consequent, otherwise):
-                return x.IfThen(self(condition), self(consequent), None if otherwise is None else self(otherwise))
-            case x.Comparison(operator, left, right):
-                return x.Comparison(operator, self(left), self(right))
             case x.Arithmetic("-", left, right) if self._is_date(left):
                 return x.Arithmetic("-", self._days(left), self._days(right))
-            case x.Arithmetic(sign, left, right):
-                return x.Arithmetic(sign, self(left), self(right))
-            case x.Negative(operand):
-                return x.Negative(self(operand))
-            case x.IsInteger(operand):
-                return x.IsInteger(self(operand))
             case x.Function(name, arguments) if name in CALENDAR:
                 return self._function(name, arguments)
             case x.Function(name, arguments) if name not in FUNCTIONS_OF_DATES and not any(
                 map(self._is_date, arguments)
             ):
-                return x.Function(name, tuple(map(self, arguments)))
+                return x.mapped(node, self)
             case x.VariableReference() | x.Function() | x.Date():
                 raise Inexpressible("XPath 1.0 cannot say this of dates")
             case _:
-                # Whether a cell is missing is asked of the cell itself.
-                return node
+                return x.mapped(node, self)
 
     def written(self, test: x.Expression) -> x.Expression:
         """Test in which the numbers are what XPath makes of the cells."""

@@ -31,12 +31,8 @@ def as_condition(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one cas
             return as_condition(argument)
         case x.Function("string"):
             return x.Comparison("!=", node, x.Text(""))
-        case x.Not(operand):
-            return x.Not(as_condition(operand))
-        case x.And(operands):
-            return x.And(tuple(as_condition(operand) for operand in operands))
-        case x.Or(operands):
-            return x.Or(tuple(as_condition(operand) for operand in operands))
+        case x.Not() | x.And() | x.Or():
+            return x.mapped(node, as_condition)
         case x.Comparison():
             return _comparison(node)
         case _:

@@ -275,7 +275,8 @@ class XPathParser:
             self._refuse.fail(unknown_name("let variable", name, self._variables))
         if name not in self._substituted:
             tree = self._variables[name]
-            self._substituted[name] = Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
+            size, depth = (1, 1) if isinstance(tree, OriginalNodes) else x.size_and_depth(tree)
+            self._substituted[name] = Grown(tree, depth, size)
         return self._substituted[name]
 
     def _combine(self, operator: str, left: Grown, right: Grown) -> Grown:
@@ -311,14 +312,3 @@ class XPathParser:
                 f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms"
             )
         return grown
-
-
-def _measured(tree: x.Expression) -> Grown:
-    deepest = size = 0
-    stack: list[tuple[x.Expression, int]] = [(tree, 1)]
-    while stack:
-        node, depth = stack.pop()
-        size += 1
-        deepest = max(deepest, depth)
-        stack.extend((child, depth + 1) for child in x.children(node))
-    return Grown(tree, deepest, size)
