@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +22,7 @@ from maskwright.foundation.processes.child_process import ChildProcess, ProcessE
 from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -114,7 +115,7 @@ SECONDS_A_RECORD = 0.005
 SAXON_HINT = "install the extra: pip install 'maskwright[xpath3]'"
 
 
-class EngineProcess:
+class EngineProcess(AbstractContextManager["EngineProcess"]):
     """One engine at work.
 
     `memory`: most bytes it may have, where the system can limit them.
@@ -150,9 +151,6 @@ class EngineProcess:
     def end(self) -> None:
         """End the process."""
         self._process.end()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -196,17 +194,11 @@ class Answer:
     fired_above: int = 0
 
 
-class EngineChecker:
-    """Asks engines about edits with an `EngineTest`, chunk after chunk.
+class EngineProcesses:
+    """Engines at work, by what they were started for; they end with the context."""
 
-    `form`: none, for tables: the records become elements of the name that the rules' contexts use.
-    """
-
-    def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
-        self._edits = [edit for edit in edits if edit.engine is not None]
-        self._form = form
-        self._forms: dict[EnginePattern, RecordForm] = {}
-        self._running: dict[tuple[Engine, RecordForm, bool], EngineProcess] = {}
+    def __init__(self) -> None:
+        self._running: dict[Hashable, EngineProcess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -217,6 +209,19 @@ class EngineChecker:
         for process in self._running.values():
             process.end()
         self._running.clear()
+
+
+class EngineChecker(EngineProcesses):
+    """Asks engines about edits with an `EngineTest`, chunk after chunk.
+
+    `form`: none, for tables: the records become elements of the name that the rules' contexts use.
+    """
+
+    def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
+        super().__init__()
+        self._edits = [edit for edit in edits if edit.engine is not None]
+        self._form = form
+        self._forms: dict[EnginePattern, RecordForm] = {}
 
     def stays_in_record(self, edit: Edit, columns: Sequence[str]) -> bool:
         """Whether a file can be checked in pieces for this edit."""

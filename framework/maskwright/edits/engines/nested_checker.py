@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright.edits.engines.checker import EngineProcess
+from maskwright.edits.engines.checker import EngineProcess, EngineProcesses
 from maskwright.edits.engines.engine_tests import screen
 from maskwright.edits.engines.nested_stylesheet import (
     BETWEEN,
@@ -24,7 +24,6 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -67,7 +66,7 @@ class Found:
     on_members: bool = False
 
 
-class NestedChecker:
+class NestedChecker(EngineProcesses):
     """Asks engines about edits with an `EngineTest`, document after document.
 
     `edits`: all of them have one. `placed`: whether it is told on which nodes rules fire. `messages`: what is to be
@@ -83,6 +82,7 @@ class NestedChecker:
         placed: bool = False,
         messages: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
+        super().__init__()
         self._edits = tuple(edits)
         self._elements, self._names = elements, names_of(elements)
         self._limits = limits
@@ -93,18 +93,7 @@ class NestedChecker:
             patterns = self._patterns.setdefault(edit.engine.pattern.engine, [])
             if edit.engine.pattern not in patterns:
                 patterns.append(edit.engine.pattern)
-        self._running: dict[Engine, EngineProcess] = {}
         self._groups = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for process in self._running.values():
-            process.end()
-        self._running.clear()
 
     @property
     def needs_whole(self) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -216,7 +217,7 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
     return steps == (record_path if absolute else record_path[len(record_path) - len(steps) :])
 
 
-class Checker:
+class Checker(AbstractContextManager["Checker"]):
     """Checks a file chunk by chunk, in memory that does not grow with it.
 
     `record_path`: element names from the root to the record; None for files without elements. `domain`: needed for
@@ -239,9 +240,6 @@ class Checker:
             form = RecordForm.plain(record_path)
         self._engines = EngineChecker((tally.edit for tally in self._tallies), form)
         self._whole: dict[str, Answer] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +72,7 @@ class _Rule:
     fires: bool
 
 
-class SvrlWriter:
+class SvrlWriter(AbstractContextManager["SvrlWriter"]):
     """Write a report while the records stream past.
 
     SVRL lists patterns first and records inside them; records arrive in chunks with all edits. Failures are therefore
@@ -142,12 +143,16 @@ class SvrlWriter:
             if rule.fires:
                 self._fired[number] += self._count_fired(rule, columns.n, verdicts)
                 lines = self._rule_lines(rule, columns, [verdicts[position] for position in rule.positions])
-                content = "".join(lines.to_pylist()).encode()
-                if content:
-                    self._spool.write(content)
-                    self._segments[number].append((self._size, len(content)))
-                    self._size += len(content)
+                self._keep(number, "".join(lines.to_pylist()))
         self._records += columns.n
+
+    def _keep(self, number: int, text: str) -> None:
+        """Put what a rule found into the temporary file."""
+        content = text.encode()
+        if content:
+            self._spool.write(content)
+            self._segments[number].append((self._size, len(content)))
+            self._size += len(content)
 
     def write_above(self, name: str, failures: int) -> None:
         """Add failures of an edit on elements above the records, which no chunk holds: one line, with their number."""
@@ -159,9 +164,7 @@ class SvrlWriter:
                     content = (
                         f'{location}"><svrl:text>{failures} above the records</svrl:text>{self._closing[position]}'
                     )
-                    self._segments[number].append((self._size, len(content.encode())))
-                    self._spool.write(content.encode())
-                    self._size += len(content.encode())
+                    self._keep(number, content)
                     self._failed[position] += failures
                     self._fired[number] += 1
 
@@ -177,11 +180,7 @@ class SvrlWriter:
                 self._failed[position] += len(found[position].failed)
                 for key, location, messages in found[position].failed:
                     lines.setdefault(key, []).append(self._placed(position, location, messages))
-            content = "".join(line for key in sorted(lines) for line in lines[key]).encode()
-            if content:
-                self._spool.write(content)
-                self._segments[number].append((self._size, len(content)))
-                self._size += len(content)
+            self._keep(number, "".join(line for key in sorted(lines) for line in lines[key]))
         self._records += records
 
     def _placed(self, position: int, location: str, messages: Sequence[str]) -> str:
@@ -239,9 +238,6 @@ class SvrlWriter:
             if length:
                 segments.append((self._size, length))
                 self._size += length
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

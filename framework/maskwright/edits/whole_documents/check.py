@@ -98,7 +98,7 @@ def _refusals(process: EngineProcess, schema: Schema, stylesheets: Sequence[str]
     """Say which expressions an engine refuses, each asked alone."""
     expressions: list[Expression | None] = [None, *schema.expressions]
     reasons = process.reasons([stylesheet_of_expression(schema, each) for each in expressions])
-    place = Place(schema.element.file, schema.element.line)
+    place = schema.element.place
     found = []
     for expression, reason in zip(expressions, reasons, strict=True):
         if reason is None:
@@ -125,7 +125,7 @@ def _stop(schema: Schema, stylesheets: Sequence[str], answer: dict[str, object])
         found = [number for number in rules if number is not None]
         if len(found) == 1:
             element = next(rule.element for rule in schema.rules if rule.number == found[0])
-            where = Place(element.file, element.line)
+            where = element.place
             return Problem(
                 f"a test of this rule, or what it rests on, cannot be evaluated ({codes})", where, _AS_NUMBER
             )
@@ -258,7 +258,7 @@ class _EngineOutput:
             else:
                 element = rules[int(number)].element
                 message = f"a variable of this rule cannot be computed{where} ({code})"
-            problems.append(Problem(message, Place(element.file, element.line), _AS_NUMBER))
+            problems.append(Problem(message, element.place, _AS_NUMBER))
         if problems:
             raise InputError(problems)
 

@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES
+from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, XSL
 from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
-from maskwright.edits.whole_documents.expressions import XSL, alternatives, text_of
+from maskwright.edits.whole_documents.expressions import alternatives, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
