@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import plain_text
+from maskwright.edits.algebra.polynomial import Elimination
 from maskwright.edits.analysis.contradictions import (
     MOST_CLAUSES,
     MOST_EXACT_ROWS,
@@ -176,37 +177,11 @@ def _equality(row: Row, sources: tuple[str, ...], places: Mapping[str, Place | N
 
 
 def _fixed(equal: Sequence[Row]) -> dict[str, Fraction]:
-    """Variables that equations determine: Gauss-Jordan elimination."""
-    solved: dict[str, tuple[dict[str, Fraction], Fraction]] = {}
+    """Variables that equations determine."""
+    equations = Elimination[str]()
     for row in equal:
-        terms, constant = dict(row.coefficients), row.constant
-        for name in list(terms):
-            if name in solved and name in terms:
-                factor = terms[name]
-                terms, constant = _minus(terms, constant, factor, solved[name])
-        if not terms:
-            continue
-        pivot = next(iter(terms))
-        lead = terms[pivot]
-        reduced = ({name: value / lead for name, value in terms.items()}, constant / lead)
-        for name, (own, right) in list(solved.items()):
-            if pivot in own:
-                solved[name] = _minus(own, right, own[pivot], reduced)
-        solved[pivot] = reduced
-    return {name: right for name, (terms, right) in solved.items() if len(terms) == 1}
-
-
-def _minus(
-    terms: dict[str, Fraction], constant: Fraction, factor: Fraction, other: tuple[dict[str, Fraction], Fraction]
-) -> tuple[dict[str, Fraction], Fraction]:
-    found = dict(terms)
-    for name, value in other[0].items():
-        rest = found.get(name, Fraction(0)) - factor * value
-        if rest:
-            found[name] = rest
-        else:
-            found.pop(name, None)
-    return found, constant - factor * other[1]
+        equations.add(row.coefficients, row.constant)
+    return {name: right for name, (terms, right) in equations.solved.items() if len(terms) == 1}
 
 
 def _needed(equal: Sequence[Row], sources: Sequence[str], name: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from maskwright.data.number_text import WHITE_SPACE, read_numbers, write_numbers
 from maskwright.data.record_chunk import Cells
 from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
-from maskwright.edits.evaluation.domain import ORIGINAL_FILE
+from maskwright.edits.evaluation.domain import ORIGINAL_FILE, Domain
 from maskwright.edits.evaluation.outcomes import Verdict, numeric_variables
 from maskwright.foundation.errors import EditError, Problem
 
@@ -154,15 +154,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class OriginalDomain(Protocol):
-    """The combinations of values that occur in the original file."""
-
-    def contains(self, names: tuple[str, ...], columns: RecordChunk) -> Booleans:
-        """Whether each record's combination of the named variables occurs; shape (n,)."""
-        ...
-
-
-def evaluate_xpath(expression: x.Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Verdict:
+def evaluate_xpath(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of a test as an XPath 1.0 engine gives it."""
     holds = _evaluate(_XPath(columns, domain), expression)
     missing = np.zeros(columns.n, dtype=np.bool_)
@@ -174,7 +166,7 @@ def evaluate_xpath(expression: x.Expression, columns: RecordChunk, domain: Origi
     return Verdict(holds, holds & missing)
 
 
-def evaluate_binary64(expression: x.Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Booleans:
+def evaluate_binary64(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Booleans:
     """Whether a tree holds in plain binary64 arithmetic, every operation rounded in written order.
 
     Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
@@ -205,9 +197,12 @@ def _evaluate(evaluator: _XPath, expression: x.Expression) -> Booleans:
 class _XPath:
     """Values of subtrees with the types and conversions of XPath 1.0."""
 
-    def __init__(self, columns: RecordChunk, domain: OriginalDomain | None) -> None:
+    def __init__(self, columns: RecordChunk, domain: Domain | None) -> None:
         self.columns = columns
         self._domain = domain
+
+    def cells(self, name: str) -> Cells:
+        return self.columns[name] if name in self.columns else absent_cells(self.columns.n)
 
     # numpy makes scalars of arrays of shape (), hence np.asarray throughout: a scalar's type is no array's. One frame
     # for each level of the tree, so that the deepest tree stays far from the interpreter's recursion limit.
@@ -245,7 +240,7 @@ class _XPath:
         return as_booleans(self.value(node))
 
     def variable(self, name: str) -> Value:
-        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n))
+        return Nodes(self.cells(name))
 
     def compare(self, operator: x.ComparisonOperator, left: Value, right: Value) -> Booleans:
         """Compare as XPath 1.0 section 3.4 says; a node-set compares as "there is a node such that"."""
@@ -322,11 +317,11 @@ class _XPath:
                     member = np.asarray(np.logical_or(member, same))
                 return member
             case x.IsMissing(x.VariableReference(name)):
-                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).missing
+                return self.cells(name).missing
             case x.MissingAs(x.VariableReference(name), meaning):
-                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).says(meaning)
+                return self.cells(name).says(meaning)
             case x.IsNumber(x.VariableReference(name)):
-                cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
+                cells = self.cells(name)
                 return np.asarray(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
             case x.KindCondition(_, _, columns):
                 numbers = [np.broadcast_to(self.number(column), (self.columns.n,)) for column in columns]
@@ -346,7 +341,7 @@ class _Plain(_XPath):
     """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
 
     def variable(self, name: str) -> Value:
-        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n), has_days=True)
+        return Nodes(self.cells(name), has_days=True)
 
     def compare(self, operator: x.ComparisonOperator, left: Value, right: Value) -> Booleans:
         if operator in ("==", "!=") and isinstance(left, Nodes) and isinstance(right, Nodes):

@@ -129,12 +129,8 @@ class _Writer(XPathWriter):
             match inner:
                 case x.VariableReference():
                     return self._path(inner, guards)
-                case x.IsMissing(operand):
-                    return x.IsMissing(self._path(operand, guards))
-                case x.IsNumber(operand):
-                    return x.IsNumber(self._path(operand, guards))
-                case x.MissingAs(operand, meaning):
-                    return x.MissingAs(self._path(operand, guards), meaning)
+                case x.IsMissing(operand) | x.IsNumber(operand) | x.MissingAs(operand):
+                    return replace(inner, operand=self._path(operand, guards))
                 case x.InOriginal(names):
                     if any(isinstance(self._path(x.VariableReference(name), guards), PathReference) for name in names):
                         raise Inexpressible("XPath 1.0 cannot look up what other records say in the original file")

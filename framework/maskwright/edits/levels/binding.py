@@ -134,13 +134,7 @@ class _Binder:
             match node:
                 case x.GroupFunction(_, level):
                     found.append(self._home(level))
-                case (
-                    x.VariableReference(name)
-                    | x.IsMissing(x.VariableReference(name))
-                    | x.IsNumber(x.VariableReference(name))
-                ):
-                    found.append(self._level_of(name))
-                case x.MissingAs(x.VariableReference(name)):
+                case x.VariableReference(name):
                     found.append(self._level_of(name))
                 case x.InOriginal(names):
                     found += [self._level_of(name) for name in names]
@@ -194,12 +188,10 @@ class _Binder:
                     return self._members(node, level)
                 case x.VariableReference(name):
                     return x.VariableReference(self._name(name, level, through))
-                case x.IsMissing(x.VariableReference(name)):
-                    return x.IsMissing(x.VariableReference(self._name(name, level, {})))
-                case x.IsNumber(x.VariableReference(name)):
-                    return x.IsNumber(x.VariableReference(self._name(name, level, through)))
-                case x.MissingAs(x.VariableReference(name), meaning):
-                    return x.MissingAs(x.VariableReference(self._name(name, level, {})), meaning)
+                case x.IsMissing(operand) | x.MissingAs(operand):
+                    return replace(node, operand=x.VariableReference(self._name(operand.name, level, {})))
+                case x.IsNumber(operand):
+                    return x.IsNumber(x.VariableReference(self._name(operand.name, level, through)))
                 case x.InOriginal(names):
                     return x.InOriginal(tuple(self._name(name, level, through) for name in names))
                 case x.Comparison() if decided:

@@ -212,7 +212,7 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
             )
         )  # fmt: skip
 
-    def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
+    def change(node: x.Expression) -> x.Expression:
         nonlocal size
         match node:
             case x.VariableReference(name) if name in aliases:
@@ -222,12 +222,8 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
                 return aliases[name]
             case x.GroupFunction(_, _, _, condition) if condition is not None:
                 return replace(node, condition=x.rewritten(condition, change))
-            case x.IsMissing(x.VariableReference(name)):
-                return x.IsMissing(x.VariableReference(variable(name)))
-            case x.MissingAs(x.VariableReference(name), meaning):
-                return x.MissingAs(x.VariableReference(variable(name)), meaning)
-            case x.IsNumber(x.VariableReference(name)):
-                return x.IsNumber(x.VariableReference(variable(name)))
+            case x.IsMissing(operand) | x.MissingAs(operand) | x.IsNumber(operand):
+                return replace(node, operand=x.VariableReference(variable(operand.name)))
             case x.InOriginal(names):
                 return x.InOriginal(tuple(variable(name) for name in names))
             case x.VariableRange(first, last):

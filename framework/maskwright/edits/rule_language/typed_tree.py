@@ -271,23 +271,24 @@ class TreeBuilder(Transformer[Token, Typed]):
             variables.append(name.expression.name)
         return perhaps_not(negated, Typed(x.InOriginal(tuple(variables)), "truth", 1, names[0].start))
 
-    def is_missing(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
+    def is_missing(self, operand: Typed, negated: Token | None, word: Token) -> Typed:
         """Missing cell."""
+        return perhaps_not(negated, made_of(x.IsMissing(self._cell(operand, word)), "truth", [operand]))
+
+    @staticmethod
+    def _cell(operand: Typed, word: Token) -> x.VariableReference:
         if not isinstance(operand.expression, x.VariableReference):
-            raise Mistake(operand.start, "expected a variable before 'is missing'")
-        return perhaps_not(negated, made_of(x.IsMissing(operand.expression), "truth", [operand]))
+            raise Mistake(operand.start, f"expected a variable before 'is {word}'")
+        return operand.expression
 
     def is_missing_as(self, operand: Typed, negated: Token | None, meaning: Token) -> Typed:
         """Missing cell of one kind."""
-        if not isinstance(operand.expression, x.VariableReference):
-            raise Mistake(operand.start, f"expected a variable before 'is {meaning}'")
-        return perhaps_not(negated, made_of(x.MissingAs(operand.expression, str(meaning)[1:-1]), "truth", [operand]))
+        node = x.MissingAs(self._cell(operand, meaning), str(meaning)[1:-1])
+        return perhaps_not(negated, made_of(node, "truth", [operand]))
 
-    def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
+    def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:
         """Cell that holds a number."""
-        if not isinstance(operand.expression, x.VariableReference):
-            raise Mistake(operand.start, "expected a variable before 'is number'")
-        return perhaps_not(negated, made_of(x.IsNumber(operand.expression), "truth", [operand]))
+        return perhaps_not(negated, made_of(x.IsNumber(self._cell(operand, word)), "truth", [operand]))
 
     def is_integer(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Whole number."""

@@ -18,6 +18,8 @@ from maskwright.edits.languages.xpath.conversions import number_of_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from maskwright.edits.edit_set import EditSet
+
 _ZERO = x.Number(Fraction(0))
 _SIGN_AT_ZERO: dict[x.ComparisonOperator, x.ComparisonOperator] = {"<": "<", "<=": "<", ">": ">", ">=": ">"}
 
@@ -25,6 +27,12 @@ _SIGN_AT_ZERO: dict[x.ComparisonOperator, x.ComparisonOperator] = {"<": "<", "<=
 def calculates(test: x.Expression) -> bool:
     """Whether a test calculates with cells, so that binary64 may round."""
     return any(isinstance(node, x.Arithmetic) and x.variable_names(node) for node in x.nodes(test))
+
+
+def rounded_in_xpath(edits: EditSet) -> list[str]:
+    """Names of the tests in XPath that binary64 may round, of those that can fire."""
+    tests = (edit for edit in edits if edit.binding == "xpath1" and not edit.shadowed)
+    return [edit.name for edit in tests if calculates(edit.expression)]
 
 
 def exact_rule(node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node

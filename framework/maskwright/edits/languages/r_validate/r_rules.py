@@ -29,41 +29,9 @@ LARGEST_TREE = 10_000
 DEEPEST = 100
 
 _AGGREGATES = frozenset(
-    [
-        "sum",
-        "mean",
-        "median",
-        "min",
-        "max",
-        "var",
-        "sd",
-        "quantile",
-        "cor",
-        "length",
-        "nrow",
-        "any",
-        "all",
-        "all_complete",
-        "all_unique",
-        "is_unique",
-        "unique",
-        "duplicated",
-        "do_by",
-        "sum_by",
-        "mean_by",
-        "min_by",
-        "max_by",
-        "is_linear_sequence",
-        "in_linear_sequence",
-        "part_whole_relation",
-        "contains_exactly",
-        "contains_at_least",
-        "contains_at_most",
-        "does_not_contain",
-        "exists_any",
-        "exists_one",
-        "hierarchy",
-    ]
+    "sum mean median min max var sd quantile cor length nrow any all all_complete all_unique is_unique unique "  # noqa: SIM905
+    "duplicated do_by sum_by mean_by min_by max_by is_linear_sequence in_linear_sequence part_whole_relation "
+    "contains_exactly contains_at_least contains_at_most does_not_contain exists_any exists_one hierarchy".split()
 )
 _REASONS = {
     "round": "R rounds halves to the even digit, the YAML language upwards",

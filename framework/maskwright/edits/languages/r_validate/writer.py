@@ -15,13 +15,11 @@ from maskwright.edits import expression as x
 from maskwright.edits.languages.conversion.converted import (
     Converted,
     Inexpressible,
-    refusal,
-    silent_rules_note,
+    each_written,
     tree_of,
 )
-from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule
+from maskwright.edits.languages.conversion.xpath_as_exact import exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
-from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
@@ -30,27 +28,7 @@ if TYPE_CHECKING:
 LINE = 10_000
 _NAME = re.compile(r"(?:[A-Za-z]|\.(?![0-9]))[A-Za-z0-9._]*")
 _RESERVED = frozenset(
-    [
-        "if",
-        "else",
-        "repeat",
-        "while",
-        "function",
-        "for",
-        "next",
-        "break",
-        "TRUE",
-        "FALSE",
-        "NULL",
-        "Inf",
-        "NaN",
-        "NA",
-        "NA_integer_",
-        "NA_real_",
-        "T",
-        "F",
-        "in",
-    ]
+    "if else repeat while function for next break TRUE FALSE NULL Inf NaN NA NA_integer_ NA_real_ T F in".split()  # noqa: SIM905
 )
 # R's ?Syntax, from loose to tight.
 _RULE, _OR, _AND, _NOT, _COMPARED, _SUM, _PRODUCT, _SPECIAL, _SIGNED, _POWER, _ATOM = range(11)
@@ -64,35 +42,18 @@ def validate_file(edits: EditSet) -> Converted:
     The file sets ``lin.eq.eps`` and ``lin.ineq.eps`` to 0: edits are exact, and what is allowed to miss stands in the
     rule itself.
     """
-    problems: list[Problem] = []
-    rules: list[dict[str, Any]] = []
-    silent: list[str] = []
-    rounded: list[str] = []
-    for edit in edits:
-        if edit.shadowed:
-            silent.append(edit.name)
-            continue
-        try:
-            text = r_text(exact_rule(tree_of(edit)) if edit.binding == "xpath1" else tree_of(edit))
-        except Inexpressible as reason:
-            problems.append(refusal(edit, "R", reason))
-            continue
-        rules.append(_entry(edit, text))
-        if edit.binding == "xpath1" and calculates(edit.expression):
-            rounded.append(edit.name)
-    if problems:
-        raise EditError(problems)
+    rules, notes = each_written(edits, "R", _entry)
     content = {"options": {"lin.eq.eps": 0, "lin.ineq.eps": 0}, "rules": rules}
-    notes = [silent_rules_note(silent)] if silent else []
     if contexts := {edit.context for edit in edits if edit.context is not None}:
         notes.append(f"the context is not written ({', '.join(sorted(contexts))}): rules in R are about every record")
-    if rounded:
+    if rounded := rounded_in_xpath(edits):
         notes.append(f"rounded otherwise in R than in XPath, but for whole numbers: {', '.join(rounded)}")
     head = "".join(f"# {note}\n" for note in notes)
     return Converted(head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=LINE), tuple(notes))
 
 
-def _entry(edit: Edit, text: str) -> dict[str, Any]:
+def _entry(edit: Edit, position: int) -> dict[str, Any]:  # noqa: ARG001 - every rule has its name
+    text = r_text(exact_rule(tree_of(edit)) if edit.binding == "xpath1" else tree_of(edit))
     rule: dict[str, Any] = {"expr": text, "name": edit.name}
     if edit.label:
         rule["label"] = edit.label
