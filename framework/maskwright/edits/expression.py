@@ -28,6 +28,9 @@ SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
 }  # fmt: skip
 """Signs of left minus right with which a comparison is true."""
 
+LONGEST_LEFT_SUM = 16
+"""Terms up to which a sum is added from the left; longer ones are balanced, so that thousands are a dozen levels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Number:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
 
 
-LONGEST_LEFT_SUM = 16
-
-
 def written_out(edits: EditSet, names: Sequence[str], hidden: Collection[str] = ()) -> EditSet:
     """Edits in which every range of variables is the list of its variables."""
     if not any(edit.ranged for edit in edits):
@@ -59,7 +56,7 @@ def refuse_ranges(edits: Iterable[Edit]) -> None:
 
 def _balanced_sum(terms: Sequence[x.Expression]) -> x.Expression:
     """Sum from the left while short, balanced when long, so that its depth stays small."""
-    if len(terms) > LONGEST_LEFT_SUM:
+    if len(terms) > x.LONGEST_LEFT_SUM:
         middle = len(terms) // 2
         return x.Arithmetic("+", _balanced_sum(terms[:middle]), _balanced_sum(terms[middle:]))
     result = terms[0]

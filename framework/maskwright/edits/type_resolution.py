@@ -208,7 +208,7 @@ def _of_categories(edit: Edit, texts: Mapping[str, Sequence[str]]) -> Edit:
     if not found:
         return edit
     if any(not 0 < len(texts[name]) <= MOST_CATEGORIES for node in found for name in _sides(node)):
-        return replace(edit, parts=(CheckedPart(edit.expression),))
+        return _only_checked(edit)
 
     def changed(node: x.Expression) -> x.Expression:
         return _choices(node, texts) if isinstance(node, x.Comparison) and _is_equality(node, texts) else node
@@ -217,7 +217,7 @@ def _of_categories(edit: Edit, texts: Mapping[str, Sequence[str]]) -> Edit:
         return replace(edit, parts=classify(x.rewritten(edit.expression, changed), edit.place))
     except EditError:
         # That none of these categories can obey it is for the check of the data to say.
-        return replace(edit, parts=(CheckedPart(edit.expression),))
+        return _only_checked(edit)
 
 
 def _is_equality(node: x.Expression, texts: Mapping[str, Sequence[str]]) -> bool:

@@ -115,12 +115,8 @@ def polynomial_of(expression: Expression) -> Polynomial | None:  # noqa: PLR0911
 def _limited(found: Polynomial | None) -> Polynomial | None:
     if found is None or len(found.terms) > MOST_TERMS:
         return None
-    bits = max((max(_bits(value)) for value in found.terms.values()), default=0)
-    return None if bits > MOST_BITS else found
-
-
-def _bits(value: Fraction) -> tuple[int, int]:
-    return value.numerator.bit_length(), value.denominator.bit_length()
+    parts = (part for value in found.terms.values() for part in value.as_integer_ratio())
+    return None if any(part.bit_length() > MOST_BITS for part in parts) else found
 
 
 def _combined(operator: str, first: Polynomial, second: Polynomial) -> Polynomial | None:

@@ -12,6 +12,7 @@ from maskwright.edits.analysis.contradictions import (
     MOST_CLAUSES,
     MOST_EXACT_ROWS,
     MOST_TRIED,
+    MOST_UNDECIDED,
     contradiction,
     dead_branches,
     satisfiability_of,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 
 MOST_RULES = 60
-MOST_UNDECIDED = 3
 # Stands for: neither shown to follow nor not to.
 UNDECIDED = ("", "undecided")
 

@@ -219,14 +219,13 @@ def _linear_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...] | 
     return smallest(names, lambda some: conflict(of(some)) is not None), True
 
 
-MOST_BRANCH_CLAUSES = 150
 MOST_UNDECIDED = 3
 
 
 def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
     """Branches that are never taken, and how many governing rules were not looked at."""
     governing = [each for each in component if any(isinstance(part, GoverningPart) for part in each.parts)]
-    if sum(len(each.clauses) for each in component) > MOST_BRANCH_CLAUSES:
+    if sum(len(each.clauses) for each in component) > MOST_CLAUSES:
         return [], len(governing)
     found: list[Finding] = []
     skipped = 0

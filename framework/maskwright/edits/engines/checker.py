@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from maskwright.edits.engines.engine_tests import Engine, EnginePattern
 
 
-_NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
+NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: in
 
 
 def _escaped(name: str, texts: Any) -> Any:
-    if pc.any(pc.match_substring_regex(texts, _NOT_XML)).as_py():
+    if pc.any(pc.match_substring_regex(texts, NOT_XML)).as_py():
         raise EditError(f"variable {name!r} has cells with control characters, which XML cannot hold")
     for character, reference in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
         texts = pc.replace_substring(texts, character, reference)

@@ -86,7 +86,7 @@ def context_stays(context: str, names: Names) -> bool:
     tokens = tokens_of(context)
     for position, (_, text) in enumerate(tokens):
         is_of_group = text == "[" and position and local(tokens[position - 1][1]) == names.group
-        if is_of_group and (_is_number(tokens[position + 1]) or _counts(tokens[position + 1 :])):
+        if is_of_group and (tokens[position + 1][0] == "number" or _counts(tokens[position + 1 :])):
             return False
     return _stays(context.lstrip("/ "), "cell", names, is_context=True)
 
@@ -94,10 +94,6 @@ def context_stays(context: str, names: Names) -> bool:
 def stays_in_group(text: str, place: Place, names: Names) -> bool:
     """Whether an expression, evaluated on a node at `place`, looks at nothing outside the node's group."""
     return place != "elsewhere" and _stays(text, place, names)
-
-
-def _is_number(token: tuple[str, str]) -> bool:
-    return token[0] == "number"
 
 
 def _counts(tokens: list[tuple[str, str]]) -> bool:

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 
 import pyarrow.compute as pc
 
+from maskwright.edits.engines.checker import NOT_XML
 from maskwright.edits.expression import InOriginal, nodes
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from maskwright.edits.expression import Expression
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 _NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 _REPLACEMENT = "\ufffd"
 
@@ -97,7 +97,7 @@ def _pieces(message: str) -> list[str | Expression]:
 
 def escaped_cells(texts: Any) -> Any:
     """Cell texts as XML character data; characters that XML cannot hold become U+FFFD."""
-    clean = pc.replace_substring_regex(texts, _NOT_XML, _REPLACEMENT)
+    clean = pc.replace_substring_regex(texts, NOT_XML, _REPLACEMENT)
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         clean = pc.replace_substring(clean, character, entity)
     return clean

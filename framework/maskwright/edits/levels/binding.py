@@ -105,7 +105,8 @@ class _Binder:
         when = None if edit.when is None else self._on(edit.when, level, through)
         if through:
             # A record that points to none is not what the rule is about.
-            there = [x.Comparison("==", self._read(level, self._exists(each)), _ONE) for each in through]
+            columns = [OtherRecordColumn(f"{each} is there", each, None) for each in through]
+            there = [x.Comparison("==", self._read(level, each), _ONE) for each in columns]
             asked: x.Expression = there[0] if len(there) == 1 else x.And(tuple(there))
             expression, plain = x.IfThen(asked, expression), x.IfThen(asked, plain)
             when = asked if when is None else x.And((asked, when))
@@ -221,9 +222,6 @@ class _Binder:
                 return column.name
         self._level_of(name)  # says what is wrong with a name that nothing has
         raise _Unbound(f"a record of the level {level} does not see {name}", "Functions of members do: sum(person.x).")
-
-    def _exists(self, through: str) -> OtherRecordColumn:
-        return OtherRecordColumn(f"{through} is there", through, None)
 
     def _members(self, node: x.GroupFunction, level: str) -> x.Expression:
         home = self._home(node.level)

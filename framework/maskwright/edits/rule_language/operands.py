@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 DEEPEST_NESTING = 200
 MOST_DIGITS = 400
-LONGEST_LEFT_SUM = 16
 EQUAL_SIGN = "="
 
 Kind = Literal["number", "text", "value", "truth", "range", "members"]
@@ -104,18 +103,16 @@ def compared(token: Token, left: Typed, right: Typed) -> Typed:
         if operand.kind == "truth":
             raise Mistake(operand.start, "a condition cannot be compared", "Join conditions with 'and' and 'or'.")
     if "text" in kinds and operator not in ("==", "!="):
-        dates = [
-            side for side in (left, right) if isinstance(side.expression, x.Text) and _is_date_text(side.expression)
-        ]
-        hint = "Write dates without quotes." if dates else "Use '==' or '!=', or a set."
+        texts = [side.expression.value for side in (left, right) if isinstance(side.expression, x.Text)]
+        hint = (
+            "Write dates without quotes."
+            if any(iso_day(text) is not None for text in texts)
+            else "Use '==' or '!=', or a set."
+        )
         raise Mistake(start_of(token), f"texts have no order: {operator!r} needs numbers", hint)
     if kinds == {"text", "number"}:
         raise Mistake(start_of(token), "a number is never equal to a text", "Write the number without quotes.")
     return made_of(x.Comparison(operator, left.expression, right.expression), "truth", [left, right])
-
-
-def _is_date_text(text: x.Text) -> bool:
-    return iso_day(text.value) is not None
 
 
 def perhaps_not(negated: Token | None, operand: Typed) -> Typed:
@@ -130,7 +127,7 @@ def joined(node: type[x.And | x.Or], operands: list[Typed]) -> Typed:
 
 def summed(terms: list[tuple[Typed, int]], start: int) -> Typed:
     """Left to right while short; balanced when long, so that thousands of terms are a dozen levels deep."""
-    if len(terms) > LONGEST_LEFT_SUM:
+    if len(terms) > x.LONGEST_LEFT_SUM:
         middle = len(terms) // 2
         sign = terms[middle][1]
         left = summed(terms[:middle], start)

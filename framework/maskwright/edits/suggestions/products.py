@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.suggestions.model import Candidate, number, small_whole
-from maskwright.edits.suggestions.sums import sparse
+from maskwright.edits.suggestions.sums import OF_CHANCE, sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +29,6 @@ SPREAD = 0.02
 
 LEAST_UNITS = 200
 """Units of the last decimal that a computed variable has at least: with few of them nearly any factor would do."""
-
-OF_CHANCE = 0.2
 
 
 def products(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:

@@ -83,17 +83,14 @@ def _frequent(
     order = np.argsort(counts, kind="stable")
     sorted_counts = counts[order]
     few = int(np.searchsorted(np.cumsum(sorted_counts), strays, side="right"))
-    steps = [place for place in range(1, min(few, len(values) - 1) + 1) if _is_step(sorted_counts, place)]
+    places = range(1, min(few, len(values) - 1) + 1)
+    steps = [place for place in places if sorted_counts[place] >= APART * sorted_counts[place - 1]]
     if not steps:
         return values, counts
     kept, rare = np.sort(order[steps[-1] :]), values[order[: steps[-1]]]
     if is_numeric and any(abs(values[kept] - value).min() <= 1 for value in rare):
         return values, counts
     return values[kept], counts[kept]
-
-
-def _is_step(rising: NDArray[np.int64], place: int) -> bool:
-    return bool(rising[place] >= APART * rising[place - 1])
 
 
 def _usual(

@@ -254,12 +254,10 @@ def _few(variable: Recoded, category: str) -> tuple[x.Number | x.Text, ...]:
         if not values.is_point or values.low is None:
             raise Untranslatable("it is not a comparison that is linear in what is recoded")
         return (kind(values.low),)
-    return tuple(kind(each) if isinstance(each, Fraction) else _literal(each) for each in values)
-
-
-def _literal(text: str) -> x.Number | x.Text:
-    """Category as a rule compares it: by the number it says, if it says one."""
-    return number_of_text(x.Text(text)) or x.Text(text)
+    # A category is compared by the number that it is, if it is one.
+    return tuple(
+        kind(each) if isinstance(each, Fraction) else number_of_text(x.Text(each)) or x.Text(each) for each in values
+    )
 
 
 def _with_values(condition: x.Expression, values: Mapping[str, x.Number | x.Text]) -> x.Expression:

@@ -213,7 +213,8 @@ def _simpler(node: x.Expression) -> x.Expression | None:
             return conjunction(bounds) if bounds else None
         case x.InSet(operand, members) if not isinstance(operand, x.VariableReference):
             return x.Or(tuple(x.Comparison("==", operand, each) for each in members)) if len(members) > 1 else None
-        case x.Comparison(_, left, right) if any(_is_distance(side) for side in (left, right)):
+        # Not `max` and `min`: the largest of several numbers is not known while one of them is not.
+        case x.Comparison(_, x.Function("abs"), _) | x.Comparison(_, _, x.Function("abs")):
             found = distances(node)
             if found is not None:
                 return x.And(tuple(found)) if len(found) > 1 else found[0]
@@ -222,11 +223,6 @@ def _simpler(node: x.Expression) -> x.Expression | None:
             if refused is not None:
                 return x.Or(tuple(negate(each) for each in refused)) if len(refused) > 1 else negate(refused[0])
     return None
-
-
-def _is_distance(node: x.Expression) -> bool:
-    """Whether it is an absolute value; the largest of several numbers is not known while one of them is not."""
-    return isinstance(node, x.Function) and node.name == "abs"
 
 
 def _possible_form(node: x.Expression, variables: Mapping[str, Recoded]) -> Possible:

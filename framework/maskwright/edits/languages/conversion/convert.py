@@ -20,7 +20,7 @@ from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text, simplified_rule
-from maskwright.edits.languages.r_validate.writer import validate_file
+from maskwright.edits.languages.r_validate.writer import LINE, validate_file
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
@@ -132,9 +132,6 @@ def _identifier(name: str, taken: set[str]) -> str:
         identifier = f"{stem}.{number}"
     taken.add(identifier)
     return identifier
-
-
-LINE = 10_000
 
 
 def yaml_file(edits: EditSet) -> Converted:

@@ -255,7 +255,8 @@ class _Reading(Inclusion):
 
     def _instances(self, tree: r_rules.Node) -> Iterator[tuple[r_rules.Node, dict[str, r_rules.Node]]]:
         """Copies of a rule with one variable of each group that it uses."""
-        used = [name for name in _names(tree) if name in self.groups]
+        names = [str(node.children[0]) for node in subtrees(tree) if node.data == "name"]
+        used = [name for name in names if name in self.groups]
         if len(set(used)) < len(used):
             raise Inexpressible("it uses a variable group twice, and which variables go together is not said")
         copies = 1
@@ -265,11 +266,6 @@ class _Reading(Inclusion):
             raise Inexpressible(f"its variable groups make more than {MOST_COPIES} rules")
         for members in itertools.product(*(self.groups[name] for name in used)):
             yield tree, dict(zip(used, members, strict=True))
-
-
-def _names(tree: r_rules.Node) -> list[str]:
-    """Names that stand for a value, as often as they occur."""
-    return [str(node.children[0]) for node in subtrees(tree) if node.data == "name"]
 
 
 def _resolved(tree: r_rules.Node, defined: Mapping[str, r_rules.Node]) -> r_rules.Node:

@@ -211,23 +211,19 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
     odd = [each.name for each in phase if each.name not in ("active", "let", "p", "title")]
     if odd:
         _refuse(phase, f"<phase> holds <{odd[0]}>; understood are active, let and p")
-    kept = [part for part in rest if not _is_pattern(part) or _id_of(part) in active]
+    kept = [
+        part
+        for part in rest
+        if isinstance(part, str) or part.name not in PATTERNS or part.attributes.get("id") in active
+    ]
     left_out = len(rest) - len(kept)
     note = f"{schema.file}: phase {wanted!r}: {left_out} pattern{'s are' if left_out != 1 else ' is'} left out"
     # Variables of a phase are seen in all its patterns, as those of the schema are.
     return replace(schema, attributes=attributes, content=[*phase.named("let"), *kept]), [note]
 
 
-def _id_of(part: str | Element) -> str | None:
-    return None if isinstance(part, str) else part.attributes.get("id")
-
-
 def _is(part: str | Element, name: str) -> bool:
     return isinstance(part, Element) and part.name == name
-
-
-def _is_pattern(part: str | Element) -> bool:
-    return any(_is(part, name) for name in PATTERNS)
 
 
 def _descendants(element: Element) -> Iterable[Element]:

@@ -71,7 +71,8 @@ class LeveledPatternReader(PatternReader):
             earlier = before.setdefault(level, [])
             # Within a pattern only the first rule that matches a record fires.
             shadowed = None in earlier
-            when = _together([*(Not(each) for each in earlier if each is not None), *([] if own is None else [own])])
+            conditions = [*(Not(each) for each in earlier if each is not None), *([] if own is None else [own])]
+            when = all_of(conditions) if conditions else None
             earlier.append(own)
             # The variables of a rule are looked at where they are used: they too may be about members.
             rule = RuleOfPattern(element, reading.rules, context, scope, shadowed, [])
@@ -148,10 +149,6 @@ class LeveledPatternReader(PatternReader):
 
 def _no_tokens(reason: str) -> NoReturn:
     raise EditError(reason)
-
-
-def _together(conditions: list[Expression]) -> Expression | None:
-    return all_of(conditions) if conditions else None
 
 
 def _with_hint(problem: Problem) -> Problem:
