@@ -11,16 +11,16 @@ from maskwright.edits.algebra.polynomial import Elimination
 from maskwright.edits.analysis.contradictions import (
     MOST_CLAUSES,
     MOST_EXACT_ROWS,
-    MOST_TRIED,
     MOST_UNDECIDED,
     contradiction,
     dead_branches,
-    satisfiability_of,
+    refutation,
+    smallest_refuted,
+    sources,
 )
 from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, statements
-from maskwright.edits.reasoning.answers import Refutation, Space
+from maskwright.edits.reasoning.answers import Space
 from maskwright.edits.reasoning.diophantine import reachable_on_grid
-from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Conflict, Row, smallest, solve
 
 if TYPE_CHECKING:
@@ -68,23 +68,10 @@ def redundant(component: Sequence[Statement]) -> tuple[list[Finding], int]:
 
 def _because(others: Sequence[Statement], negation: Clause) -> tuple[str, ...] | None:
     """Smallest set of statements with which `negation` cannot hold."""
-
-    def ask(some: Sequence[Statement]) -> Refutation | None:
-        clauses = [*(clause for each in some for clause in each.clauses), negation]
-        answer = Satisfiability(clauses, Space(), {}, most_choices=MOST_TRIED).answer()
-        return answer if isinstance(answer, Refutation) else None
-
-    def excluded(some: Sequence[Statement]) -> bool:
-        answer = ask(some)
-        return answer is not None and not answer.is_open
-
-    answer = ask(others)
+    answer = refutation(others, more=(negation,))
     if answer is None or answer.is_open:
         return None if answer is None else UNDECIDED
-    owners = [each.name for each in others for _ in each.clauses]
-    used = {owners[place] for place in answer.clauses if 0 <= place < len(owners)}
-    names = [each.name for each in others if each.name in used]
-    return smallest(names, lambda some: excluded([each for each in others if each.name in some]))
+    return smallest_refuted(others, sources(others, answer), more=(negation,))
 
 
 def _superfluous(statement: Statement, because: Sequence[str]) -> Finding:
@@ -269,17 +256,10 @@ def _on_grid(
     if not steps or sum(len(each.clauses) for each in component) > MOST_CLAUSES:
         return None
     space = Space(steps)
-    if not _excluded(component, space):
+    answer = refutation(component, space)
+    if answer is None or answer.is_open:
         return None
-    kept = smallest(
-        [each.name for each in component],
-        lambda some: _excluded([each for each in component if each.name in some], space),
-    )
+    kept = smallest_refuted(component, [each.name for each in component], space)
     message = f"no values with the published decimals satisfy {listed(kept)}"
     hint = "Publish more decimals, or write a tolerance into one of them."
     return Finding("unreachable_on_grid", kept, message, places.get(kept[0]), hint)
-
-
-def _excluded(component: Sequence[Statement], space: Space) -> bool:
-    answer = satisfiability_of(component, space).answer()
-    return isinstance(answer, Refutation) and not answer.is_open

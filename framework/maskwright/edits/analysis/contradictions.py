@@ -151,29 +151,39 @@ def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | Non
 
 
 def _branching_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...] | None, str]:
-    answer = satisfiability_of(component).answer()
-    if not isinstance(answer, Refutation):
+    answer = refutation(component)
+    if answer is None:
         return None, ""
     if answer.is_open:
         return None, "products or many branches: not decided"
+    return smallest_refuted(component, sources(component, answer)), ""
+
+
+def refutation(
+    component: Sequence[Statement], space: Space | None = None, more: Sequence[Clause] = ()
+) -> Refutation | None:
+    """Why statements and more clauses cannot hold together, nothing fixed; None: they can."""
+    clauses = [*(clause for each in component for clause in each.clauses), *more]
+    answer = Satisfiability(clauses, space or Space(), {}, most_choices=MOST_TRIED).answer()
+    return answer if isinstance(answer, Refutation) else None
+
+
+def smallest_refuted(
+    component: Sequence[Statement], names: Sequence[str], space: Space | None = None, more: Sequence[Clause] = ()
+) -> tuple[str, ...]:
+    """Smallest set of the named statements that cannot hold together with more clauses."""
 
     def contradict(some: Sequence[str]) -> bool:
-        reply = satisfiability_of([each for each in component if each.name in some]).answer()
-        return isinstance(reply, Refutation) and not reply.is_open
+        found = refutation([each for each in component if each.name in some], space, more)
+        return found is not None and not found.is_open
 
-    return smallest(_sources(component, answer), contradict), ""
-
-
-def satisfiability_of(component: Sequence[Statement], space: Space | None = None) -> Satisfiability:
-    """Whether statements can hold together, nothing fixed."""
-    return Satisfiability(
-        [clause for each in component for clause in each.clauses], space or Space(), {}, most_choices=MOST_TRIED
-    )
+    return smallest(names, contradict)
 
 
-def _sources(component: Sequence[Statement], answer: Refutation) -> tuple[str, ...]:
+def sources(component: Sequence[Statement], answer: Refutation) -> tuple[str, ...]:
+    """Names of the statements that a refutation rests on."""
     owners = [each.name for each in component for _ in each.clauses]
-    used = {owners[position] for position in answer.clauses if position >= 0}
+    used = {owners[position] for position in answer.clauses if 0 <= position < len(owners)}
     return tuple(each.name for each in component if each.name in used)
 
 

@@ -26,13 +26,7 @@ from maskwright.edits.translation.several_variables import (
     possible_by_values,
     possible_comparison,
 )
-from maskwright.edits.translation.single_variable import (
-    Straddling,
-    implication,
-    is_one_of,
-    one_of,
-    sides,
-)
+from maskwright.edits.translation.single_variable import Straddling, implication, is_one_of, one_of, sides
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:

@@ -10,12 +10,7 @@ import yaml
 
 from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
 from maskwright.edits.languages.conversion.binary_comparison import Grids
-from maskwright.edits.languages.conversion.converted import (
-    Converted,
-    Inexpressible,
-    each_written,
-    tree_of,
-)
+from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text

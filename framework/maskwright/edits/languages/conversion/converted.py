@@ -45,9 +45,9 @@ class Converted:
     notes: tuple[str, ...] = ()
 
 
-def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
+def tree_of(edit: Edit) -> Expression:
     """Tree of an edit."""
-    if edit.ranged and edit.binding == "exact" and not ranges:
+    if edit.ranged and edit.binding == "exact":
         raise Inexpressible("a range of variables follows the order of the data: convert with the data")
     if edit.checked_by != "model":
         raise Inexpressible(f"its test is outside the subset that is analysed (checked by {edit.checked_by})")

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright.edits import expression as x
-from maskwright.edits.languages.conversion.converted import (
-    Converted,
-    Inexpressible,
-    each_written,
-    tree_of,
-)
+from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
 from maskwright.edits.languages.conversion.xpath_as_exact import exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 

@@ -57,9 +57,9 @@ class Reading:
         """Where an element stands."""
         return Place(element.file or str(self.path), element.line, None, text)
 
-    def refuse(self, element: Element, message: str, hint: str | None = None, text: str | None = None) -> None:
+    def refuse(self, element: Element, message: str, hint: str | None = None) -> None:
         """Take up a mistake."""
-        self.problems.append(Problem(message, self.place(element, text), hint))
+        self.problems.append(Problem(message, self.place(element), hint))
 
     def note(self, element: Element, message: str) -> None:
         """Take up what a person should know."""
