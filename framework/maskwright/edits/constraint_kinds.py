@@ -1,4 +1,4 @@
-"""Conditions that plugins bring into the language of rules: found by name, and asked for verdicts.
+"""Conditions that plugins bring into the language of rules: found by name, and evaluated.
 
 Rules know no plugins: the package as a whole finds these for them.
 """

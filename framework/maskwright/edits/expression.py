@@ -202,10 +202,10 @@ class IsInteger:
 
 @dataclass(frozen=True, slots=True)
 class GroupFunction:
-    """What the members of a group say together: ``sum(person.income where age < 16)``, ``count(person)``.
+    """What the members of a group have together: ``sum(person.income where age < 16)``, ``count(person)``.
 
     It stands in a rule only until `maskwright.edits.levels.binding` puts a variable in its place: what is inside is
-    said of the members, not of the record that the rule is about.
+    about the members, not of the record that the rule is about.
 
     `level`: whose records the members are. `operand`: of ``sum``, ``min``, ``max``, ``first`` and ``unique``: the
     members' variable. `condition`: of the members that are meant, or that all, one, any or none of them has to satisfy.
@@ -269,7 +269,7 @@ _OPERANDS: dict[type, tuple[str, ...]] = {
     IfThen: ("condition", "consequent", "otherwise"), InInterval: ("operand", "low", "high"), InSet: ("operand",),
     IsInteger: ("operand",),
 }  # fmt: skip
-"""Fields of a node that hold expressions, in written order; what is asked of the cell itself is not among them."""
+"""Fields of a node that hold expressions, in written order; the variable whose cell is tested is not among them."""
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:

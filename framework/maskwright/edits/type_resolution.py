@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["date", "number", "text"] | None
-"""None: unknown, whatever stands beside it."""
+"""None: unknown, whatever it is compared with."""
 
 
 def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
@@ -120,7 +120,7 @@ class _Mixed(Exception):  # noqa: N818 - never leaves this module
 
 
 def _same(kinds: Mapping[str, Kind], *terms: x.Expression) -> None:
-    """Stop where terms that are compared are no dates beside one that is."""
+    """Stop where terms that are compared are no dates and one is."""
     found = [(term, _kind(term, kinds)) for term in terms]
     if not any(kind == "date" for _, kind in found):
         return
@@ -194,7 +194,7 @@ MOST_CATEGORIES = 50
 
 
 def with_category_equalities(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
-    """Edits in which two categorical variables are equated, or told apart, with parts that say so of each category."""
+    """Edits in which two categorical variables are compared by ``==`` or ``!=``, with parts on each category."""
     texts = {each.name: each.categories for each in variables if not each.is_numeric}
     if len(texts) < 2:
         return edits

@@ -67,7 +67,7 @@ class _Classifier:
         return self._conjunctions[id(node)]
 
     def negated(self, node: x.Expression) -> x.Expression:
-        """Complement of a condition, the same object each time it is asked for."""
+        """Complement of a condition, the same object each time."""
         if id(node) not in self._negations:
             self._alive.append(node)
             self._negations[id(node)] = negate(node)

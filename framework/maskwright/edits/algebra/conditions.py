@@ -66,7 +66,7 @@ def any_of(operands: list[x.Expression]) -> x.Expression:
 
 
 def conjunction(operands: Iterable[x.Expression], *, flat: bool = True) -> x.Expression:
-    """All hold, each said once, without what is always true; `flat`: conjunctions among them are taken apart."""
+    """All hold, each once, without what is always true; `flat`: conjunctions among them are taken apart."""
     return _joined(x.And, operands, flat=flat)
 
 

@@ -75,8 +75,8 @@ def _because(others: Sequence[Statement], negation: Clause) -> tuple[str, ...] |
 
 
 def _superfluous(statement: Statement, because: Sequence[str]) -> Finding:
-    said = f"{statement.name} follows from {listed(because)}" if because else f"{statement.name} always holds"
-    return Finding("redundant", (statement.name, *because), said, statement.place, "It can be left out.")
+    message = f"{statement.name} follows from {listed(because)}" if because else f"{statement.name} always holds"
+    return Finding("redundant", (statement.name, *because), message, statement.place, "It can be left out.")
 
 
 def _weaker(component: Sequence[Statement]) -> list[Finding]:
@@ -106,7 +106,7 @@ def _normal(row: Row) -> tuple[Hashable, tuple[Fraction, bool]]:
 
 
 def equalities(component: Sequence[Statement]) -> tuple[list[Finding], int]:
-    """Inequalities that always hold with equality, variables with one possible value; and rules not looked at.
+    """Inequalities that always hold with equality, variables with one possible value; and rules not analysed.
 
     Made strict together, inequalities that can be strict together are all satisfiable; a contradiction among them shows
     which are equalities: those in its proof.
@@ -146,8 +146,8 @@ def equalities(component: Sequence[Statement]) -> tuple[list[Finding], int]:
         because = tuple(sorted({*needed, *causes}, key=lambda each: order[each]))
         # A rule that states the value itself is no news.
         if len(because) > 1:
-            said = f"{name} can only be {plain_text(float(value))} under {listed(because)}"
-            found.append(Finding("fixed", because, said, places.get(because[0])))
+            message = f"{name} can only be {plain_text(float(value))} under {listed(because)}"
+            found.append(Finding("fixed", because, message, places.get(because[0])))
     return list(dict.fromkeys(found)), 0
 
 
@@ -183,7 +183,7 @@ def analyse(edits: Iterable[Edit], variables: Sequence[Variable] = (), *, thorou
     """Contradictions, rules no published values can meet, superfluous rules, implied equalities, dead branches.
 
     Rules are taken apart into components that share no variable. Every finding is confirmed in exact arithmetic; what
-    was not looked at, because a component is too large or a rule can only be evaluated, is counted with its reason.
+    was not analysed, because a component is too large or a rule can only be evaluated, is counted with its reason.
     """
     every = list(edits)
     stated = statements(every, variables)

@@ -129,10 +129,10 @@ MOST_TRIED = 60
 
 
 def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | None, str]:
-    """Contradiction in statements that share variables, and what was not looked at ('' if nothing).
+    """Contradiction in statements that share variables, and what was not analysed ('' if nothing).
 
     It is a smallest set of rules, by name, in file order (``bounds of V3`` for declared bounds): leaving out any one of
-    them removes this contradiction. Looked at are linear, range, set and governing rules, products as far as they go,
+    them removes this contradiction. Analysed are linear, range, set and governing rules, products as far as they go,
     and declared bounds. Where there are many rules they are narrowed down by linear programming in binary64; the
     answer is confirmed in exact arithmetic.
     """
@@ -233,7 +233,7 @@ MOST_UNDECIDED = 3
 
 
 def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
-    """Branches that are never taken, and how many governing rules were not looked at."""
+    """Branches that are never taken, and how many governing rules were not analysed."""
     governing = [each for each in component if any(isinstance(part, GoverningPart) for part in each.parts)]
     if sum(len(each.clauses) for each in component) > MOST_CLAUSES:
         return [], len(governing)
@@ -243,15 +243,15 @@ def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
         if skipped >= MOST_UNDECIDED:
             skipped += len(governing) - place
             break
-        findings, looked = _of(statement, component)
+        findings, decided = _of(statement, component)
         found.extend(findings)
-        skipped += not looked
+        skipped += not decided
     return found, skipped
 
 
 def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Finding], bool]:
     found: list[Finding] = []
-    looked = True
+    decided = True
     clauses = [clause for each in component for clause in each.clauses]
     # The rule itself must not be what excludes its own consequent.
     others = [clause for each in component if each is not statement for clause in each.clauses]
@@ -268,7 +268,7 @@ def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Find
             (refused, f"the condition of {name} is always met: its 'then' holds for every record", _PLAIN),
         ):
             state = _possible(others if choice is agreed else clauses, name, choice)
-            looked &= state is not None
+            decided &= state is not None
             if state is False:
                 found.append(Finding("dead_branch", (name,), message, statement.place, hint))
         if found:
@@ -276,9 +276,9 @@ def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Find
         for choice, word in ((then, "then"), (other, "else")):
             if choice is not None and _possible(others, name, choice) is False:
                 effect = "can never be met" if word == "then" else "has to be met by every record"
-                said = f"the '{word}' of {name} can never hold, so its condition {effect}"
-                found.append(Finding("dead_branch", (name,), said, statement.place, _CHECK))
-    return found, looked
+                text = f"the '{word}' of {name} can never hold, so its condition {effect}"
+                found.append(Finding("dead_branch", (name,), text, statement.place, _CHECK))
+    return found, decided
 
 
 _CHECK = "Check it against the other rules on its variables."

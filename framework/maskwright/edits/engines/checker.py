@@ -41,7 +41,7 @@ class RecordForm:
 
     `path`: tags from the root to the record. `start_tags`, `gaps`: start tags of all but the record, and the white
     space before each. `tags`: where it differs from the variable's name. `is_whole`: the file holds nothing but these
-    records; False: there are elements beside them, which are not data.
+    records; False: the file has other elements, which are not data.
     """
 
     path: tuple[str, ...]
@@ -130,7 +130,7 @@ class EngineProcess(AbstractContextManager["EngineProcess"]):
         limits = () if memory is None else (str(memory),)
         self._process = ChildProcess("maskwright.edits.engines.worker", engine, *limits, environment=environment)
 
-    def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
+    def answer(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
         """Answer to a request; see `maskwright.edits.engines.worker`.
 
         `seconds`: after which the process is ended.
@@ -145,7 +145,7 @@ class EngineProcess(AbstractContextManager["EngineProcess"]):
 
     def reasons(self, stylesheets: Sequence[str]) -> list[str | None]:
         """Why each stylesheet cannot be compiled; None where it can."""
-        found: list[str | None] = self.ask({"compile": list(stylesheets)}, SECONDS_TO_START)["errors"]
+        found: list[str | None] = self.answer({"compile": list(stylesheets)}, SECONDS_TO_START)["errors"]
         return found
 
     def end(self) -> None:
@@ -182,7 +182,7 @@ def stop_compiler(engine: Engine) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one test said of n records.
+    """Verdict of one test on n records.
 
     `fired`, `holds`: a node of the record was tested; no node of it failed; shape (n,). `above`: failures on nodes
     above the records, which belong to no record.
@@ -308,7 +308,7 @@ class EngineChecker(EngineProcesses):
         for start in range(0, max(columns.n, 0 if in_pieces else 1), step):
             document = document_of(columns, form, start, start + step)
             seconds = SECONDS_TO_ANSWER + SECONDS_A_RECORD * min(step, columns.n)
-            answer = self._running[key].ask({"apply": document}, seconds)
+            answer = self._running[key].answer({"apply": document}, seconds)
             if "error" in answer:
                 raise EditError(
                     f"the engine {engine} stopped at or after record {before + start + 1}: {answer['error']}"

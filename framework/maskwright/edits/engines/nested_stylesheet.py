@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Place = Literal["group", "member", "cell", "elsewhere"]
-"""Where a rule's nodes are: records of the upper level, of the lower, elements in these, or nobody knows."""
+"""Where a rule's nodes are: records of the upper level, of the lower, elements in these, or unknown."""
 
 _BEFORE_PATH = frozenset(
     {
@@ -80,7 +80,7 @@ def _place(steps: list[str], names: Names) -> Place:
 
 
 def context_stays(context: str, names: Names) -> bool:
-    """Whether it can be said of a node without other groups whether a context matches it."""
+    """Whether a context matches a node independently of other groups."""
     if "elsewhere" in places_of(context, names):
         return False
     tokens = tokens_of(context)
@@ -97,7 +97,7 @@ def stays_in_group(text: str, place: Place, names: Names) -> bool:
 
 
 def _counts(tokens: list[tuple[str, str]]) -> bool:
-    """Whether a predicate asks for the position of its node."""
+    """Whether a predicate uses the position of its node."""
     depth = 1
     for _, text in tokens:
         depth += (text == "[") - (text == "]")

@@ -80,7 +80,7 @@ def _reason(error: Exception) -> str:
 
 
 def _details(error: Exception) -> dict[str, object]:
-    """What can be said of an error over a document without saying what is in it."""
+    """Details of an error over a document that hold nothing of its content."""
     entries = list(getattr(error, "error_log", None) or ())
     code = _CODE.search(str(error))
     return {

@@ -208,7 +208,7 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
     if edit.shadowed:
         return False
     if edit.engine is not None:
-        return True  # the engine will tell
+        return True  # the engine decides
     if edit.context is None or record_path is None:
         return True
     context = edit.context.strip()
@@ -223,7 +223,7 @@ class Checker(AbstractContextManager["Checker"]):
     `record_path`: element names from the root to the record; None for files without elements. `domain`: needed for
     domain edits only. `form`: how the file writes its records, for edits that an engine checks.
 
-    Edits that an engine checks and that look beyond a record are told the whole file first, by `prepare`.
+    Edits that an engine checks and that look beyond a record get the whole file first, by `prepare`.
     """
 
     def __init__(
@@ -306,7 +306,7 @@ class Checker(AbstractContextManager["Checker"]):
         return Verdict(holds, holds & fired & missing, fired)
 
     def outcome(self) -> Outcome:
-        """Say what the edits said of all records so far."""
+        """Outcome of the edits on all records so far."""
         return Outcome(self._records, tuple(tally.outcome() for tally in self._tallies))
 
 
@@ -328,14 +328,14 @@ def condition_of(edit: Edit) -> Expression | None:
 def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Problem]:
     """Problems of edits that read variables which are not there.
 
-    One for each edit and name; what the variables are, where no name is near, is said only once.
+    One for each edit and name; what the variables are, where no name is near, is stated only once.
     """
     problems: list[Problem] = []
-    is_listed = is_told = False
+    is_listed = has_hint = False
     for edit in edits:
         if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
-            hint = None if is_told else MEMBERS_HINT
-            is_told = True
+            hint = None if has_hint else MEMBERS_HINT
+            has_hint = True
             problems.append(Problem(f"edit {edit.name}: it is about the members of a group", edit.place, hint))
         for name in edit.variables:
             if name in names:
@@ -357,7 +357,7 @@ def _refuse_unknown_codes(edits: Sequence[Edit], columns: RecordChunk) -> None:
         for node in nodes(edit.expression):
             if isinstance(node, MissingAs):
                 codes = columns[node.operand.name].codes
-                known = list(dict.fromkeys(said for pair in codes for said in pair if said))
+                known = list(dict.fromkeys(text for pair in codes for text in pair if text))
                 if node.meaning not in known:
                     wrong = unknown_name(f"missing code of {node.operand.name}", node.meaning, known)
                     near = nearest_name(node.meaning, known) is not None

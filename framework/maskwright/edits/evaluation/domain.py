@@ -48,7 +48,7 @@ class Combinations:
 
 
 class Domain:
-    """Combinations occurring in the original, for each tuple of variables that an edit asks for.
+    """Combinations occurring in the original, for each tuple of variables that an edit names in ``in original``.
 
     Cells are compared by value where they are numbers (``12`` is ``12.0``), by text otherwise. Combinations with a
     missing cell do not count.
@@ -149,7 +149,7 @@ class DomainCollector:
 
 
 def domain_tuples(edits: Iterable[Edit]) -> tuple[Names, ...]:
-    """Variable tuples whose combinations the edits ask for, each once."""
+    """Variable tuples whose combinations the edits need, each once."""
     every = (node for edit in edits for node in nodes(edit.expression))
     return tuple(dict.fromkeys(node.names for node in every if isinstance(node, InOriginal)))
 

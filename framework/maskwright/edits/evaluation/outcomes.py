@@ -42,7 +42,7 @@ Causes = Counter[tuple[str, Cause]]
 COMMA_NUMBER = r"^[ \t\r\n]*-?[0-9]+(,[0-9]+)+[ \t\r\n]*$"
 DATE = r"^[ \t\r\n]*(?:[0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{4})"
 
-_SAID: dict[Cause, str] = {
+_DESCRIPTIONS: dict[Cause, str] = {
     "missing": "missing",
     "text": "text, not a number,",
     "comma": "text, not a number (it has a comma),",
@@ -78,7 +78,7 @@ def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
         together.setdefault((each.cause, each.records), []).append(each.variable)
     return [
         f"{', '.join(names)}: ".removeprefix(": ")
-        + f"{_SAID[cause]} in {records} of {total} records"
+        + f"{_DESCRIPTIONS[cause]} in {records} of {total} records"
         + f"; {_REMEDIES[cause]}"
         for (cause, records), names in together.items()
     ]
@@ -163,7 +163,7 @@ class EditOutcome:
     ``when``, or ``if`` without ``else``, is not false (YAML). `first_records`: numbers (1-based) of the first violating
     records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
     records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
-    verdict is unknown in every record: nobody knows whether the edit holds. Where texts stand for numbers, every record
+    verdict is unknown in every record: whether the edit holds is not known. Where texts stand for numbers, every record
     that the edit is for will do. XPath decides what a missing cell means. `level`: level of the records that are
     counted; "" where there is only one.
     """
@@ -232,7 +232,7 @@ class Tally:
             self.kept += len(numbers)
 
     def outcome(self) -> EditOutcome:
-        """Say what was counted."""
+        """Outcome of what was counted."""
         edit = self.edit
         listed = np.concatenate(self.listed) if self.listed else np.zeros(0, dtype=np.int64)
         return EditOutcome(
@@ -265,7 +265,7 @@ class Tally:
 class Placed:
     """What an engine said of one edit, on records that are inside each other.
 
-    `fired_on`: group and member of each record that the rule fired on, where that is asked for. `failed`: group and
+    `fired_on`: group and member of each record that the rule fired on, where that is wanted. `failed`: group and
     member, location, and messages of each failure: its own, and those that it refers to.
     """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DIGITS = 15
-"""Decimals of so many digits are told apart by the binary64 numbers nearest to them."""
+"""Decimals of so many digits differ in the binary64 numbers nearest to them."""
 MOST = 2**62
 
 

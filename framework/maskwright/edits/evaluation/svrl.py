@@ -50,7 +50,7 @@ Piece = TypeVar("Piece")
 
 @dataclass(frozen=True)
 class SvrlTotals:
-    """What a report says in all.
+    """Totals of a report.
 
     `fired`: rule and record pairs that were checked. `failed`: for each edit, in the order given: its failed asserts or
     successful reports.
@@ -75,7 +75,7 @@ class _Rule:
 class SvrlWriter(AbstractContextManager["SvrlWriter"]):
     """Write a report while the records stream past.
 
-    SVRL lists patterns first and records inside them; records arrive in chunks with all edits. Failures are therefore
+    SVRL lists patterns first and records inside them; records come in chunks with all edits. Failures are therefore
     kept in one temporary file and put in order by `close`: memory does not grow with the number of failures.
 
     Parameters
@@ -169,7 +169,7 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
                     self._fired[number] += 1
 
     def write_placed(self, records: int, found: Sequence[Placed]) -> None:
-        """Add what an engine said of records that are inside each other."""
+        """Add the verdicts of an engine on records that are inside each other."""
         for number, rule in enumerate(self._rules):
             first = found[rule.positions[0]]
             self._fired[number] += first.fired
@@ -228,11 +228,11 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
 
     def add_share(self, share: IO[bytes]) -> None:
         """Add records of which another writer of the same edits wrote a share."""
-        said = json.loads(share.readline())
-        self._records += said["records"]
-        self._failed = [one + other for one, other in zip(self._failed, said["failed"], strict=True)]
-        self._fired = [one + other for one, other in zip(self._fired, said["fired"], strict=True)]
-        for segments, length in zip(self._segments, said["bytes"], strict=True):
+        counts = json.loads(share.readline())
+        self._records += counts["records"]
+        self._failed = [one + other for one, other in zip(self._failed, counts["failed"], strict=True)]
+        self._fired = [one + other for one, other in zip(self._fired, counts["fired"], strict=True)]
+        for segments, length in zip(self._segments, counts["bytes"], strict=True):
             for first in range(0, length, PIECE):
                 self._spool.write(share.read(min(PIECE, length - first)))
             if length:
@@ -326,11 +326,11 @@ def _opening_text(edit: Edit) -> str:
     """Tag of that element up to the location of the record."""
     if edit.assertion is None:
         role = "warning" if edit.severity == "warning" else None
-        said = _attributes(test=edit.text, id=edit.name, role=role)
+        stated = _attributes(test=edit.text, id=edit.name, role=role)
     else:
         written = edit.assertion
-        said = _attributes(test=written.test, id=written.id or edit.name, role=written.role, flag=written.flag)
-    return f"<svrl:{_element_name(edit)}{said} location="
+        stated = _attributes(test=written.test, id=written.id or edit.name, role=written.role, flag=written.flag)
+    return f"<svrl:{_element_name(edit)}{stated} location="
 
 
 def _attributes(**values: str | None) -> str:

@@ -67,12 +67,12 @@ class LevelTests:
         return negation(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
 
     def _tests_only_existence(self, node: x.IfThen, level: str) -> bool:
-        """Whether the condition asks only if there are records that pointers or neighbours name."""
-        asked = node.condition.operands if isinstance(node.condition, x.And) else (node.condition,)
-        return all(isinstance(each, x.Comparison) and self.tests_existence(each, level) for each in asked)
+        """Whether the condition is only about the existence of records that pointers or neighbours name."""
+        conditions = node.condition.operands if isinstance(node.condition, x.And) else (node.condition,)
+        return all(isinstance(each, x.Comparison) and self.tests_existence(each, level) for each in conditions)
 
     def tests_existence(self, node: x.Comparison, level: str) -> bool:
-        """Whether a comparison asks if there is another record."""
+        """Whether a comparison is about the existence of another record."""
         match node:
             case x.Comparison("==", x.VariableReference(name), x.Number()):
                 column = self.columns[level].get(name)
@@ -167,7 +167,7 @@ class _Writer(XPathWriter):
         return path
 
     def _find(self, record: SeenRecord, name: str) -> tuple[SeenRecord, str | MembersColumn | None]:
-        """Record that has what a name says, and the variable or the column; None: it asks if there is one."""
+        """Record that has what a name says, and the variable or the column; None: it is about its existence."""
         column = self._tests.columns[record.level].get(name)
         if column is None:
             return record, name
@@ -284,7 +284,7 @@ class _Writer(XPathWriter):
 
     def surely_number(self, operand: x.VariableReference) -> x.Expression:
         """XPath for "the cell holds a number"."""
-        return self.told(operand, self.known(operand))
+        return self.guarded(operand, self.known(operand))
 
     def _complete(self, there: SeenRecord, column: MembersColumn) -> list[x.Expression]:
         """That a group is not known to lack members."""
@@ -317,7 +317,7 @@ class _Writer(XPathWriter):
         least, most = self._count(there, sure), self._count(there, perhaps)
 
         def compared(sign: x.ComparisonOperator, end: x.Expression) -> x.Expression:
-            return self.told(placed, self._numbers(x.Comparison(sign, end, placed)))
+            return self.guarded(placed, self._numbers(x.Comparison(sign, end, placed)))
 
         found = {
             ">": lambda: compared(">", least), ">=": lambda: compared(">=", least),

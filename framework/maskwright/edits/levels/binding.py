@@ -33,7 +33,7 @@ _WITH_ENDS = ("count", "min", "max")
 
 @dataclass(frozen=True)
 class BoundEdits:
-    """Edits by level, and the columns that they read beside the variables of that level.
+    """Edits by level, and the columns that they read in addition to the variables of that level.
 
     `edits`: each with `level`; all levels, the top first. `columns`: in an order in which they can be computed.
     `plain`: the rules with the comparisons of what members say as they are written: what algebra sees.
@@ -107,9 +107,9 @@ class _Binder:
             # A record that points to none is not what the rule is about.
             columns = [OtherRecordColumn(f"{each} is there", each, None) for each in through]
             there = [x.Comparison("==", self._read(level, each), _ONE) for each in columns]
-            asked: x.Expression = there[0] if len(there) == 1 else x.And(tuple(there))
-            expression, plain = x.IfThen(asked, expression), x.IfThen(asked, plain)
-            when = asked if when is None else x.And((asked, when))
+            present: x.Expression = there[0] if len(there) == 1 else x.And(tuple(there))
+            expression, plain = x.IfThen(present, expression), x.IfThen(present, plain)
+            when = present if when is None else x.And((present, when))
         self.plain[edit.name] = plain
         parts = (CheckedPart(plain),) if x.has_ranges(plain) else classify(plain, edit.place)
         return replace(
@@ -125,8 +125,8 @@ class _Binder:
             and edit.assertion is None
             and any(self._level_of(name) in above for name in x.variable_names(edit.expression))
         ):
-            said = f"sum({alone[0]}) is {alone[0]} of one {level}"
-            raise _Unbound(said, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")
+            message = f"sum({alone[0]}) is {alone[0]} of one {level}"
+            raise _Unbound(message, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")
 
     def _level(self, expression: x.Expression) -> str:
         """Level of a rule: the lowest of its names."""
@@ -238,12 +238,14 @@ class _Binder:
         name = self._name(written, node.level, through)
         column = self.columns[node.level].get(name)
         if isinstance(column, OtherRecordColumn) and column.through in self._structure.above(node.level):
-            said = f"{rule_text(node)}: {column.variable} is a variable of {column.through}, not of each {node.level}"
+            message = (
+                f"{rule_text(node)}: {column.variable} is a variable of {column.through}, not of each {node.level}"
+            )
             hint = f"Write {column.variable} alone"
             if node.function == "sum":
                 members = rule_text(x.GroupFunction("count", node.level, None, node.condition))
                 hint += f"; if each {node.level} is to add it once more, {members} * {column.variable}"
-            raise _Unbound(said, f"{hint}.")
+            raise _Unbound(message, f"{hint}.")
         return name
 
     def _seen_from(self, level: str, home: str, name: str) -> str:

@@ -62,9 +62,9 @@ OPEN, UNKNOWN = -1, -2
 """A condition that hidden cells leave open, and one that was not known before."""
 
 MOST_OPEN = 6
-"""Open conditions and pointers of one rule that are told apart by cases; a count of more is left out."""
+"""Open conditions and pointers of one rule that cases distinguish; a count of more is left out."""
 
-NOBODY = -1
+NO_MEMBER = -1
 
 _TRUTHS = ("any", "all", "one", "no", "unique")
 
@@ -73,7 +73,7 @@ _COUNTS = {
     (">=", Fraction(1)): "any", (">", Fraction(0)): "any", ("!=", Fraction(0)): "any",
     ("==", Fraction(0)): "no", ("<=", Fraction(0)): "no", ("<", Fraction(1)): "no",
 }  # fmt: skip
-"""What a count of members with a condition is compared with, and what this asks of them: no case for each member."""
+"""What a count of members with a condition is compared with, and what this demands of them: no case for each member."""
 
 
 @dataclass(frozen=True)
@@ -160,9 +160,9 @@ class _Writer:
                 if column.through in self._pattern.pointers or self._follows(home, read):
                     return True
             if isinstance(column, MembersColumn):
-                asked = () if column.condition is None else x.variable_names(column.condition)
+                names = () if column.condition is None else x.variable_names(column.condition)
                 read = () if column.operand is None else (column.operand,)
-                if self._follows(self._pattern.low, (*asked, *read)):
+                if self._follows(self._pattern.low, (*names, *read)):
                     return True
         return False
 
@@ -172,7 +172,7 @@ class _Writer:
     def _cases(self, expression: x.Expression, level: str, place: int | None, decided: Decided) -> x.Expression:
         """Rule, case by case where it depends on conditions that are open."""
         try:
-            return self._said(expression, level, place, decided)
+            return self._written(expression, level, place, decided)
         except _Open as found:
             if len(decided) >= MOST_OPEN or found.column.condition is None:
                 raise UndefinedValue from found
@@ -188,32 +188,32 @@ class _Writer:
             pointer = x.VariableReference(name_of(*key))
             cases, others = [], []
             for target, named in self._pattern.nameable(key[1]).items():
-                said = self._cases(expression, level, place, {**decided, key: target})
-                cases.append(implied(x.Comparison("==", pointer, named), said))
+                case = self._cases(expression, level, place, {**decided, key: target})
+                cases.append(implied(x.Comparison("==", pointer, named), case))
                 others.append(x.Comparison("!=", pointer, named))
-            said = self._cases(expression, level, place, {**decided, key: NOBODY})
-            return all_of((*cases, implied(all_of(tuple(others)), said)))
+            case = self._cases(expression, level, place, {**decided, key: NO_MEMBER})
+            return all_of((*cases, implied(all_of(tuple(others)), case)))
 
-    def _said(  # noqa: C901, PLR0911 - one for each kind of node
+    def _written(  # noqa: C901, PLR0911 - one for each kind of node
         self, node: x.Expression, level: str, place: int | None, decided: Decided
     ) -> x.Expression:
         match node:
             case x.And(operands):
-                return all_of(self._said(each, level, place, decided) for each in operands)
+                return all_of(self._written(each, level, place, decided) for each in operands)
             case x.Or(operands):
-                return any_of(self._said(each, level, place, decided) for each in operands)
+                return any_of(self._written(each, level, place, decided) for each in operands)
             case x.Not(operand):
-                return negated(self._said(operand, level, place, decided))
+                return negated(self._written(operand, level, place, decided))
             case x.IfThen(condition, consequent, otherwise):
-                asked = self._said(condition, level, place, decided)
-                if isinstance(asked, x.Truth):
-                    chosen = consequent if asked.value else otherwise
-                    return x.Truth(True) if chosen is None else self._said(chosen, level, place, decided)
-                then = self._said(consequent, level, place, decided)
+                given = self._written(condition, level, place, decided)
+                if isinstance(given, x.Truth):
+                    chosen = consequent if given.value else otherwise
+                    return x.Truth(True) if chosen is None else self._written(chosen, level, place, decided)
+                then = self._written(consequent, level, place, decided)
                 if otherwise is not None:
-                    other = self._said(otherwise, level, place, decided)
-                    return all_of((any_of((negated(asked), then)), any_of((asked, other))))
-                return x.Truth(True) if then == x.Truth(True) else x.IfThen(asked, then)
+                    other = self._written(otherwise, level, place, decided)
+                    return all_of((any_of((negated(given), then)), any_of((given, other))))
+                return x.Truth(True) if then == x.Truth(True) else x.IfThen(given, then)
             case x.Comparison():
                 return self._compared(node, level, place, decided)
             case (
@@ -245,19 +245,19 @@ class _Writer:
                 continue
             if column.function in _TRUTHS and operator == "==" and other == x.Number(Fraction(1)):
                 return self._truth(column, decided)
-            asked = _COUNTS.get((operator, other.value)) if isinstance(other, x.Number) else None
+            function = _COUNTS.get((operator, other.value)) if isinstance(other, x.Number) else None
             counts = column.function == "count" and column.condition is not None and column.end == "exact"
-            if asked is not None and counts:
-                return self._truth(replace(column, function=asked), decided)
+            if function is not None and counts:
+                return self._truth(replace(column, function=function), decided)
             if column.function in ("min", "max") and operator not in ("==", "!="):
-                bound = self._said(other, level, place, decided)
+                bound = self._written(other, level, place, decided)
                 each = tuple(x.Comparison(operator, term, bound) for term in self._operands(column, decided))
                 if not each:
                     raise UndefinedValue
                 every = (column.function == "max") == (operator in ("<", "<="))
                 return all_of(each) if every else any_of(each)
-        left = self._said(node.left, level, place, decided)
-        right = self._said(node.right, level, place, decided)
+        left = self._written(node.left, level, place, decided)
+        right = self._written(node.right, level, place, decided)
         if isinstance(left, x.Number) and isinstance(right, x.Number):
             return x.Truth((left.value > right.value) - (left.value < right.value) in x.SIGNS[node.operator])
         if isinstance(left, x.Text) and isinstance(right, x.Text) and node.operator in ("==", "!="):
@@ -331,7 +331,7 @@ class _Writer:
             if column.variable is None:
                 return x.Number(Fraction(1))
             return self._read(column.variable, self._pattern.top, None, decided)
-        target = NOBODY if place is None else self._target(column.through, place, decided)
+        target = NO_MEMBER if place is None else self._target(column.through, place, decided)
         if column.variable is None:
             return x.Number(Fraction(int(target >= 0)))
         if target < 0:

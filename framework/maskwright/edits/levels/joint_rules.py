@@ -52,7 +52,7 @@ class JointRules:
         """Whether one of these variables or computed columns of a level moves."""
         return any(name in self.masked[level] or name in self.changed[level] for name in names)
 
-    def beside(self, level: str) -> tuple[str, ...]:
+    def unmoved_columns(self, level: str) -> tuple[str, ...]:
         """Computed columns of a level that the edits read and that do not move."""
         inside = {name for edit, rule in self.edits if edit.level == level for name in x.variable_names(rule)}
         inside |= {name for each in self.conditions[level] for name in x.variable_names(each)}
@@ -215,7 +215,10 @@ class LevelColumns:
     @classmethod
     def of(cls, linked: LinkedData, bound: BoundEdits, rules: JointRules) -> LevelColumns:
         """Compute the columns that the rules read."""
-        data = {name: with_linked_columns(linked, bound, name, rules.beside(name)) for name in (rules.top, rules.low)}
+        data = {
+            name: with_linked_columns(linked, bound, name, rules.unmoved_columns(name))
+            for name in (rules.top, rules.low)
+        }
         return cls(linked, rules, data)
 
     def column(self, found: JoinedGroups, cell: JoinedCell) -> Column:
@@ -306,7 +309,7 @@ def _verdicts(data: Dataset, conditions: Sequence[x.Expression]) -> NDArray[np.i
 
 
 def _kinds(verdicts: NDArray[np.int8], low: Level, pointers: Sequence[str]) -> tuple[NDArray[np.int8], Places]:
-    """Different verdicts of members, and which each member has; members that point to somebody differ from others."""
+    """Different verdicts of members, and which each member has; those that point to another differ from others."""
     has = np.stack([low.pointers[name] >= 0 for name in pointers], axis=1) if pointers else verdicts[:, :0]
     kinds, kind = _patterns(np.column_stack([verdicts, has]).astype(np.int8))
     return kinds[:, : verdicts.shape[1]], kind

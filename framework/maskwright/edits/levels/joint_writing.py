@@ -144,7 +144,7 @@ class _Written:
                 if column.function in ("any", "all", "no") and operator == "==" and column.condition is not None:
                     return self._of_condition(column, column.condition, positive=positive)
                 if column.function in ("min", "max"):
-                    return self._of_extreme(column, operator, self._beside(other, level, member))
+                    return self._of_extreme(column, operator, self._comparer(other, level, member))
         return self._number(rule, level, member)
 
     def _members_column(self, side: x.Expression, level: str) -> MembersColumn | None:
@@ -157,13 +157,13 @@ class _Written:
         return column if isinstance(column, MembersColumn) else None
 
     def _of_condition(self, column: MembersColumn, condition: x.Expression, *, positive: bool) -> x.Expression:
-        asked = x.Not(condition) if column.function == "no" else condition
+        demanded = x.Not(condition) if column.function == "no" else condition
         each = [
-            self.truth(asked, column.level, place, positive=positive) for place in range(len(self._composition))
+            self.truth(demanded, column.level, place, positive=positive) for place in range(len(self._composition))
         ]  # fmt: skip
         return _any(each) if column.function == "any" else _all(each)
 
-    def _beside(self, other: x.Expression, level: str, member: int | None) -> _Comparer:
+    def _comparer(self, other: x.Expression, level: str, member: int | None) -> _Comparer:
         """What compares a value with a side of a comparison, be it what members say together."""
         column = self._members_column(other, level)
         if column is not None and column.function in ("min", "max"):
@@ -177,8 +177,8 @@ class _Written:
         bound = self._number(other, level, member)
         return lambda operator, value: _compared(operator, value, bound)
 
-    def _of_extreme(self, column: MembersColumn, operator: x.ComparisonOperator, beside: _Comparer) -> x.Expression:
-        """Largest or smallest of members' values beside something: all of the values are, or one of them."""
+    def _of_extreme(self, column: MembersColumn, operator: x.ComparisonOperator, compare: _Comparer) -> x.Expression:
+        """Largest or smallest of members' values compared with something: all of the values are, or one of them."""
         assert column.operand is not None
         values = [self._value(column.operand, column.level, place) for place in self._meant(column)]
         if not values:
@@ -187,14 +187,14 @@ class _Written:
         if column.function == "min":
             of_all, of_one = of_one, of_all
         if operator in of_all:
-            return _all([beside(operator, each) for each in values])
+            return _all([compare(operator, each) for each in values])
         if operator in of_one:
-            return _any([beside(operator, each) for each in values])
+            return _any([compare(operator, each) for each in values])
         if operator == "!=":
             raise _Open
         beyond: x.ComparisonOperator = "<=" if column.function == "max" else ">="
-        within = [beside(beyond, each) for each in values]
-        return _all([*within, _any([beside(x.MIRRORED[beyond], each) for each in values])])
+        within = [compare(beyond, each) for each in values]
+        return _all([*within, _any([compare(x.MIRRORED[beyond], each) for each in values])])
 
     def _meant(self, column: MembersColumn) -> list[int]:
         """Places of the members that satisfy the condition of a column."""

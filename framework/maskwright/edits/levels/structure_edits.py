@@ -31,7 +31,7 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
             continue
         key = linked.levels[0].declared.key
         items = [
-            {"rule": f"`{each.name}` == 0", "name": f"{_SAID[each.broken]}: {each.variable} within {key}"}
+            {"rule": f"`{each.name}` == 0", "name": f"{_KINDS[each.broken]}: {each.variable} within {key}"}
             for each in found
         ]
         own = EditSet(tuple(replace(edit, level=level.name) for edit in EditSet.parse(items)))
@@ -41,7 +41,7 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
     return replace(bound, edits=edits, columns=columns)
 
 
-_SAID = {"varies": "constant", "dangles": "pointer"}
+_KINDS = {"varies": "constant", "dangles": "pointer"}
 _WORDS = {"varies": "rows that differ in", "dangles": "names no other record:"}
 
 

@@ -47,7 +47,7 @@ class Localisation:
     Attributes
     ----------
     records : int
-        Records looked at.
+        Records that were checked.
     numbers : ndarray of shape (m,), int64
         Numbers (1-based) of the records that violate an edit of severity error.
     found : tuple of Located, length m

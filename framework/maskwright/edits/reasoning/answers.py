@@ -28,7 +28,7 @@ MOST_CHOICES = 20_000
 class Effort:
     """What a search may still spend: the same for the same question on any machine, so it is no time.
 
-    `left`: conditions that may still be looked at; below 0, every further answer is left open.
+    `left`: conditions that may still be evaluated; below 0, every further answer is left open.
     """
 
     left: int
@@ -39,7 +39,7 @@ class Effort:
         return self.left < 0
 
     def spend(self, conditions: int) -> None:
-        """Say that so many conditions are looked at."""
+        """Count so many conditions as evaluated."""
         self.left -= conditions
 
 

@@ -69,12 +69,12 @@ class Knowledge:
             return values, values
         low, high = self._ranges.get(name, (-math.inf, math.inf))
         if name in self._numbers:
-            said = self._numbers[name][~np.isnan(self._numbers[name])]
-            low, high = (float(said.min()), float(said.max())) if len(said) else (math.nan, math.nan)
+            numbers = self._numbers[name][~np.isnan(self._numbers[name])]
+            low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (math.nan, math.nan)
         return np.full(self.m, low), np.full(self.m, high)
 
     def narrow(self, name: str, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-        """Say that a number without a value lies between these; infinite: nothing is said."""
+        """Narrow a number without a value to an interval; infinite ends narrow nothing."""
         if name in self.fixed or name in self._numbers:
             return
         if self._variables[name].type in ("integer", "date"):
@@ -96,7 +96,7 @@ class Knowledge:
         return self._left[name]
 
     def keep(self, name: str, allowed: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
-        """Say that a category without a value is one of those allowed, in some records."""
+        """Narrow a category without a value to those allowed, in some records."""
         was = self.left(name)
         now = was & (allowed[None, :] | ~rows[:, None])
         if now.shape != was.shape or not np.array_equal(now, was):
@@ -236,7 +236,7 @@ class _Product:
         return ~(refused & sure & also)
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Nothing: values of products are looked at, not derived."""
+        """Nothing: values of products are checked, not derived."""
 
 
 Condition = _AmongCategories | _Among | _Whole | _Linear | _Product
@@ -288,20 +288,20 @@ def condition_of(  # noqa: PLR0911 - one return for each kind of atom
             return None
 
 
-def _of_category(atom: Atom, variable: Variable, said: NDArray[np.float64]) -> Condition | None:
+def _of_category(atom: Atom, variable: Variable, numbers: NDArray[np.float64]) -> Condition | None:
     if isinstance(atom, TextSet):
         named = np.array([text in atom.texts for text in variable.categories], dtype=np.bool_)
         return _AmongCategories((variable.name,), named == atom.inside)
-    if np.isnan(said).any():
+    if np.isnan(numbers).any():
         return None
     match atom:
         case Member():
-            allowed = np.isin(said, [float(number) for number in atom.numbers])
+            allowed = np.isin(numbers, [float(number) for number in atom.numbers])
         case Integral():
-            allowed = said == np.round(said)
+            allowed = numbers == np.round(numbers)
         case Row():
             (coefficient,) = atom.coefficients.values()
-            term, constant = float(coefficient) * said, float(atom.constant)
+            term, constant = float(coefficient) * numbers, float(atom.constant)
             slack = ROUNDING * (1.0 + abs(constant))
             if atom.relation == "==":
                 allowed = np.abs(term - constant) <= slack

@@ -152,8 +152,8 @@ class TreeBuilder(Transformer[Token, Typed]):
         if len(columns) < fewest or (kind.most is not None and len(columns) > kind.most):
             first = f"{', '.join(wanted)}, and then " if wanted else ""
             most = " or more" if kind.most is None else f" to {kind.most}" if kind.most > kind.fewest else ""
-            said = f"{name}() takes {first}{kind.fewest}{most} variables, not {len(columns)}"
-            raise Mistake(start_of(name), said, kind.example or None)
+            message = f"{name}() takes {first}{kind.fewest}{most} variables, not {len(columns)}"
+            raise Mistake(start_of(name), message, kind.example or None)
         wrong = wrong_numbers(kind, tuple(numbers))
         if wrong is not None:
             raise Mistake(start_of(name), f"{name}(): {wrong}")

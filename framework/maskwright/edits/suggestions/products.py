@@ -131,10 +131,10 @@ def _rounded(
     sample: Sample,
     cells: NDArray[np.float64],
     names: Sequence[str],
-    said: tuple[int, int, int | None, int],
+    formula: tuple[int, int, int | None, int],
     order: NDArray[np.int64],
 ) -> Iterator[Candidate]:
-    target, first, second, power = said
+    target, first, second, power = formula
     base = cells[:, first] if second is None else cells[:, first] * cells[:, second] ** power
     y = cells[:, target]
     half = 0.5 * 10.0 ** -(sample.data[names[target]].variable.decimals or 0)

@@ -96,7 +96,7 @@ def _frequent(
 def _usual(
     name: str, values: NDArray[np.float64], counts: NDArray[np.int64], strays: int
 ) -> tuple[Fraction, Fraction] | None:
-    """The range that the name tells, where nearly all values are in it."""
+    """The range that the name implies, where nearly all values are in it."""
     for (low, high), words in USUAL.items():
         if words & name_parts(name) and counts[(values < low) | (values > high)].sum() <= strays and values[-1] > 1:
             return Fraction(low), Fraction(high)
@@ -147,7 +147,7 @@ def _listed(column: Column, values: NDArray[np.float64]) -> Iterator[Candidate]:
 def _beyond(value: Fraction) -> Fraction:
     """Number above a positive one, with two significant digits, else with one, else 1, 2, 5 or 10 times ten's power.
 
-    Only a number like 50 itself may stay: nobody can tell it from one that was rounded.
+    Only a number like 50 itself may stay: it cannot be distinguished from one that was rounded.
     """
     power = _power(value)
     for step in (power / 10, power):
@@ -201,7 +201,7 @@ COMMON_LETTERS = 5
 def orderings(sample: Sample) -> Iterator[Candidate]:
     """``x <= y`` between variables that are comparable.
 
-    What is said of them is said of records in which neither is 0: an ordering that zeros alone make is none.
+    They are compared in records in which neither is 0: an ordering that zeros alone make is none.
     """
     columns = [sample.data[name] for name in sample.numbers]
     order = sample.shuffled()

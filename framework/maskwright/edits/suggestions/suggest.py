@@ -108,7 +108,7 @@ class Acceptance:
                 counts[each.name] = (of - each.violations, of)
         found = []
         for candidate, edit in batch:
-            # What asks for combinations of this very file holds in it.
+            # A rule on combinations of this very file holds in it.
             held, of = counts[edit.name] if edit.name in counts else (self._together(candidate),) * 2
             if of and held >= self._share * of:
                 found.append((candidate, edit, held, of))

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 MOST_COMBINATIONS = 10_000
-"""Combinations of categories, or of values that they stand for, that are looked at."""
+"""Combinations of categories, or of values that they stand for, that are tried."""
 
 
 _OR_EQUAL: dict[x.ComparisonOperator, x.ComparisonOperator] = {"<": "<=", ">": ">="}
 
 
 class Untranslatable(Exception):  # noqa: N818 - never leaves this package
-    """A condition cannot be said of published categories; the text says why."""
+    """A condition cannot be stated of published categories; the text gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,16 @@ def by_labels(condition: x.Expression, variables: Mapping[str, Recoded]) -> x.Co
             first,
             second,
         } == set(variables) and all(each.original.is_numeric for each in variables.values()):
-            said = {name: [number_of_text(x.Text(each)) for each in variables[name].categories] for name in variables}
-            if None in said[first] or None in said[second]:
+            labels_of = {
+                name: [number_of_text(x.Text(each)) for each in variables[name].categories] for name in variables
+            }
+            if None in labels_of[first] or None in labels_of[second]:
                 return None
             weak = _OR_EQUAL.get(operator, operator)
         case _:
             return None
-    for one, values in zip(said[first], variables[first].values, strict=True):
-        for other, others in zip(said[second], variables[second].values, strict=True):
+    for one, values in zip(labels_of[first], variables[first].values, strict=True):
+        for other, others in zip(labels_of[second], variables[second].values, strict=True):
             spans = {first: span_of(values), second: span_of(others)}
             if any(each.is_empty for each in spans.values()) or one is None or other is None:
                 return None
@@ -284,28 +286,28 @@ def _combinations(variables: Sequence[Recoded]) -> list[tuple[str, ...]]:
 def _by_category(
     names: Sequence[str], cases: Mapping[tuple[str, ...], x.Expression], variables: Mapping[str, Recoded]
 ) -> x.Expression:
-    """Implications from categories to what may hold then; what is the same for several is said once."""
+    """Implications from categories to what may hold then; what is the same for several is stated once."""
     *outer, last = names
     grouped: dict[tuple[str, ...], dict[x.Expression, list[str]]] = {}
     for categories, condition in cases.items():
         grouped.setdefault(categories[:-1], {}).setdefault(condition, []).append(categories[-1])
-    said: dict[x.Expression, list[tuple[str, ...]]] = {}
+    stated: dict[x.Expression, list[tuple[str, ...]]] = {}
     for before, by_condition in grouped.items():
         present = [category for listed in by_condition.values() for category in listed]
         if set(by_condition) <= {x.Truth(True), x.Truth(False)}:
             allowed = by_condition.get(x.Truth(True), [])
             ordered = [each for each in variables[last].categories if each in allowed]
-            said.setdefault(one_of(last, ordered, present, weaker=True), []).append(before)
+            stated.setdefault(one_of(last, ordered, present, weaker=True), []).append(before)
             continue
         inner = [
             implication(one_of(last, listed, present, weaker=False), _never(condition, last))
             for condition, listed in by_condition.items()
         ]
-        said.setdefault(conjunction(inner), []).append(before)
+        stated.setdefault(conjunction(inner), []).append(before)
     if not outer:
-        return conjunction(list(said))
+        return conjunction(list(stated))
     return conjunction(
-        [implication(_either(outer, listed, variables), condition) for condition, listed in said.items()]
+        [implication(_either(outer, listed, variables), condition) for condition, listed in stated.items()]
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MOST_VALUES = 4_000_000
-"""Whole numbers, or days, of a category that are looked at one by one."""
+"""Whole numbers, or days, of a category that are evaluated one by one."""
 MOST_BORDERS = 3
 
 

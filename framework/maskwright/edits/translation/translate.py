@@ -51,7 +51,7 @@ class NotKnownYet(Exception):  # noqa: N818 - not an error
 class Translation:
     """What becomes of an edit.
 
-    `edit`: on published categories; None: nothing can be said of them. `reason`: why it cannot be translated; empty
+    `edit`: on published categories; None: no rule on them is possible. `reason`: why it cannot be translated; empty
     where it can. `straddling`: categories that lie on both sides of one of its conditions.
     """
 

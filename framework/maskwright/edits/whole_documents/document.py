@@ -146,11 +146,11 @@ FIRST_LOCATIONS = 10
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What one assert or report said.
+    """Verdict of one assert or report.
 
     `violations`: nodes on which the assert failed, or the report's test was true. `fired`: nodes that its rule fired
     on. `first_locations`: XPaths of the first violating nodes, at most 10. `first_messages`: their messages, which
-    carry values of the document; None unless they were asked for.
+    carry values of the document; None unless they were wanted.
     """
 
     __test__ = False

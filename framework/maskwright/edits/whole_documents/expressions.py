@@ -132,7 +132,7 @@ def _reason_of_reference(term: str, text: str, known: Mapping[str, str], variabl
 def _reason_of_name(
     term: str, after: str, version: Version, known: Mapping[str, str], functions: Collection[tuple[str, str]]
 ) -> str | None:
-    """Why a name stands for nothing, or calls what nobody may call."""
+    """Why a name stands for nothing, or calls what no rule may call."""
     if term.startswith("Q{"):
         prefix, uri, local = "Q{}", term[2:].partition("}")[0], term.partition("}")[2]
     else:

@@ -113,7 +113,7 @@ class Schema:
     """A schema that may be carried out.
 
     `version`: of XSLT and XPath: says which engine. `start`: expression whose nodes are where patterns start.
-    `instructions`: XSLT beside the patterns: keys, functions.
+    `instructions`: XSLT next to the patterns: keys, functions.
     """
 
     element: Element

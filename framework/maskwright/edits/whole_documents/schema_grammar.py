@@ -203,7 +203,7 @@ _AT_TOP: Mapping[Version, frozenset[str]] = {
     "1.0": frozenset({"key", "decimal-format"}),
     "3.0": frozenset({"key", "decimal-format", "function", "accumulator"}),
 }
-"""XSLT that may stand in a schema beside its patterns, and is carried out by the engine in its sandbox."""
+"""XSLT that a schema may hold next to its patterns, and is carried out by the engine in its sandbox."""
 
 _INSTRUCTIONS = frozenset(
     "param sequence value-of variable if choose when otherwise for-each for-each-group perform-sort sort copy copy-of "  # noqa: SIM905
@@ -222,7 +222,7 @@ def mistakes_of(schema: Element, version: Version) -> list[Problem]:
 def _element(element: Element, namespace: str, version: Version) -> Iterator[Problem]:
     name = element.name
     if name not in _ATTRIBUTES and name not in _CHILDREN:
-        return  # told where it stands
+        return  # reported where it stands
     yield from _attributes(element)
     if name not in _HOLD_TEXT and any(isinstance(part, str) and part.strip() for part in element.content):
         yield problem(element, f"<{name}> holds text outside its elements")

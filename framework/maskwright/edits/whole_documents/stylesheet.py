@@ -59,7 +59,7 @@ def stylesheet_of(schema: Schema, patterns: Sequence[Pattern]) -> str:
 
 
 def stylesheet_of_expression(schema: Schema, expression: Expression | None) -> str:
-    """Stylesheet that holds one expression, to hear what an engine says of it alone; None: what stands beside all."""
+    """Stylesheet that holds one expression, to compile it alone; None: what all patterns share."""
     writer = _Writer(schema)
     out = [writer.opening()]
     if expression is not None:

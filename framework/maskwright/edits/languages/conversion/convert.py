@@ -93,11 +93,11 @@ def _decimals_note(grids: Grids) -> str:
     )
 
 
-def _pattern(edit: Edit, identifier: str, context: str, test: str, beside: Mapping[str, str]) -> str:
+def _pattern(edit: Edit, identifier: str, context: str, test: str, attributes: Mapping[str, str]) -> str:
     title = f"    <title>{escape(edit.label)}</title>\n" if edit.label else ""
     role = ' role="warning"' if edit.severity == "warning" else ""
     message = _message(edit)
-    rule = "".join(f" mw:{name}={quoteattr(text)}" for name, text in beside.items())
+    rule = "".join(f" mw:{name}={quoteattr(text)}" for name, text in attributes.items())
     return (
         f"  <pattern id={quoteattr(identifier)}>\n{title}    <rule context={quoteattr(context)}>\n"
         f"      <assert test={quoteattr(test)}{role}{rule}>{message}</assert>\n    </rule>\n  </pattern>\n"

@@ -62,17 +62,17 @@ class XPathWriter:
             case x.IfThen():
                 return self._conditional(node, holds=holds)
             case x.Comparison():
-                return self.told(
+                return self.guarded(
                     node, self._comparison(node if holds else replace(node, operator=x.NEGATED[node.operator]))
                 )
             case x.InInterval(operand):
                 bounds = interval_comparisons(node)
                 if not bounds:
-                    return self.told(node, self.known(operand)) if holds else x.Truth(False)
+                    return self.guarded(node, self.known(operand)) if holds else x.Truth(False)
                 first, *others = bounds
                 return self.truth(x.And(bounds) if others else first, holds=holds)
             case x.InSet():
-                return self.told(node, self._in_set(node, holds=holds))
+                return self.guarded(node, self._in_set(node, holds=holds))
             case x.IsMissing(variable):
                 blank = disjunction([_blank(variable), *self._codes(variable)])
                 return blank if holds else negation(blank)
@@ -85,16 +85,18 @@ class XPathWriter:
                 coded = is_coded(variable, (meaning,), self.grids)
                 return coded if holds else negation(coded)
             case x.IsNumber(variable):
-                spoken = self.told(node, x.Comparison("==", _number(variable), _number(variable)))
+                spoken = self.guarded(node, x.Comparison("==", _number(variable), _number(variable)))
                 return spoken if holds else negation(spoken)
             case x.IsInteger(operand):
-                return self.told(node, whole(_plain(operand), self.grids, holds=holds))
+                return self.guarded(node, whole(_plain(operand), self.grids, holds=holds))
             case x.InOriginal(names):
                 first_name, *more = names
                 if more:
                     raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
                 variable = x.VariableReference(first_name)
-                return self.told(variable, node if holds else conjunction([negation(_blank(variable)), negation(node)]))
+                return self.guarded(
+                    variable, node if holds else conjunction([negation(_blank(variable)), negation(node)])
+                )
             case x.Truth(value):
                 return x.Truth(value == holds)
             case x.KindCondition(name):
@@ -102,10 +104,10 @@ class XPathWriter:
             case _:
                 raise Inexpressible("it is no condition")
 
-    def told(self, node: x.Expression, condition: x.Expression) -> x.Expression:
-        """Condition that is false where a cell that the node asks holds a code for "no value"."""
-        asked = dict.fromkeys(each for each in x.nodes(node) if isinstance(each, x.VariableReference))
-        return conjunction([condition, *(negation(code) for variable in asked for code in self._codes(variable))])
+    def guarded(self, node: x.Expression, condition: x.Expression) -> x.Expression:
+        """Condition that is false where a cell that the node reads holds a code for "no value"."""
+        variables = dict.fromkeys(each for each in x.nodes(node) if isinstance(each, x.VariableReference))
+        return conjunction([condition, *(negation(code) for variable in variables for code in self._codes(variable))])
 
     def _codes(self, variable: x.VariableReference) -> list[x.Expression]:
         names = self.cells.get(variable.name, (variable.name,))

@@ -1,7 +1,7 @@
 """Tests of XPath 1.0 as rules in three truth values that give the same verdict on every record.
 
 XPath has two truth values: a comparison with something that is no number is false (``!=``: true). The rule says so:
-``number(a) < 5`` becomes ``a is number and a < 5``, which is never unknown. What remains different is said in a note:
+``number(a) < 5`` becomes ``a is number and a < 5``, which is never unknown. What remains different is stated in a note:
 XPath rounds to binary64 where a rule of the YAML language calculates with decimals exactly.
 """
 

@@ -180,11 +180,11 @@ def simplified_rule(rule: x.Expression, *, holds: bool = True) -> x.Expression: 
             return x.IfThen(simplified_rule(condition), simplified_rule(consequent))
         case x.Comparison(operator) if not holds:
             return replace(rule, operator=x.NEGATED[operator])
-        case x.GroupFunction("any" | "no" as function, condition=asked) if asked is not None:
-            inner = simplified_rule(asked)
+        case x.GroupFunction("any" | "no" as function, condition=wanted) if wanted is not None:
+            inner = simplified_rule(wanted)
             return replace(rule, function="any" if (function == "any") == holds else "no", condition=inner)
-        case x.GroupFunction("all", condition=asked) if asked is not None:
-            inner = simplified_rule(asked, holds=holds)
+        case x.GroupFunction("all", condition=wanted) if wanted is not None:
+            inner = simplified_rule(wanted, holds=holds)
             return replace(rule, function="all" if holds else "any", condition=inner)
         case _:
             return rule if holds else x.Not(rule)
@@ -215,7 +215,7 @@ def _any(operands: Sequence[x.Expression]) -> x.Expression:
 
 
 def _guards(node: x.Comparison) -> list[x.Expression]:
-    """What is said of members where a sum of a comparison is not known."""
+    """What holds of members where a sum of a comparison is not known."""
     found: list[x.Expression] = []
     for each in x.nodes(node):
         if isinstance(each, x.GroupFunction) and each.function == "sum" and each.operand is not None:

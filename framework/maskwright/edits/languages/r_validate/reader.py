@@ -139,8 +139,8 @@ class _Reading(Inclusion):
     def closing_notes(self, file: str) -> Iterator[str]:
         """What a person should know when all is read."""
         if self.unused:
-            said = ", ".join(f"{name} ({count})" for name, count in self.unused.items())
-            yield f"{file}: not used: {said}"
+            unused = ", ".join(f"{name} ({count})" for name, count in self.unused.items())
+            yield f"{file}: not used: {unused}"
         if self.linear and self.equality is None and self.inequality is None:
             yield (
                 f"{file}: {self.linear} linear rules are exact here; validate lets them miss by 1e-8 (lin.eq.eps, "
@@ -198,9 +198,9 @@ class _Reading(Inclusion):
             if name not in _UNDERSTOOD:
                 self.unused[name] = self.unused.get(name, 0) + 1
         for ours, theirs in (("name", "name"), ("label", "label"), ("message", "description")):
-            said = element.get(theirs)
-            if said is not None and said.is_scalar and said.raw.strip():
-                fields[ours] = " ".join(said.raw.split())
+            stated = element.get(theirs)
+            if stated is not None and stated.is_scalar and stated.raw.strip():
+                fields[ours] = " ".join(stated.raw.split())
         meta = element.get("meta")
         for key, value in meta.entries if meta is not None else ():
             if key.raw == "severity" and value.raw in _SEVERITIES:

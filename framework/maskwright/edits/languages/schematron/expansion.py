@@ -117,7 +117,7 @@ class _Expansion:
         return self.with_includes(root, (*files, path)), path
 
     def permitted(self, reference: Element, name: str, main: Path) -> Path:
-        """Path of an included file; nothing outside the declared folder is even looked at."""
+        """Path of an included file; nothing outside the declared folder is accessed."""
         folder = self.options.include_folder
         if folder is None:
             hint = "name the folder that included files may be in: include_folder (--include FOLDER), or copy them in"

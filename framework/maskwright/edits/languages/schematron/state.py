@@ -50,7 +50,7 @@ class Reading:
 
     @property
     def version(self) -> Version:
-        """Which XPath and XSLT an engine is asked to speak."""
+        """Which XPath and XSLT an engine evaluates."""
         return "1.0" if self.later_binding is None else "3.0"
 
     def place(self, element: Element, text: str | None = None) -> Place:

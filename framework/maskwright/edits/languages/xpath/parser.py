@@ -66,7 +66,7 @@ def parse_xpath(
     Returns `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=``
     is ``==``.
 
-    Whether a value occurs in the original file is asked as the rules of the source paper ask it,
+    Whether a value occurs in the original file is written as in the rules of the source paper,
     ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
     document that is named is never opened.
     """
