@@ -1,7 +1,7 @@
 """Which partial records can still be completed so that edits hold, for many records at once.
 
 What is known of a variable is an interval, or the set of its categories that are left; clauses with one alternative
-left narrow it (bounds propagation). It is not complete: a record that is said to be completable may not be, never the
+left narrow it (bounds propagation). It is not complete: a record that counts as completable may not be, never the
 other way round, up to rounding. Whether edits hold in whole records is evaluated.
 """
 
@@ -38,10 +38,10 @@ ROUNDS = 4
 """Passes over the clauses: what is found later is left to the evaluation of whole records."""
 
 MOST_CODES = 64
-"""Combinations of missing codes that are tried in an edit that asks for them; with more it may hold."""
+"""Combinations of missing codes that are tried in an edit that tests them; with more it may hold."""
 
 CELLS_AT_ONCE = 4_000_000
-"""Records times (variables and categories) that are looked at together; bounds memory."""
+"""Records times (variables and categories) that are computed together; bounds memory."""
 
 
 class Completion:
@@ -174,16 +174,16 @@ class Completion:
 
     def _may_hold(self, edit: Edit, columns: Mapping[str, Column], m: int) -> NDArray[np.bool_]:
         """Whether an edit holds with some missing code in the cells without a value: which one is not drawn yet."""
-        asked = dict.fromkeys(
+        coded = dict.fromkeys(
             node.operand.name for node in nodes(edit.expression)
             if isinstance(node, MissingAs) and columns[node.operand.name].missing.any()
         )  # fmt: skip
-        codes = [("", *self._variables[name].missing_codes) for name in asked]
+        codes = [("", *self._variables[name].missing_codes) for name in coded]
         if math.prod(map(len, codes)) > MOST_CODES:
             return np.ones(m, dtype=np.bool_)
         found = np.zeros(m, dtype=np.bool_)
         for texts in itertools.product(*codes):
-            own = {name: _with_code(columns[name], text) for name, text in zip(asked, texts, strict=True)}
+            own = {name: _with_code(columns[name], text) for name, text in zip(coded, texts, strict=True)}
             chunk = RecordChunk(m, {name: column_cells(column) for name, column in {**columns, **own}.items()})
             found |= evaluate(edit, chunk, self._domain).holds
         return found

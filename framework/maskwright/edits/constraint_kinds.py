@@ -1,4 +1,7 @@
-"""Kinds of constraints that rules call as functions, ``at_most_nonzero(2, wages, pension, benefits)``."""
+"""Conditions that plugins bring into the language of rules: found by name, and evaluated.
+
+Rules know no plugins: the package as a whole finds these for them.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ truth values (YAML), `maskwright.edits.evaluation.binary64` as an XPath 1.0 engi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,6 +23,13 @@ NEGATED: dict[ComparisonOperator, ComparisonOperator] = {
 MIRRORED: dict[ComparisonOperator, ComparisonOperator] = {
     "==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
 }  # fmt: skip
+SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
+    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
+}  # fmt: skip
+"""Signs of left minus right with which a comparison is true."""
+
+LONGEST_LEFT_SUM = 16
+"""Terms up to which a sum is added from the left; longer ones are balanced, so that thousands are a dozen levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +202,10 @@ class IsInteger:
 
 @dataclass(frozen=True, slots=True)
 class GroupFunction:
-    """What the members of a group say together: ``sum(person.income where age < 16)``, ``count(person)``.
+    """What the members of a group have together: ``sum(person.income where age < 16)``, ``count(person)``.
 
     It stands in a rule only until `maskwright.edits.levels.binding` puts a variable in its place: what is inside is
-    said of the members, not of the record that the rule is about.
+    about the members, not of the record that the rule is about.
 
     `level`: whose records the members are. `operand`: of ``sum``, ``min``, ``max``, ``first`` and ``unique``: the
     members' variable. `condition`: of the members that are meant, or that all, one, any or none of them has to satisfy.
@@ -255,25 +263,24 @@ Expression = (
 )
 
 
-def children(expression: Expression) -> tuple[Expression, ...]:  # noqa: PLR0911 - one return for each kind of node
+_OPERANDS: dict[type, tuple[str, ...]] = {
+    Function: ("arguments",), KindCondition: ("columns",), Arithmetic: ("left", "right"), Negative: ("operand",),
+    Comparison: ("left", "right"), Not: ("operand",), And: ("operands",), Or: ("operands",),
+    IfThen: ("condition", "consequent", "otherwise"), InInterval: ("operand", "low", "high"), InSet: ("operand",),
+    IsInteger: ("operand",),
+}  # fmt: skip
+"""Fields of a node that hold expressions, in written order; the variable whose cell is tested is not among them."""
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
     """Operands of a node, in written order."""
-    match expression:
-        case Function(_, arguments) | KindCondition(_, _, arguments):
-            return arguments
-        case Arithmetic(_, left, right) | Comparison(_, left, right):
-            return (left, right)
-        case Negative(operand) | Not(operand) | InSet(operand):
-            return (operand,)
-        case IsMissing(operand) | MissingAs(operand) | IsNumber(operand) | IsInteger(operand):
-            return (operand,)
-        case And(operands) | Or(operands):
-            return operands
-        case IfThen(condition, consequent, otherwise):
-            return (condition, consequent) if otherwise is None else (condition, consequent, otherwise)
-        case InInterval(operand, low, high):
-            return tuple(part for part in (operand, low, high) if part is not None)
-        case _:
-            return ()
+    if isinstance(expression, (IsMissing, MissingAs, IsNumber)):
+        return (expression.operand,)
+    found: list[Expression] = []
+    for name in _OPERANDS.get(type(expression), ()):
+        part = getattr(expression, name)
+        found += part if isinstance(part, tuple) else () if part is None else (part,)
+    return tuple(found)
 
 
 def nodes(expression: Expression) -> Iterator[Expression]:
@@ -288,16 +295,13 @@ def nodes(expression: Expression) -> Iterator[Expression]:
 def variable_names(expression: Expression) -> tuple[str, ...]:
     """Names of the variables used, each once, in order of first use."""
     found: dict[str, None] = {}
-    stack: list[Expression] = [expression]
-    while stack:
-        node = stack.pop()
+    for node in nodes(expression):
         if isinstance(node, VariableReference):
             found.setdefault(node.name)
         elif isinstance(node, InOriginal):
             found.update(dict.fromkeys(node.names))
         elif isinstance(node, VariableRange):
             found.update(dict.fromkeys((node.first, node.last)))
-        stack.extend(reversed(children(node)))
     return tuple(found)
 
 
@@ -321,54 +325,40 @@ def unquoted_text(expression: Expression, name: str) -> str | None:
 
 def has_ranges(expression: Expression) -> bool:
     """Whether a range of variables is still to be written out."""
-    stack = [expression]
+    return any(isinstance(node, VariableRange) for node in nodes(expression))
+
+
+def size_and_depth(expression: Expression) -> tuple[int, int]:
+    """Number of nodes, and levels of nesting."""
+    size = depth = 0
+    stack: list[tuple[Expression, int]] = [(expression, 1)]
     while stack:
-        node = stack.pop()
-        if isinstance(node, VariableRange):
-            return True
-        stack.extend(children(node))
-    return False
+        node, level = stack.pop()
+        size, depth = size + 1, max(depth, level)
+        stack.extend((child, level + 1) for child in children(node))
+    return size, depth
 
 
-def rewritten(  # noqa: C901, PLR0912 - one case for each kind of node
-    expression: Expression, change: Callable[[Expression], Expression]
-) -> Expression:
-    """Tree with `change` applied to every node, operands first.
+def both_ways(
+    comparison: Comparison,
+) -> tuple[tuple[Expression, Expression, ComparisonOperator], tuple[Expression, Expression, ComparisonOperator]]:
+    """Sides and operator of a comparison as it is written, and with the sides exchanged."""
+    left, operator, right = comparison.left, comparison.operator, comparison.right
+    return (left, right, operator), (right, left, MIRRORED[operator])
 
-    `change` gets a node whose operands are changed already, and returns it or another one. What is inside of a
-    `GroupFunction` is said of other records: it stays as it is.
+
+def mapped(node: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Node with `change` applied to its operands.
+
+    What is inside of a `GroupFunction` is about other records: it stays as it is.
     """
-    match expression:
-        case Function(name, arguments):
-            node: Expression = Function(name, tuple(rewritten(argument, change) for argument in arguments))
-        case KindCondition(name, numbers, columns):
-            node = KindCondition(name, numbers, tuple(rewritten(column, change) for column in columns))
-        case Arithmetic(operator, left, right):
-            node = Arithmetic(operator, rewritten(left, change), rewritten(right, change))
-        case Comparison(comparison, left, right):
-            node = Comparison(comparison, rewritten(left, change), rewritten(right, change))
-        case Negative(operand):
-            node = Negative(rewritten(operand, change))
-        case Not(operand):
-            node = Not(rewritten(operand, change))
-        case And(operands):
-            node = And(tuple(rewritten(operand, change) for operand in operands))
-        case Or(operands):
-            node = Or(tuple(rewritten(operand, change) for operand in operands))
-        case IfThen(condition, consequent, otherwise):
-            other = None if otherwise is None else rewritten(otherwise, change)
-            node = IfThen(rewritten(condition, change), rewritten(consequent, change), other)
-        case InInterval(operand, low, high):
-            node = replace(
-                expression,
-                operand=rewritten(operand, change),
-                low=None if low is None else rewritten(low, change),
-                high=None if high is None else rewritten(high, change),
-            )
-        case InSet(operand, members):
-            node = InSet(rewritten(operand, change), members)
-        case IsInteger(operand):
-            node = IsInteger(rewritten(operand, change))
-        case _:
-            node = expression
-    return change(node)
+    changed: dict[str, Any] = {}
+    for name in _OPERANDS.get(type(node), ()):
+        part = getattr(node, name)
+        changed[name] = tuple(map(change, part)) if isinstance(part, tuple) else None if part is None else change(part)
+    return replace(node, **changed) if changed else node
+
+
+def rewritten(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Tree with `change` applied to every node, operands first: it gets a node whose operands are changed already."""
+    return change(mapped(expression, partial(rewritten, change=change)))

@@ -6,23 +6,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    Expression,
-    Function,
-    KindCondition,
-    Not,
-    Or,
-    VariableRange,
-    VariableReference,
-    children,
-    rewritten,
-    variable_names,
-)
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -30,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.edits.edit import Edit
-
-
-LONGEST_LEFT_SUM = 16
 
 
 def written_out(edits: EditSet, names: Sequence[str], hidden: Collection[str] = ()) -> EditSet:
@@ -70,30 +54,19 @@ def refuse_ranges(edits: Iterable[Edit]) -> None:
         raise EditError(problems)
 
 
-def _balanced_sum(terms: Sequence[Expression]) -> Expression:
+def _balanced_sum(terms: Sequence[x.Expression]) -> x.Expression:
     """Sum from the left while short, balanced when long, so that its depth stays small."""
-    if len(terms) > LONGEST_LEFT_SUM:
+    if len(terms) > x.LONGEST_LEFT_SUM:
         middle = len(terms) // 2
-        return Arithmetic("+", _balanced_sum(terms[:middle]), _balanced_sum(terms[middle:]))
+        return x.Arithmetic("+", _balanced_sum(terms[:middle]), _balanced_sum(terms[middle:]))
     result = terms[0]
     for term in terms[1:]:
-        result = Arithmetic("+", result, term)
+        result = x.Arithmetic("+", result, term)
     return result
 
 
-def _ranges(expression: Expression) -> list[VariableRange]:
-    found: list[VariableRange] = []
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, VariableRange):
-            found.append(node)
-        stack.extend(reversed(children(node)))
-    return found
-
-
 def _problems(edit: Edit, positions: Mapping[str, int], hidden: Collection[str]) -> Iterable[Problem]:
-    for part in _ranges(edit.expression):
+    for part in (each for each in x.nodes(edit.expression) if isinstance(each, x.VariableRange)):
         unknown = [name for name in (part.first, part.last) if name not in positions]
         for name in unknown:
             yield Problem(f"edit {edit.name}: {unknown_name('variable', name, positions)}", edit.place)
@@ -115,32 +88,32 @@ def _problems(edit: Edit, positions: Mapping[str, int], hidden: Collection[str])
 
 
 def _written_out(edit: Edit, names: Sequence[str], positions: Mapping[str, int]) -> Edit:
-    def change(node: Expression) -> Expression:
-        if not isinstance(node, Function | KindCondition):
+    def change(node: x.Expression) -> x.Expression:
+        if not isinstance(node, x.Function | x.KindCondition):
             return node
-        written = node.arguments if isinstance(node, Function) else node.columns
-        if not any(isinstance(one, VariableRange) for one in written):
+        written = node.arguments if isinstance(node, x.Function) else node.columns
+        if not any(isinstance(one, x.VariableRange) for one in written):
             return node
-        arguments: list[Expression] = []
+        arguments: list[x.Expression] = []
         for argument in written:
-            if isinstance(argument, VariableRange):
+            if isinstance(argument, x.VariableRange):
                 first, last = positions[argument.first], positions[argument.last]
-                arguments.extend(VariableReference(name) for name in names[first : last + 1])
+                arguments.extend(x.VariableReference(name) for name in names[first : last + 1])
             else:
                 arguments.append(argument)
-        if isinstance(node, KindCondition):
+        if isinstance(node, x.KindCondition):
             return replace(node, columns=tuple(arguments))
         if node.name == "sum":
             return _balanced_sum(arguments)
-        return arguments[0] if len(arguments) == 1 else Function(node.name, tuple(arguments))
+        return arguments[0] if len(arguments) == 1 else x.Function(node.name, tuple(arguments))
 
-    expression = rewritten(edit.expression, change)
+    expression = x.rewritten(edit.expression, change)
     return replace(
         edit,
         expression=expression,
         parts=classify(expression, edit.place),
-        variables=variable_names(expression),
-        when=None if edit.when is None else rewritten(edit.when, change),
+        variables=x.variable_names(expression),
+        when=None if edit.when is None else x.rewritten(edit.when, change),
         ranged=False,
     )
 
@@ -150,28 +123,28 @@ def conjuncts(edit: Edit) -> tuple[Edit, ...]:
 
     Operands on the same variables stay together: the bounds of one sum may be an equality with a tolerance.
     """
-    if edit.whole or not isinstance(edit.expression, And | Not):
+    if edit.whole or not isinstance(edit.expression, x.And | x.Not):
         return (edit,)
     return tuple(each for each, _ in _apart(edit, edit.expression))
 
 
-def conjuncts_as_written(edit: Edit, plain: Expression) -> tuple[tuple[Edit, Expression], ...]:
+def conjuncts_as_written(edit: Edit, plain: x.Expression) -> tuple[tuple[Edit, x.Expression], ...]:
     """The conjuncts of an edit across levels, each with its comparisons as they are written."""
     return ((edit, plain),) if edit.whole else _apart(edit, plain)
 
 
 @lru_cache(maxsize=4096)
-def _apart(edit: Edit, plain: Expression) -> tuple[tuple[Edit, Expression], ...]:
-    together: dict[frozenset[str], list[tuple[Expression, Expression]]] = {}
+def _apart(edit: Edit, plain: x.Expression) -> tuple[tuple[Edit, x.Expression], ...]:
+    together: dict[frozenset[str], list[tuple[x.Expression, x.Expression]]] = {}
     for stated, written in _operands(edit.expression, plain):
-        together.setdefault(frozenset(variable_names(written)), []).append((stated, written))
+        together.setdefault(frozenset(x.variable_names(written)), []).append((stated, written))
     if len(together) < 2:
         return ((edit, plain),)
     found = []
     for each in together.values():
         rule = all_of([written for _, written in each])
         expression = all_of([stated for stated, _ in each])
-        parts, names = classify(rule, edit.place), variable_names(rule)
+        parts, names = classify(rule, edit.place), x.variable_names(rule)
         found.append((replace(edit, expression=expression, parts=parts, variables=names), rule))
     # An edit of which algebra uses less than it could, as of dates in XPath, stays one.
     parts = tuple(part for each, _ in found for part in each.parts)
@@ -179,15 +152,15 @@ def _apart(edit: Edit, plain: Expression) -> tuple[tuple[Edit, Expression], ...]
     return tuple(found) if alike else ((edit, plain),)
 
 
-def _operands(stated: Expression, plain: Expression) -> Iterator[tuple[Expression, Expression]]:
+def _operands(stated: x.Expression, plain: x.Expression) -> Iterator[tuple[x.Expression, x.Expression]]:
     """Operands of a conjunction, and the same as they are written, which has the same form down to comparisons."""
     match stated, plain:
-        case And(operands), And(written) if len(operands) == len(written):
+        case x.And(operands), x.And(written) if len(operands) == len(written):
             for one, other in zip(operands, written, strict=True):
                 yield from _operands(one, other)
-        case Not(Or(operands)), Not(Or(written)) if len(operands) == len(written):
+        case x.Not(x.Or(operands)), x.Not(x.Or(written)) if len(operands) == len(written):
             for one, other in zip(operands, written, strict=True):
-                yield from _operands(Not(one), Not(other))
+                yield from _operands(x.Not(one), x.Not(other))
         case _:
             yield stated, plain
 
@@ -198,7 +171,7 @@ def joined(found: Sequence[Edit]) -> Edit:
         return found[0]
     return replace(
         found[0],
-        expression=And(tuple(each.expression for each in found)),
+        expression=x.And(tuple(each.expression for each in found)),
         parts=tuple(part for each in found for part in each.parts),
         variables=tuple(dict.fromkeys(name for each in found for name in each.variables)),
     )

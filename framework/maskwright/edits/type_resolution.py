@@ -8,29 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.dates import DAY, FUNCTIONS_OF_DATES
 from maskwright.data.notations import date_remedy
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.edit import CheckedPart
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    Comparison,
-    Date,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InSet,
-    Negative,
-    Number,
-    Text,
-    Truth,
-    VariableReference,
-    children,
-    nodes,
-    rewritten,
-)
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -41,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Kind = Literal["date", "number", "text"] | None
-"""None: unknown, whatever stands beside it."""
+"""None: unknown, whatever it is compared with."""
 
 
 def with_dates(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
@@ -76,18 +58,18 @@ def _in_days(edit: Edit, datetimes: frozenset[str]) -> Edit:
     if not clocked or datetimes.isdisjoint(edit.variables):
         return edit
 
-    def changed(node: Expression) -> Expression:
+    def changed(node: x.Expression) -> x.Expression:
         match node:
-            case VariableReference(name) if name in datetimes:
-                return Arithmetic("/", node, Number(Fraction(DAY)))
-            case Function("hour", (moment,)):
-                part = Arithmetic("-", moment, Function("floor", (moment,)))
-                return Function("floor", (Arithmetic("*", part, Number(Fraction(24))),))
+            case x.VariableReference(name) if name in datetimes:
+                return x.Arithmetic("/", node, x.Number(Fraction(DAY)))
+            case x.Function("hour", (moment,)):
+                part = x.Arithmetic("-", moment, x.Function("floor", (moment,)))
+                return x.Function("floor", (x.Arithmetic("*", part, x.Number(Fraction(24))),))
             case _:
                 return node
 
-    expression = rewritten(edit.expression, changed)
-    when = None if edit.when is None else rewritten(edit.when, changed)
+    expression = x.rewritten(edit.expression, changed)
+    when = None if edit.when is None else x.rewritten(edit.when, changed)
     return replace(edit, expression=expression, when=when, parts=classify(expression, edit.place), in_days=True)
 
 
@@ -104,29 +86,29 @@ def _mistakes(
 ) -> Iterator[Problem]:
     """One problem for each edit: the first mistake in it. `days` are the dates that have no time of day."""
     try:
-        for node in nodes(edit.expression):
-            if isinstance(node, Function) and node.name == "hour":
+        for node in x.nodes(edit.expression):
+            if isinstance(node, x.Function) and node.name == "hour":
                 _refuse_days(node, days)
-        stack: list[Expression] = [edit.expression]
+        stack: list[x.Expression] = [edit.expression]
         while stack:
             node = stack.pop()
             match node:
-                case Comparison(_, left, right):
+                case x.Comparison(_, left, right):
                     _same(kinds, left, right)
-                case InInterval(operand, low, high):
+                case x.InInterval(operand, low, high):
                     _same(kinds, *(each for each in (operand, low, high) if each is not None))
-                case InSet(operand, members):
+                case x.InSet(operand, members):
                     _same(kinds, operand, *members)
                 case _:
-                    stack.extend(children(node))
+                    stack.extend(x.children(node))
     except _Mixed as mistake:
         remedy = None if mistake.text is None else date_remedy(mistake.text, texts.get(mistake.text, ()))
         yield Problem(f"edit {edit.name!r} {mistake.message}", edit.place, remedy or mistake.hint)
 
 
-def _refuse_days(hour: Function, days: frozenset[str]) -> None:
-    for node in nodes(hour):
-        if isinstance(node, VariableReference) and node.name in days:
+def _refuse_days(hour: x.Function, days: frozenset[str]) -> None:
+    for node in x.nodes(hour):
+        if isinstance(node, x.VariableReference) and node.name in days:
             raise _Mixed(f"asks for hour() of {node.name}, which has no time of day", "Datetimes have hours.")
 
 
@@ -137,21 +119,21 @@ class _Mixed(Exception):  # noqa: N818 - never leaves this module
         self.message, self.hint, self.text = message, hint, text
 
 
-def _same(kinds: Mapping[str, Kind], *terms: Expression) -> None:
-    """Stop where terms that are compared are no dates beside one that is."""
+def _same(kinds: Mapping[str, Kind], *terms: x.Expression) -> None:
+    """Stop where terms that are compared are no dates and one is."""
     found = [(term, _kind(term, kinds)) for term in terms]
     if not any(kind == "date" for _, kind in found):
         return
     named = next(
-        (term.name for term, kind in found if kind == "date" and isinstance(term, VariableReference)), "a date"
+        (term.name for term, kind in found if kind == "date" and isinstance(term, x.VariableReference)), "a date"
     )
     for term, kind in found:
-        if kind == "text" and isinstance(term, VariableReference):
+        if kind == "text" and isinstance(term, x.VariableReference):
             hint = f'Declare how its dates are written: `{term.name}: {{type: date, format: "%d.%m.%Y"}}`.'
             raise _Mixed(f"compares {term.name}, which was read as text, with a date", hint, term.name)
         if kind == "text":
             raise _Mixed(f"compares {named} with a text", "Write dates without quotes: 2005-12-31.")
-        if kind == "number" and isinstance(term, VariableReference):
+        if kind == "number" and isinstance(term, x.VariableReference):
             hint = (
                 f'If it is one: `{term.name}: {{type: date, format: "%Y%m%d"}}`. Else write year(...), or a difference.'
             )
@@ -161,24 +143,24 @@ def _same(kinds: Mapping[str, Kind], *terms: Expression) -> None:
             raise _Mixed(f"compares {named} with a number", hint)
 
 
-def _kind(term: Expression, kinds: Mapping[str, Kind]) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
+def _kind(term: x.Expression, kinds: Mapping[str, Kind]) -> Kind:  # noqa: C901, PLR0911, PLR0912 - a case for each kind
     match term:
-        case Date():
+        case x.Date():
             return "date"
-        case Number():
+        case x.Number():
             return "number"
-        case Text():
+        case x.Text():
             return "text"
-        case VariableReference(name):
+        case x.VariableReference(name):
             return kinds.get(name)
-        case Function(name, arguments) if name in FUNCTIONS_OF_DATES:
+        case x.Function(name, arguments) if name in FUNCTIONS_OF_DATES:
             for argument in arguments:
                 _date_argument(name, argument, kinds)
             return "number"
-        case Function("min" | "max", arguments):
+        case x.Function("min" | "max", arguments):
             _same(kinds, *arguments)
             return _kind(arguments[0], kinds)
-        case Arithmetic("+" | "-" as sign, left, right):
+        case x.Arithmetic("+" | "-" as sign, left, right):
             pair = _kind(left, kinds), _kind(right, kinds)
             if pair == ("date", "date"):
                 if sign == "+":
@@ -189,8 +171,8 @@ def _kind(term: Expression, kinds: Mapping[str, Kind]) -> Kind:  # noqa: C901, P
             if pair[1] == "date" and pair[0] == "number":
                 raise _Mixed("subtracts a date from a number", "Dates have differences: leave - entry is in days.")
             return None if None in pair or "text" in pair or "date" in pair else "number"
-        case Arithmetic() | Negative() | Function():
-            inner = [_kind(each, kinds) for each in children(term)]
+        case x.Arithmetic() | x.Negative() | x.Function():
+            inner = [_kind(each, kinds) for each in x.children(term)]
             if "date" in inner:
                 raise _Mixed("calculates with a date as with a number", "Use its year(...), or a difference in days.")
             return None if None in inner or "text" in inner else "number"
@@ -198,10 +180,10 @@ def _kind(term: Expression, kinds: Mapping[str, Kind]) -> Kind:  # noqa: C901, P
             return None
 
 
-def _date_argument(function: str, argument: Expression, kinds: Mapping[str, Kind]) -> None:
+def _date_argument(function: str, argument: x.Expression, kinds: Mapping[str, Kind]) -> None:
     kind = _kind(argument, kinds)
     if kind in ("number", "text"):
-        named = argument.name if isinstance(argument, VariableReference) else "a number"
+        named = argument.name if isinstance(argument, x.VariableReference) else "a number"
         declared = f'`{named}: {{type: date, format: "%d.%m.%Y"}}`'
         hint = f"Declare how its dates are written: {declared}." if named != "a number" else "Write a date: 2005-12-31."
         raise _Mixed(f"asks for {function}() of {named}, which is no date", hint, named if kind == "text" else None)
@@ -212,7 +194,7 @@ MOST_CATEGORIES = 50
 
 
 def with_category_equalities(edits: EditSet, variables: Sequence[Variable]) -> EditSet:
-    """Edits in which two categorical variables are equated, or told apart, with parts that say so of each category."""
+    """Edits in which two categorical variables are compared by ``==`` or ``!=``, with parts on each category."""
     texts = {each.name: each.categories for each in variables if not each.is_numeric}
     if len(texts) < 2:
         return edits
@@ -222,52 +204,52 @@ def with_category_equalities(edits: EditSet, variables: Sequence[Variable]) -> E
 def _of_categories(edit: Edit, texts: Mapping[str, Sequence[str]]) -> Edit:
     if edit.engine is not None or edit.binding != "exact" or edit.shadowed:
         return edit
-    found = [node for node in nodes(edit.expression) if _is_equality(node, texts)]
+    found = [node for node in x.nodes(edit.expression) if _is_equality(node, texts)]
     if not found:
         return edit
     if any(not 0 < len(texts[name]) <= MOST_CATEGORIES for node in found for name in _sides(node)):
-        return replace(edit, parts=(CheckedPart(edit.expression),))
+        return _only_checked(edit)
 
-    def changed(node: Expression) -> Expression:
-        return _choices(node, texts) if isinstance(node, Comparison) and _is_equality(node, texts) else node
+    def changed(node: x.Expression) -> x.Expression:
+        return _choices(node, texts) if isinstance(node, x.Comparison) and _is_equality(node, texts) else node
 
     try:
-        return replace(edit, parts=classify(rewritten(edit.expression, changed), edit.place))
+        return replace(edit, parts=classify(x.rewritten(edit.expression, changed), edit.place))
     except EditError:
         # That none of these categories can obey it is for the check of the data to say.
-        return replace(edit, parts=(CheckedPart(edit.expression),))
+        return _only_checked(edit)
 
 
-def _is_equality(node: Expression, texts: Mapping[str, Sequence[str]]) -> bool:
+def _is_equality(node: x.Expression, texts: Mapping[str, Sequence[str]]) -> bool:
     return (
-        isinstance(node, Comparison)
+        isinstance(node, x.Comparison)
         and node.operator in ("==", "!=")
-        and isinstance(node.left, VariableReference)
-        and isinstance(node.right, VariableReference)
+        and isinstance(node.left, x.VariableReference)
+        and isinstance(node.right, x.VariableReference)
         and node.left.name in texts
         and node.right.name in texts
     )
 
 
-def _sides(node: Expression) -> tuple[str, ...]:
-    assert isinstance(node, Comparison)
-    return tuple(side.name for side in (node.left, node.right) if isinstance(side, VariableReference))
+def _sides(node: x.Expression) -> tuple[str, ...]:
+    assert isinstance(node, x.Comparison)
+    return tuple(side.name for side in (node.left, node.right) if isinstance(side, x.VariableReference))
 
 
-def _choices(node: Comparison, texts: Mapping[str, Sequence[str]]) -> Expression:
+def _choices(node: x.Comparison, texts: Mapping[str, Sequence[str]]) -> x.Expression:
     """The equality, or its opposite: what the right may be for each category of the left."""
-    left, right = (VariableReference(name) for name in _sides(node))
+    left, right = (x.VariableReference(name) for name in _sides(node))
     wanted = node.operator == "=="
-    possible: list[Text] = []
-    chosen: list[Expression] = []
+    possible: list[x.Text] = []
+    chosen: list[x.Expression] = []
     for category in texts[left.name]:
-        with_it = tuple(Text(other) for other in texts[right.name] if _is_same(category, other) == wanted)
+        with_it = tuple(x.Text(other) for other in texts[right.name] if _is_same(category, other) == wanted)
         if with_it:
-            possible.append(Text(category))
-            chosen.append(IfThen(Comparison("==", left, Text(category)), InSet(right, with_it), None))
+            possible.append(x.Text(category))
+            chosen.append(x.IfThen(x.Comparison("==", left, x.Text(category)), x.InSet(right, with_it), None))
     if not possible:
-        return Truth(False)
-    return And((*chosen, InSet(left, tuple(possible)))) if len(possible) < len(texts[left.name]) else all_of(chosen)
+        return x.Truth(False)
+    return x.And((*chosen, x.InSet(left, tuple(possible)))) if len(possible) < len(texts[left.name]) else all_of(chosen)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import NormalForm, all_of, calendar_bounds, interval_comparisons, negate
 from maskwright.edits.algebra.conjunctions import (
     Conjunction,
@@ -17,24 +18,6 @@ from maskwright.edits.algebra.conjunctions import (
 )
 from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, Part, RangePart
-from maskwright.edits.expression import (
-    NEGATED,
-    And,
-    Comparison,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsInteger,
-    IsNumber,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-)
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
@@ -46,7 +29,7 @@ Disjunction = tuple[tuple[Part, ...], ...]
 MOST_CASES = 64
 
 
-def classify(expression: Expression, place: Place | None = None) -> tuple[Part, ...]:
+def classify(expression: x.Expression, place: Place | None = None) -> tuple[Part, ...]:
     """Parts of an edit: a conjunction that holds for the same records as the edit itself.
 
     Same records means those where nothing inside the edit is unknown: no cell missing, no divisor 0 (negative exponents
@@ -60,7 +43,7 @@ def classify(expression: Expression, place: Place | None = None) -> tuple[Part, 
     return parts
 
 
-def cases(condition: Expression) -> Disjunction | None:
+def cases(condition: x.Expression) -> Disjunction | None:
     """Condition as a disjunction of conjunctions of linear, product, range and domain parts; None where it has none."""
     return _Classifier().cases(condition)
 
@@ -71,59 +54,59 @@ class _Classifier:
     def __init__(self) -> None:
         self._conjunctions: dict[int, Conjunction] = {}
         self._cases: dict[int, Disjunction | None] = {}
-        self._negations: dict[int, Expression] = {}
+        self._negations: dict[int, x.Expression] = {}
         # Object identities are only good while the objects live.
-        self._alive: list[Expression] = []
+        self._alive: list[x.Expression] = []
         self._form = NormalForm()
 
-    def conjunction(self, node: Expression) -> Conjunction:
+    def conjunction(self, node: x.Expression) -> Conjunction:
         """Parts of a condition."""
         if id(node) not in self._conjunctions:
             self._alive.append(node)
             self._conjunctions[id(node)] = self._conjunction(node)
         return self._conjunctions[id(node)]
 
-    def negated(self, node: Expression) -> Expression:
-        """Complement of a condition, the same object each time it is asked for."""
+    def negated(self, node: x.Expression) -> x.Expression:
+        """Complement of a condition, the same object each time."""
         if id(node) not in self._negations:
             self._alive.append(node)
             self._negations[id(node)] = negate(node)
         return self._negations[id(node)]
 
-    def _conjunction(self, node: Expression) -> Conjunction:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    def _conjunction(self, node: x.Expression) -> Conjunction:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         match node:
-            case And(operands):
+            case x.And(operands):
                 return self._all(list(operands))
-            case Or():
+            case x.Or():
                 return self._any(node)
-            case Not(operand):
+            case x.Not(operand):
                 pushed = self.negated(operand)
-                return (CheckedPart(node),) if isinstance(pushed, Not) else self.conjunction(pushed)
-            case Comparison():
+                return (CheckedPart(node),) if isinstance(pushed, x.Not) else self.conjunction(pushed)
+            case x.Comparison():
                 return self._comparison(node)
-            case InInterval():
+            case x.InInterval():
                 bounds = interval_comparisons(node)
                 return self._all(list(bounds)) if bounds else (CheckedPart(node),)
-            case IfThen(condition, consequent, otherwise):
+            case x.IfThen(condition, consequent, otherwise):
                 return self._governing(condition, consequent, otherwise)
-            case InSet(operand, members):
+            case x.InSet(operand, members):
                 part = _set_part(operand, members)
                 return (part if part is not None else CheckedPart(node),)
-            case IsInteger(operand):
+            case x.IsInteger(operand):
                 return self._whole(node, operand)
-            case InOriginal(names):
+            case x.InOriginal(names):
                 return (DomainPart(names),)
-            case IsNumber():
+            case x.IsNumber():
                 # Of records in which nothing is unknown, every cell that is calculated with is a number.
                 return ()
-            case Truth(value):
+            case x.Truth(value):
                 return () if value else None
-            case Function("boolean", (argument,)) if _is_condition(argument):
+            case x.Function("boolean", (argument,)) if _is_condition(argument):
                 return self.conjunction(argument)
             case _:
                 return (CheckedPart(node),)
 
-    def _all(self, operands: list[Expression]) -> Conjunction:
+    def _all(self, operands: list[x.Expression]) -> Conjunction:
         parts: list[Part] = []
         for operand in operands:
             found = self.conjunction(operand)
@@ -132,7 +115,7 @@ class _Classifier:
             parts.extend(found)
         return merge(parts)
 
-    def _comparison(self, node: Comparison) -> Conjunction:
+    def _comparison(self, node: x.Comparison) -> Conjunction:
         bounds = calendar_bounds(node)
         if bounds is not None:
             return self._all(bounds)
@@ -141,14 +124,14 @@ class _Classifier:
             return comparison_parts(node)
         found = self._all(list(pair))
         if found is not None and any(
-            isinstance(side, Function) and side.name == "abs" for side in (node.left, node.right)
+            isinstance(side, x.Function) and side.name == "abs" for side in (node.left, node.right)
         ):
             found = with_tolerances(found, any_centre=True)
         # Two inequalities that algebra cannot use say no more than the comparison as it was written.
         return (CheckedPart(node),) if found and all(isinstance(part, CheckedPart) for part in found) else found
 
     @staticmethod
-    def _whole(node: IsInteger, operand: Expression) -> Conjunction:
+    def _whole(node: x.IsInteger, operand: x.Expression) -> Conjunction:
         part = whole_number_part(operand)
         if part is not None:
             return (part,)
@@ -157,8 +140,8 @@ class _Classifier:
             return () if value.constant.denominator == 1 else None
         return (CheckedPart(node),)
 
-    def _any(self, node: Or) -> Conjunction:  # noqa: PLR0911 - one return for each form
-        operands: list[Expression] = []
+    def _any(self, node: x.Or) -> Conjunction:  # noqa: PLR0911 - one return for each form
+        operands: list[x.Expression] = []
         for operand in _flat(node):
             found = self.conjunction(operand)
             if found == ():
@@ -180,7 +163,7 @@ class _Classifier:
             return self.conjunction(operands[0])
         return self._implication(operands, node)
 
-    def _listed_values(self, operands: list[Expression]) -> RangePart | None:
+    def _listed_values(self, operands: list[x.Expression]) -> RangePart | None:
         """``x == 1 or x == 2`` is the set of both."""
         numbers: set[Fraction] = set()
         texts: dict[str, None] = {}
@@ -198,13 +181,13 @@ class _Classifier:
         (name,) = names
         return RangePart(name, numbers=tuple(sorted(numbers))) if numbers else RangePart(name, texts=tuple(texts))
 
-    def _implication(self, operands: list[Expression], whole: Expression) -> Conjunction:
+    def _implication(self, operands: list[x.Expression], whole: x.Expression) -> Conjunction:
         """``not(A) or B`` is ``if A then B``; of disjuncts without ``not``, the last that algebra can use is B."""
-        refused = [operand for operand in operands if isinstance(operand, Not)]
-        offered = [operand for operand in operands if not isinstance(operand, Not)]
+        refused = [operand for operand in operands if isinstance(operand, x.Not)]
+        offered = [operand for operand in operands if not isinstance(operand, x.Not)]
         usable = [operand for operand in offered if self._is_usable(operand)]
         if usable:
-            consequent: Expression = usable[-1]
+            consequent: x.Expression = usable[-1]
         elif refused and offered:
             consequent = offered[-1]
         elif self._is_usable(operands[-1]):
@@ -214,12 +197,12 @@ class _Classifier:
         condition = all_of([self.negated(operand) for operand in operands if operand is not consequent])
         return self._governing(condition, consequent, None)
 
-    def _is_usable(self, node: Expression) -> bool:
+    def _is_usable(self, node: x.Expression) -> bool:
         found = self.conjunction(node)
         return found is not None and not any(isinstance(part, CheckedPart) for part in found)
 
     def _governing(  # noqa: PLR0911 - one return for each trivial branch
-        self, condition: Expression, consequent: Expression, otherwise: Expression | None
+        self, condition: x.Expression, consequent: x.Expression, otherwise: x.Expression | None
     ) -> Conjunction:
         given, refused = self.cases(condition), self.cases(self.negated(condition))
         then = self.conjunction(consequent)
@@ -248,34 +231,36 @@ class _Classifier:
             ),
         )
 
-    def cases(self, node: Expression) -> Disjunction | None:
+    def cases(self, node: x.Expression) -> Disjunction | None:
         """Condition as a disjunction of conjunctions of parts that algebra can use, or None."""
         if id(node) not in self._cases:
             self._alive.append(node)
             self._cases[id(node)] = self._split(node)
         return self._cases[id(node)]
 
-    def _split(self, node: Expression) -> Disjunction | None:  # noqa: C901, PLR0911 - one case for each kind of node
+    def _split(self, node: x.Expression) -> Disjunction | None:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
-            case Or(operands):
+            case x.Or(operands):
                 return self._union([self.cases(operand) for operand in operands])
-            case And(operands):
+            case x.And(operands):
                 return self._product([self.cases(operand) for operand in operands])
-            case Not(IsNumber()):
+            case x.Not(x.IsNumber()):
                 return ()
-            case Not(InSet(operand, members)):
+            case x.Not(x.InSet(operand, members)):
                 return _outside(_set_part(operand, members))
-            case Not(operand):
+            case x.Not(operand):
                 pushed = self.negated(operand)
-                return None if isinstance(pushed, Not) else self.cases(pushed)
-            case IfThen(condition, consequent, None):
+                return None if isinstance(pushed, x.Not) else self.cases(pushed)
+            case x.IfThen(condition, consequent, None):
                 return self._union([self.cases(self.negated(condition)), self.cases(consequent)])
-            case IfThen():
+            case x.IfThen():
                 return None
-            case Comparison("!=", left, right):
-                return self._union([self.cases(Comparison("<", left, right)), self.cases(Comparison(">", left, right))])
-            case Comparison(operator, left, right) if (
-                pair := distances(Comparison(NEGATED[operator], left, right))
+            case x.Comparison("!=", left, right):
+                return self._union(
+                    [self.cases(x.Comparison("<", left, right)), self.cases(x.Comparison(">", left, right))]
+                )
+            case x.Comparison(operator, left, right) if (
+                pair := distances(x.Comparison(x.NEGATED[operator], left, right))
             ) is not None:
                 # abs(f) > g: one bound or the other is broken.
                 return self._union([self.cases(negate(bound)) for bound in pair])
@@ -309,10 +294,10 @@ class _Classifier:
         return found
 
 
-def _set_part(operand: Expression, members: tuple[Number | Text, ...]) -> RangePart | None:
+def _set_part(operand: x.Expression, members: tuple[x.Number | x.Text, ...]) -> RangePart | None:
     name = variable_of(operand)
-    numbers = sorted({member.value for member in members if isinstance(member, Number)})
-    texts = tuple(dict.fromkeys(member.value for member in members if isinstance(member, Text)))
+    numbers = sorted({member.value for member in members if isinstance(member, x.Number)})
+    texts = tuple(dict.fromkeys(member.value for member in members if isinstance(member, x.Text)))
     if name is None or (numbers and texts):
         return None
     return RangePart(name, numbers=tuple(numbers)) if numbers else RangePart(name, texts=texts)
@@ -329,18 +314,31 @@ def _outside(part: RangePart | None) -> Disjunction | None:
     )
 
 
-def _is_condition(node: Expression) -> bool:
+def _is_condition(node: x.Expression) -> bool:
     return isinstance(
-        node, (And, Or, Not, Comparison, IfThen, InInterval, InSet, IsInteger, IsNumber, InOriginal, Truth)
+        node,
+        (
+            x.And,
+            x.Or,
+            x.Not,
+            x.Comparison,
+            x.IfThen,
+            x.InInterval,
+            x.InSet,
+            x.IsInteger,
+            x.IsNumber,
+            x.InOriginal,
+            x.Truth,
+        ),
     )
 
 
-def _flat(node: Or) -> list[Expression]:
-    found: list[Expression] = []
-    stack: list[Expression] = list(reversed(node.operands))
+def _flat(node: x.Or) -> list[x.Expression]:
+    found: list[x.Expression] = []
+    stack: list[x.Expression] = list(reversed(node.operands))
     while stack:
         operand = stack.pop()
-        if isinstance(operand, Or):
+        if isinstance(operand, x.Or):
             stack.extend(reversed(operand.operands))
         else:
             found.append(operand)

@@ -7,21 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.polynomial import Monomial, Polynomial, polynomial_of
 from maskwright.edits.edit import CheckedPart, LinearPart, Part, ProductPart, RangePart, Relation
-from maskwright.edits.expression import (
-    MIRRORED,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    Negative,
-    Number,
-    Text,
-    VariableReference,
-    variable_names,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,12 +154,7 @@ def _band(first: LinearPart, second: LinearPart) -> tuple[Fraction, Fraction]:
     return (other, first.constant) if first.relation == "<=" else (first.constant, other)
 
 
-_TRUE_SIGNS: dict[ComparisonOperator, tuple[int, ...]] = {
-    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
-}  # fmt: skip
-
-
-def comparison_parts(comparison: Comparison) -> Conjunction:  # noqa: PLR0911 - one return for each form
+def comparison_parts(comparison: x.Comparison) -> Conjunction:  # noqa: PLR0911 - one return for each form
     """Parts that a comparison stands for."""
     texts = _text_parts(comparison)
     if texts is not None:
@@ -187,7 +170,7 @@ def comparison_parts(comparison: Comparison) -> Conjunction:  # noqa: PLR0911 - 
         return (CheckedPart(comparison),)
     if difference.is_constant:
         sign = (difference.constant > 0) - (difference.constant < 0)
-        return () if sign in _TRUE_SIGNS[comparison.operator] else None
+        return () if sign in x.SIGNS[comparison.operator] else None
     if comparison.operator == "!=":
         return (CheckedPart(comparison),)
     relation: Relation = comparison.operator
@@ -197,75 +180,78 @@ def comparison_parts(comparison: Comparison) -> Conjunction:  # noqa: PLR0911 - 
     return (product if product is not None else CheckedPart(comparison),)
 
 
-def distances(comparison: Comparison) -> list[Comparison] | None:
+def distances(comparison: x.Comparison) -> list[x.Comparison] | None:
     """Comparisons without ``abs``, ``max`` or ``min`` that mean the same, where such a conjunction exists.
 
     ``abs(f) <= g`` is ``f <= g and f >= -g``; ``max(a, b) <= c`` is ``a <= c and b <= c``; ``c <= min(a, b)`` alike.
     """
     left, operator, right = comparison.left, comparison.operator, comparison.right
     if operator in (">", ">="):
-        left, operator, right = right, MIRRORED[operator], left
+        left, operator, right = right, x.MIRRORED[operator], left
     match left, operator, right:
-        case Function("abs", (argument,)), "<=" | "<", _:
+        case x.Function("abs", (argument,)), "<=" | "<", _:
             # The second keeps its own side, so that the pair is seen to be opposite bounds of one sum.
-            return [Comparison(operator, argument, right), Comparison(MIRRORED[operator], argument, Negative(right))]
-        case Function("max", arguments), "<=" | "<", _:
-            return [Comparison(operator, argument, right) for argument in arguments]
-        case _, "<=" | "<", Function("min", arguments):
-            return [Comparison(operator, left, argument) for argument in arguments]
-        case (Function("abs", (argument,)), "==", Number(value)) | (
-            Number(value),
+            return [
+                x.Comparison(operator, argument, right),
+                x.Comparison(x.MIRRORED[operator], argument, x.Negative(right)),
+            ]
+        case x.Function("max", arguments), "<=" | "<", _:
+            return [x.Comparison(operator, argument, right) for argument in arguments]
+        case _, "<=" | "<", x.Function("min", arguments):
+            return [x.Comparison(operator, left, argument) for argument in arguments]
+        case (x.Function("abs", (argument,)), "==", x.Number(value)) | (
+            x.Number(value),
             "==",
-            Function("abs", (argument,)),
+            x.Function("abs", (argument,)),
         ) if value == 0:
-            return [Comparison("==", argument, Number(Fraction(0)))]
+            return [x.Comparison("==", argument, x.Number(Fraction(0)))]
         case _:
             return None
 
 
-def whole_number_part(operand: Expression) -> Part | None:
+def whole_number_part(operand: x.Expression) -> Part | None:
     """Range of the whole numbers, when the operand is one variable."""
     found = polynomial_of(operand)
     name = found.bare_variable if found is not None else None
     return RangePart(name, integer=True) if name is not None else None
 
 
-def variable_of(expression: Expression) -> str | None:
+def variable_of(expression: x.Expression) -> str | None:
     """Name of the variable whose value or text an expression is, or None."""
     match expression:
-        case VariableReference(name):
+        case x.VariableReference(name):
             return name
-        case Function("number" | "string", (VariableReference(name),)):
+        case x.Function("number" | "string", (x.VariableReference(name),)):
             return name
         case _:
             return None
 
 
-def _text_parts(comparison: Comparison) -> Conjunction:
+def _text_parts(comparison: x.Comparison) -> Conjunction:
     """Parts of a comparison with a text; None when it is not one."""
     sides = (comparison.left, comparison.right)
-    if not any(isinstance(side, Text) for side in sides):
+    if not any(isinstance(side, x.Text) for side in sides):
         return None
     for text, other in (sides, sides[::-1]):
-        if isinstance(text, Text) and comparison.operator == "==":
+        if isinstance(text, x.Text) and comparison.operator == "==":
             match other:
-                case VariableReference(name) | Function("string", (VariableReference(name),)):
+                case x.VariableReference(name) | x.Function("string", (x.VariableReference(name),)):
                     return (RangePart(name, texts=(text.value,)),)
                 case _:
                     pass
     return (CheckedPart(comparison),)
 
 
-def _whole_number_parts(comparison: Comparison) -> Conjunction:
+def _whole_number_parts(comparison: x.Comparison) -> Conjunction:
     """Ways to say "whole number" without the word: ``floor(x) == x``, ``x mod 1 == 0``."""
     if comparison.operator != "==":
         return None
     for side, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
         part: Part | None = None
         match side, other:
-            case Function("floor" | "ceiling" | "round", (argument,)), _ if argument == other:
+            case x.Function("floor" | "ceiling" | "round", (argument,)), _ if argument == other:
                 part = whole_number_part(argument)
-            case Arithmetic("mod", argument, Number(divisor)), Number(rest) if divisor == 1 and rest == 0:
+            case x.Arithmetic("mod", argument, x.Number(divisor)), x.Number(rest) if divisor == 1 and rest == 0:
                 part = whole_number_part(argument)
             case _:
                 pass
@@ -275,10 +261,10 @@ def _whole_number_parts(comparison: Comparison) -> Conjunction:
 
 
 def _affine_part(
-    comparison: Comparison, left: Polynomial, right: Polynomial, difference: Polynomial, relation: Relation
+    comparison: x.Comparison, left: Polynomial, right: Polynomial, difference: Polynomial, relation: Relation
 ) -> Part:
     terms = difference.linear_terms
-    names = [name for name in variable_names(comparison) if name in terms]
+    names = [name for name in x.variable_names(comparison) if name in terms]
     if len(names) == 1:
         return _range_part(names[0], terms[names[0]], relation, -difference.constant)
     return LinearPart(
@@ -292,7 +278,7 @@ def _affine_part(
 def _range_part(name: str, coefficient: Fraction, relation: Relation, constant: Fraction) -> RangePart:
     bound = constant / coefficient
     if coefficient < 0:
-        relation = cast("Relation", MIRRORED[relation])
+        relation = cast("Relation", x.MIRRORED[relation])
     match relation:
         case "==":
             return RangePart(name, numbers=(bound,))
@@ -312,7 +298,7 @@ def _total(left: Polynomial, right: Polynomial, terms: dict[str, Fraction]) -> s
 
 
 def _product_part(
-    comparison: Comparison, left: Polynomial, difference: Polynomial, relation: Relation
+    comparison: x.Comparison, left: Polynomial, difference: Polynomial, relation: Relation
 ) -> ProductPart | None:
     monomials = [monomial for monomial in difference.terms if monomial]
     constant = difference.constant
@@ -325,8 +311,8 @@ def _product_part(
     right = rest[0] if rest else ()
     value = -difference.terms[right] if rest else -constant
     if coefficient < 0:
-        coefficient, value, relation = -coefficient, -value, cast("Relation", MIRRORED[relation])
-    names = variable_names(comparison)
+        coefficient, value, relation = -coefficient, -value, cast("Relation", x.MIRRORED[relation])
+    names = x.variable_names(comparison)
     return ProductPart(
         coefficient=coefficient,
         left=_in_order(product, names),

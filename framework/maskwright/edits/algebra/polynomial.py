@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from maskwright.edits.expression import Arithmetic, Expression, Function, Negative, Number, VariableReference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 # (variable, exponent) pairs sorted by variable, exponents not zero; () is the constant monomial.
@@ -115,12 +115,8 @@ def polynomial_of(expression: Expression) -> Polynomial | None:  # noqa: PLR0911
 def _limited(found: Polynomial | None) -> Polynomial | None:
     if found is None or len(found.terms) > MOST_TERMS:
         return None
-    bits = max((max(_bits(value)) for value in found.terms.values()), default=0)
-    return None if bits > MOST_BITS else found
-
-
-def _bits(value: Fraction) -> tuple[int, int]:
-    return value.numerator.bit_length(), value.denominator.bit_length()
+    parts = (part for value in found.terms.values() for part in value.as_integer_ratio())
+    return None if any(part.bit_length() > MOST_BITS for part in parts) else found
 
 
 def _combined(operator: str, first: Polynomial, second: Polynomial) -> Polynomial | None:
@@ -203,9 +199,48 @@ def eliminate(
     return solved
 
 
+Unknown = TypeVar("Unknown", str, int)
+
+
+class Elimination(Generic[Unknown]):
+    """Gauss-Jordan elimination over the rationals, equation after equation.
+
+    `solved`: of each pivot its equation, in which no other pivot occurs.
+    """
+
+    def __init__(self) -> None:
+        self.solved: dict[Unknown, tuple[dict[Unknown, Fraction], Fraction]] = {}
+
+    def reduced(
+        self, terms: Mapping[Unknown, Fraction], constant: Fraction = Fraction(0)
+    ) -> tuple[dict[Unknown, Fraction], Fraction]:
+        """Equation without the pivots."""
+        left = {name: value for name, value in terms.items() if value}, constant
+        for name in terms:
+            if name in self.solved:
+                left = _subtract(left, *self.solved[name], name)
+        return left
+
+    def add(
+        self,
+        terms: Mapping[Unknown, Fraction],
+        constant: Fraction = Fraction(0),
+        pivot_of: Callable[[Iterable[Unknown]], Unknown] = lambda names: next(iter(names)),
+    ) -> None:
+        """Take in an equation; its pivot is one of the unknowns that are left in it."""
+        left, right = self.reduced(terms, constant)
+        if not left:
+            return
+        pivot = pivot_of(left)
+        lead = left[pivot]
+        row = {name: value / lead for name, value in left.items()}, right / lead
+        self.solved = {name: _subtract(other, *row, pivot) for name, other in self.solved.items()}
+        self.solved[pivot] = row
+
+
 def _subtract(
-    target: tuple[dict[str, Fraction], Fraction], row: dict[str, Fraction], constant: Fraction, name: str
-) -> tuple[dict[str, Fraction], Fraction]:
+    target: tuple[dict[Unknown, Fraction], Fraction], row: dict[Unknown, Fraction], constant: Fraction, name: Unknown
+) -> tuple[dict[Unknown, Fraction], Fraction]:
     values, bound = target
     factor = values.get(name)
     if not factor:

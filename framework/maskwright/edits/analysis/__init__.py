@@ -1,1 +1,1 @@
-"""What can be said of rules before any record is seen: contradictions, what follows from what, dead branches."""
+"""What follows from rules before any record is read: contradictions, what follows from what, dead branches."""

@@ -7,19 +7,21 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import plain_text
+from maskwright.edits.algebra.polynomial import Elimination
 from maskwright.edits.analysis.contradictions import (
     MOST_CLAUSES,
     MOST_EXACT_ROWS,
-    MOST_TRIED,
+    MOST_UNDECIDED,
     contradiction,
     dead_branches,
-    satisfiability_of,
+    refutation,
+    smallest_refuted,
+    sources,
 )
-from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, smallest, statements
-from maskwright.edits.reasoning.answers import Refutation, Space
+from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, statements
+from maskwright.edits.reasoning.answers import Space
 from maskwright.edits.reasoning.diophantine import reachable_on_grid
-from maskwright.edits.reasoning.satisfiability import Satisfiability
-from maskwright.edits.reasoning.simplex import Conflict, Row, solve
+from maskwright.edits.reasoning.simplex import Conflict, Row, smallest, solve
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 
 MOST_RULES = 60
-MOST_UNDECIDED = 3
 # Stands for: neither shown to follow nor not to.
 UNDECIDED = ("", "undecided")
 
@@ -67,28 +68,15 @@ def redundant(component: Sequence[Statement]) -> tuple[list[Finding], int]:
 
 def _because(others: Sequence[Statement], negation: Clause) -> tuple[str, ...] | None:
     """Smallest set of statements with which `negation` cannot hold."""
-
-    def ask(some: Sequence[Statement]) -> Refutation | None:
-        clauses = [*(clause for each in some for clause in each.clauses), negation]
-        answer = Satisfiability(clauses, Space(), {}, most_choices=MOST_TRIED).answer()
-        return answer if isinstance(answer, Refutation) else None
-
-    def excluded(some: Sequence[Statement]) -> bool:
-        answer = ask(some)
-        return answer is not None and not answer.is_open
-
-    answer = ask(others)
+    answer = refutation(others, more=(negation,))
     if answer is None or answer.is_open:
         return None if answer is None else UNDECIDED
-    owners = [each.name for each in others for _ in each.clauses]
-    used = {owners[place] for place in answer.clauses if 0 <= place < len(owners)}
-    names = [each.name for each in others if each.name in used]
-    return smallest(names, lambda some: excluded([each for each in others if each.name in some]))
+    return smallest_refuted(others, sources(others, answer), more=(negation,))
 
 
 def _superfluous(statement: Statement, because: Sequence[str]) -> Finding:
-    said = f"{statement.name} follows from {listed(because)}" if because else f"{statement.name} always holds"
-    return Finding("redundant", (statement.name, *because), said, statement.place, "It can be left out.")
+    message = f"{statement.name} follows from {listed(because)}" if because else f"{statement.name} always holds"
+    return Finding("redundant", (statement.name, *because), message, statement.place, "It can be left out.")
 
 
 def _weaker(component: Sequence[Statement]) -> list[Finding]:
@@ -118,7 +106,7 @@ def _normal(row: Row) -> tuple[Hashable, tuple[Fraction, bool]]:
 
 
 def equalities(component: Sequence[Statement]) -> tuple[list[Finding], int]:
-    """Inequalities that always hold with equality, variables with one possible value; and rules not looked at.
+    """Inequalities that always hold with equality, variables with one possible value; and rules not analysed.
 
     Made strict together, inequalities that can be strict together are all satisfiable; a contradiction among them shows
     which are equalities: those in its proof.
@@ -158,8 +146,8 @@ def equalities(component: Sequence[Statement]) -> tuple[list[Finding], int]:
         because = tuple(sorted({*needed, *causes}, key=lambda each: order[each]))
         # A rule that states the value itself is no news.
         if len(because) > 1:
-            said = f"{name} can only be {plain_text(float(value))} under {listed(because)}"
-            found.append(Finding("fixed", because, said, places.get(because[0])))
+            message = f"{name} can only be {plain_text(float(value))} under {listed(because)}"
+            found.append(Finding("fixed", because, message, places.get(because[0])))
     return list(dict.fromkeys(found)), 0
 
 
@@ -176,37 +164,11 @@ def _equality(row: Row, sources: tuple[str, ...], places: Mapping[str, Place | N
 
 
 def _fixed(equal: Sequence[Row]) -> dict[str, Fraction]:
-    """Variables that equations determine: Gauss-Jordan elimination."""
-    solved: dict[str, tuple[dict[str, Fraction], Fraction]] = {}
+    """Variables that equations determine."""
+    equations = Elimination[str]()
     for row in equal:
-        terms, constant = dict(row.coefficients), row.constant
-        for name in list(terms):
-            if name in solved and name in terms:
-                factor = terms[name]
-                terms, constant = _minus(terms, constant, factor, solved[name])
-        if not terms:
-            continue
-        pivot = next(iter(terms))
-        lead = terms[pivot]
-        reduced = ({name: value / lead for name, value in terms.items()}, constant / lead)
-        for name, (own, right) in list(solved.items()):
-            if pivot in own:
-                solved[name] = _minus(own, right, own[pivot], reduced)
-        solved[pivot] = reduced
-    return {name: right for name, (terms, right) in solved.items() if len(terms) == 1}
-
-
-def _minus(
-    terms: dict[str, Fraction], constant: Fraction, factor: Fraction, other: tuple[dict[str, Fraction], Fraction]
-) -> tuple[dict[str, Fraction], Fraction]:
-    found = dict(terms)
-    for name, value in other[0].items():
-        rest = found.get(name, Fraction(0)) - factor * value
-        if rest:
-            found[name] = rest
-        else:
-            found.pop(name, None)
-    return found, constant - factor * other[1]
+        equations.add(row.coefficients, row.constant)
+    return {name: right for name, (terms, right) in equations.solved.items() if len(terms) == 1}
 
 
 def _needed(equal: Sequence[Row], sources: Sequence[str], name: str) -> tuple[str, ...]:
@@ -221,7 +183,7 @@ def analyse(edits: Iterable[Edit], variables: Sequence[Variable] = (), *, thorou
     """Contradictions, rules no published values can meet, superfluous rules, implied equalities, dead branches.
 
     Rules are taken apart into components that share no variable. Every finding is confirmed in exact arithmetic; what
-    was not looked at, because a component is too large or a rule can only be evaluated, is counted with its reason.
+    was not analysed, because a component is too large or a rule can only be evaluated, is counted with its reason.
     """
     every = list(edits)
     stated = statements(every, variables)
@@ -294,17 +256,10 @@ def _on_grid(
     if not steps or sum(len(each.clauses) for each in component) > MOST_CLAUSES:
         return None
     space = Space(steps)
-    if not _excluded(component, space):
+    answer = refutation(component, space)
+    if answer is None or answer.is_open:
         return None
-    kept = smallest(
-        [each.name for each in component],
-        lambda some: _excluded([each for each in component if each.name in some], space),
-    )
+    kept = smallest_refuted(component, [each.name for each in component], space)
     message = f"no values with the published decimals satisfy {listed(kept)}"
     hint = "Publish more decimals, or write a tolerance into one of them."
     return Finding("unreachable_on_grid", kept, message, places.get(kept[0]), hint)
-
-
-def _excluded(component: Sequence[Statement], space: Space) -> bool:
-    answer = satisfiability_of(component, space).answer()
-    return isinstance(answer, Refutation) and not answer.is_open

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.algebra.conjunctions import merge
-from maskwright.edits.analysis.statements import Finding, Statement, smallest
+from maskwright.edits.analysis.statements import Finding, Statement
 from maskwright.edits.edit import GoverningPart
 from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import Choice, Clause, clause_of, condition_choice, conjunction_choice
 from maskwright.edits.reasoning.satisfiability import Satisfiability
-from maskwright.edits.reasoning.simplex import Row, conflict
+from maskwright.edits.reasoning.simplex import Row, conflict, smallest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -49,14 +49,7 @@ def suspects(rows: Sequence[Row]) -> tuple[list[Row], bool]:
             name: Fraction(float(value)).limit_denominator(LARGEST_DENOMINATOR)
             for name, value in zip(system.names, found.x, strict=False)
         }
-    return [], all(_holds(row, point) for row in rows)
-
-
-def _holds(row: Row, point: Mapping[str, Fraction]) -> bool:
-    left = sum((value * point[name] for name, value in row.coefficients.items()), Fraction(0))
-    if row.relation == "==":
-        return left == row.constant
-    return left <= row.constant if row.relation == "<=" else left < row.constant
+    return [], all(row.holds_at(sum(value * point[name] for name, value in row.coefficients.items())) for row in rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +129,10 @@ MOST_TRIED = 60
 
 
 def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | None, str]:
-    """Contradiction in statements that share variables, and what was not looked at ('' if nothing).
+    """Contradiction in statements that share variables, and what was not analysed ('' if nothing).
 
     It is a smallest set of rules, by name, in file order (``bounds of V3`` for declared bounds): leaving out any one of
-    them removes this contradiction. Looked at are linear, range, set and governing rules, products as far as they go,
+    them removes this contradiction. Analysed are linear, range, set and governing rules, products as far as they go,
     and declared bounds. Where there are many rules they are narrowed down by linear programming in binary64; the
     answer is confirmed in exact arithmetic.
     """
@@ -158,29 +151,39 @@ def contradiction(component: Sequence[Statement]) -> tuple[tuple[str, ...] | Non
 
 
 def _branching_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...] | None, str]:
-    answer = satisfiability_of(component).answer()
-    if not isinstance(answer, Refutation):
+    answer = refutation(component)
+    if answer is None:
         return None, ""
     if answer.is_open:
         return None, "products or many branches: not decided"
+    return smallest_refuted(component, sources(component, answer)), ""
+
+
+def refutation(
+    component: Sequence[Statement], space: Space | None = None, more: Sequence[Clause] = ()
+) -> Refutation | None:
+    """Why statements and more clauses cannot hold together, nothing fixed; None: they can."""
+    clauses = [*(clause for each in component for clause in each.clauses), *more]
+    answer = Satisfiability(clauses, space or Space(), {}, most_choices=MOST_TRIED).answer()
+    return answer if isinstance(answer, Refutation) else None
+
+
+def smallest_refuted(
+    component: Sequence[Statement], names: Sequence[str], space: Space | None = None, more: Sequence[Clause] = ()
+) -> tuple[str, ...]:
+    """Smallest set of the named statements that cannot hold together with more clauses."""
 
     def contradict(some: Sequence[str]) -> bool:
-        reply = satisfiability_of([each for each in component if each.name in some]).answer()
-        return isinstance(reply, Refutation) and not reply.is_open
+        found = refutation([each for each in component if each.name in some], space, more)
+        return found is not None and not found.is_open
 
-    return smallest(_sources(component, answer), contradict), ""
-
-
-def satisfiability_of(component: Sequence[Statement], space: Space | None = None) -> Satisfiability:
-    """Whether statements can hold together, nothing fixed."""
-    return Satisfiability(
-        [clause for each in component for clause in each.clauses], space or Space(), {}, most_choices=MOST_TRIED
-    )
+    return smallest(names, contradict)
 
 
-def _sources(component: Sequence[Statement], answer: Refutation) -> tuple[str, ...]:
+def sources(component: Sequence[Statement], answer: Refutation) -> tuple[str, ...]:
+    """Names of the statements that a refutation rests on."""
     owners = [each.name for each in component for _ in each.clauses]
-    used = {owners[position] for position in answer.clauses if position >= 0}
+    used = {owners[position] for position in answer.clauses if 0 <= position < len(owners)}
     return tuple(each.name for each in component if each.name in used)
 
 
@@ -226,14 +229,13 @@ def _linear_conflict(component: Sequence[Statement]) -> tuple[tuple[str, ...] | 
     return smallest(names, lambda some: conflict(of(some)) is not None), True
 
 
-MOST_BRANCH_CLAUSES = 150
 MOST_UNDECIDED = 3
 
 
 def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
-    """Branches that are never taken, and how many governing rules were not looked at."""
+    """Branches that are never taken, and how many governing rules were not analysed."""
     governing = [each for each in component if any(isinstance(part, GoverningPart) for part in each.parts)]
-    if sum(len(each.clauses) for each in component) > MOST_BRANCH_CLAUSES:
+    if sum(len(each.clauses) for each in component) > MOST_CLAUSES:
         return [], len(governing)
     found: list[Finding] = []
     skipped = 0
@@ -241,15 +243,15 @@ def dead_branches(component: Sequence[Statement]) -> tuple[list[Finding], int]:
         if skipped >= MOST_UNDECIDED:
             skipped += len(governing) - place
             break
-        findings, looked = _of(statement, component)
+        findings, decided = _of(statement, component)
         found.extend(findings)
-        skipped += not looked
+        skipped += not decided
     return found, skipped
 
 
 def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Finding], bool]:
     found: list[Finding] = []
-    looked = True
+    decided = True
     clauses = [clause for each in component for clause in each.clauses]
     # The rule itself must not be what excludes its own consequent.
     others = [clause for each in component if each is not statement for clause in each.clauses]
@@ -266,7 +268,7 @@ def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Find
             (refused, f"the condition of {name} is always met: its 'then' holds for every record", _PLAIN),
         ):
             state = _possible(others if choice is agreed else clauses, name, choice)
-            looked &= state is not None
+            decided &= state is not None
             if state is False:
                 found.append(Finding("dead_branch", (name,), message, statement.place, hint))
         if found:
@@ -274,9 +276,9 @@ def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Find
         for choice, word in ((then, "then"), (other, "else")):
             if choice is not None and _possible(others, name, choice) is False:
                 effect = "can never be met" if word == "then" else "has to be met by every record"
-                said = f"the '{word}' of {name} can never hold, so its condition {effect}"
-                found.append(Finding("dead_branch", (name,), said, statement.place, _CHECK))
-    return found, looked
+                text = f"the '{word}' of {name} can never hold, so its condition {effect}"
+                found.append(Finding("dead_branch", (name,), text, statement.place, _CHECK))
+    return found, decided
 
 
 _CHECK = "Check it against the other rules on its variables."

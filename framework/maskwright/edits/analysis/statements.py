@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.edits.edit import Edit, GoverningPart, LinearPart, Part, RangePart
-from maskwright.edits.expression import IsMissing, IsNumber, MissingAs, children
+from maskwright.edits.expression import IsMissing, IsNumber, MissingAs, nodes
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.reasoning.clauses import Clause, Opaque, bound_rows, clauses_of, linear_rows, negation_of
 from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
@@ -52,7 +52,8 @@ class Statement:
     def is_whole(self) -> bool:
         """Whether its clauses say all that it says."""
         return len(self.clauses) == len(self.parts) and not (
-            self.edit is not None and _tests_cells(self.edit.expression)
+            self.edit is not None
+            and any(isinstance(node, (IsMissing, MissingAs, IsNumber)) for node in nodes(self.edit.expression))
         )
 
     @cached_property
@@ -126,16 +127,6 @@ def components(found: Sequence[Statement]) -> list[list[Statement]]:
     return list(groups.values())
 
 
-def smallest(names: Sequence[str], contradict: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
-    """Drop every name without which the rest still contradicts (a deletion filter)."""
-    kept = list(names)
-    for name in names:
-        rest = [other for other in kept if other != name]
-        if contradict(rest):
-            kept = rest
-    return tuple(kept)
-
-
 def _is_point(part: RangePart) -> bool:
     return part.numbers is None or len(part.numbers) == 1
 
@@ -153,17 +144,6 @@ def _nothing(parts: Sequence[Part]) -> Expression:
     from maskwright.edits.algebra.conditions import all_of, expression_of
 
     return all_of([expression_of(part) for part in parts])
-
-
-def _tests_cells(expression: Expression) -> bool:
-    """Whether a rule asks what a cell is, which its parts do not say."""
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, (IsMissing, MissingAs, IsNumber)):
-            return True
-        stack.extend(children(node))
-    return False
 
 
 MOST_ROWS = 60

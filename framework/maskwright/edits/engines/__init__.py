@@ -1,1 +1,1 @@
-"""Tests that only a real XPath engine can answer, each asked in a process of its own."""
+"""Tests that only a real XPath engine can answer, each run in a process of its own."""

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +22,7 @@ from maskwright.foundation.processes.child_process import ChildProcess, ProcessE
 from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from maskwright.edits.engines.engine_tests import Engine, EnginePattern
 
 
-_NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
+NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class RecordForm:
 
     `path`: tags from the root to the record. `start_tags`, `gaps`: start tags of all but the record, and the white
     space before each. `tags`: where it differs from the variable's name. `is_whole`: the file holds nothing but these
-    records; False: there are elements beside them, which are not data.
+    records; False: the file has other elements, which are not data.
     """
 
     path: tuple[str, ...]
@@ -99,7 +100,7 @@ def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: in
 
 
 def _escaped(name: str, texts: Any) -> Any:
-    if pc.any(pc.match_substring_regex(texts, _NOT_XML)).as_py():
+    if pc.any(pc.match_substring_regex(texts, NOT_XML)).as_py():
         raise EditError(f"variable {name!r} has cells with control characters, which XML cannot hold")
     for character, reference in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
         texts = pc.replace_substring(texts, character, reference)
@@ -114,7 +115,7 @@ SECONDS_A_RECORD = 0.005
 SAXON_HINT = "install the extra: pip install 'maskwright[xpath3]'"
 
 
-class EngineProcess:
+class EngineProcess(AbstractContextManager["EngineProcess"]):
     """One engine at work.
 
     `memory`: most bytes it may have, where the system can limit them.
@@ -129,7 +130,7 @@ class EngineProcess:
         limits = () if memory is None else (str(memory),)
         self._process = ChildProcess("maskwright.edits.engines.worker", engine, *limits, environment=environment)
 
-    def ask(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
+    def answer(self, request: Mapping[str, object], seconds: float) -> dict[str, Any]:
         """Answer to a request; see `maskwright.edits.engines.worker`.
 
         `seconds`: after which the process is ended.
@@ -144,15 +145,12 @@ class EngineProcess:
 
     def reasons(self, stylesheets: Sequence[str]) -> list[str | None]:
         """Why each stylesheet cannot be compiled; None where it can."""
-        found: list[str | None] = self.ask({"compile": list(stylesheets)}, SECONDS_TO_START)["errors"]
+        found: list[str | None] = self.answer({"compile": list(stylesheets)}, SECONDS_TO_START)["errors"]
         return found
 
     def end(self) -> None:
         """End the process."""
         self._process.end()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -184,7 +182,7 @@ def stop_compiler(engine: Engine) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one test said of n records.
+    """Verdict of one test on n records.
 
     `fired`, `holds`: a node of the record was tested; no node of it failed; shape (n,). `above`: failures on nodes
     above the records, which belong to no record.
@@ -196,17 +194,11 @@ class Answer:
     fired_above: int = 0
 
 
-class EngineChecker:
-    """Asks engines about edits with an `EngineTest`, chunk after chunk.
+class EngineProcesses:
+    """Engines at work, by what they were started for; they end with the context."""
 
-    `form`: none, for tables: the records become elements of the name that the rules' contexts use.
-    """
-
-    def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
-        self._edits = [edit for edit in edits if edit.engine is not None]
-        self._form = form
-        self._forms: dict[EnginePattern, RecordForm] = {}
-        self._running: dict[tuple[Engine, RecordForm, bool], EngineProcess] = {}
+    def __init__(self) -> None:
+        self._running: dict[Hashable, EngineProcess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -217,6 +209,19 @@ class EngineChecker:
         for process in self._running.values():
             process.end()
         self._running.clear()
+
+
+class EngineChecker(EngineProcesses):
+    """Asks engines about edits with an `EngineTest`, chunk after chunk.
+
+    `form`: none, for tables: the records become elements of the name that the rules' contexts use.
+    """
+
+    def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
+        super().__init__()
+        self._edits = [edit for edit in edits if edit.engine is not None]
+        self._form = form
+        self._forms: dict[EnginePattern, RecordForm] = {}
 
     def stays_in_record(self, edit: Edit, columns: Sequence[str]) -> bool:
         """Whether a file can be checked in pieces for this edit."""
@@ -303,7 +308,7 @@ class EngineChecker:
         for start in range(0, max(columns.n, 0 if in_pieces else 1), step):
             document = document_of(columns, form, start, start + step)
             seconds = SECONDS_TO_ANSWER + SECONDS_A_RECORD * min(step, columns.n)
-            answer = self._running[key].ask({"apply": document}, seconds)
+            answer = self._running[key].answer({"apply": document}, seconds)
             if "error" in answer:
                 raise EditError(
                     f"the engine {engine} stopped at or after record {before + start + 1}: {answer['error']}"

@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from maskwright.edits.languages.schematron.options import SchematronOptions
 
@@ -222,8 +222,9 @@ Engine = Literal["lxml", "saxon"]
 ENGINE_OF: dict[Version, Engine] = {"1.0": "lxml", "3.0": "saxon"}
 
 # A prefix that no schema would choose: our names must not meet those of the rules.
-_OURS = "maskwright.engine"
-_XSL = "http://www.w3.org/1999/XSL/Transform"
+OURS = "maskwright.engine"
+XSL = "http://www.w3.org/1999/XSL/Transform"
+LINE_END = "<xsl:text>&#10;</xsl:text>"
 
 
 @dataclass(frozen=True)
@@ -275,57 +276,80 @@ class EngineTest:
 
 def stylesheet_of(pattern: EnginePattern, depth: int) -> str:
     """XSLT that applies a pattern to a document of records and prints what happened."""
-    spaces = {**dict(pattern.namespaces)}
-    if pattern.version != "1.0":
-        spaces = {**STANDARD_NAMESPACES, **spaces, "maskwright.error": "http://www.w3.org/2005/xqt-errors"}
-    declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
     start = (
-        f'<xsl:template match="/"><xsl:apply-templates select="." mode="{_OURS}:visit">'
-        f'<xsl:with-param name="{_OURS}:depth" select="0"/></xsl:apply-templates></xsl:template>'
+        f'<xsl:template match="/"><xsl:apply-templates select="." mode="{OURS}:visit">'
+        f'<xsl:with-param name="{OURS}:depth" select="0"/></xsl:apply-templates></xsl:template>'
     )
-    declared = f'xmlns:xsl="{_XSL}" xmlns:{_OURS}="urn:maskwright:engine"{declared}'
-    out = [
-        f'<xsl:stylesheet version="{pattern.version}" {declared}>',
-        '<xsl:output method="text" encoding="UTF-8"/>',
-        *(f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in pattern.lets),
-        start,
-        _template("/|*", "-1", depth, ""),
-    ]
+    out = [*opening_of(pattern), start, _template("/|*", "-1", depth, "")]
+    record = f'<xsl:value-of select="${OURS}:record"/>'
     for number, rule in enumerate(pattern.rules):
-        out.append(_template(rule.context, str(len(pattern.rules) - number), depth, _body(pattern, number, rule)))
+        fired = f"<xsl:text>f {number} </xsl:text>{record}{LINE_END}"
+        body = body_of(pattern, number, fired, record)
+        out.append(_template(rule.context, str(len(pattern.rules) - number), depth, body))
     return "\n".join([*out, "</xsl:stylesheet>"])
 
 
-def _template(match: str, priority: str, depth: int, body: str) -> str:
-    # Templates are applied to all children of an element at once: a record's position among them is its number.
-    return (
-        f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{_OURS}:visit">'
-        f'<xsl:param name="{_OURS}:depth"/><xsl:param name="{_OURS}:above" select="0"/>'
-        f'<xsl:variable name="{_OURS}:record"><xsl:choose><xsl:when test="${_OURS}:depth = {depth}">'
-        f'<xsl:value-of select="position()"/></xsl:when><xsl:otherwise><xsl:value-of select="${_OURS}:above"/>'
-        f"</xsl:otherwise></xsl:choose></xsl:variable>{body}"
-        f'<xsl:apply-templates select="*" mode="{_OURS}:visit">'
-        f'<xsl:with-param name="{_OURS}:depth" select="${_OURS}:depth + 1"/>'
-        f'<xsl:with-param name="{_OURS}:above" select="${_OURS}:record"/></xsl:apply-templates></xsl:template>'
-    )
+def opening_of(pattern: EnginePattern) -> list[str]:
+    """Start tag of a pattern's stylesheet, its output and the variables that are computed at the document."""
+    spaces = dict(pattern.namespaces)
+    if pattern.version != "1.0":
+        spaces = {**STANDARD_NAMESPACES, **spaces, "maskwright.error": "http://www.w3.org/2005/xqt-errors"}
+    declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
+    declared = f'xmlns:xsl="{XSL}" xmlns:{OURS}="urn:maskwright:engine"{declared}'
+    return [
+        f'<xsl:stylesheet version="{pattern.version}" {declared}>',
+        '<xsl:output method="text" encoding="UTF-8"/>',
+        *_variables(pattern.lets),
+    ]
 
 
-def _body(pattern: EnginePattern, number: int, rule: EngineRule) -> str:
-    record = f'<xsl:value-of select="${_OURS}:record"/>'
-    end = "<xsl:text>&#10;</xsl:text>"
-    out = [f"<xsl:text>f {number} </xsl:text>{record}{end}"]
-    lets = [f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in rule.lets]
+def _variables(lets: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in lets]
+
+
+def body_of(
+    pattern: EnginePattern,
+    number: int,
+    fired: str,
+    record: str,
+    *,
+    start: str = "",
+    message: Callable[[int], str] = lambda _: "",
+) -> str:
+    """Tests of a rule, each printing a line where it fails, or where it cannot be evaluated.
+
+    `fired`: prints that the rule fired. `record`: prints the record. `start`: what each line begins with. `message`:
+    prints what follows the record where the test at a place fails.
+    """
+    rule = pattern.rules[number]
+    out = [fired]
+    lets = _variables(rule.lets)
     if pattern.version == "1.0":
         out += lets
     for position, (test, is_report) in enumerate(zip(rule.tests, rule.reports, strict=True)):
         where = f"{number} {position} </xsl:text>{record}"
         condition = quoteattr(f"({test})" if is_report else f"not({test})")
-        check = f"<xsl:if test={condition}><xsl:text>v {where}{end}</xsl:if>"
+        check = f"<xsl:if test={condition}><xsl:text>{start}v {where}{message(position)}{LINE_END}</xsl:if>"
         if pattern.version != "1.0":
             # Variables are computed lazily: their errors belong to the test that uses them.
             check = (
-                f"<xsl:try>{''.join(lets)}{check}<xsl:catch><xsl:text>e {where}<xsl:text> </xsl:text>"
-                f'<xsl:value-of select="local-name-from-QName($maskwright.error:code)"/>{end}</xsl:catch></xsl:try>'
+                f"<xsl:try>{''.join(lets)}{check}<xsl:catch><xsl:text>{start}e {where}<xsl:text> </xsl:text>"
+                f'<xsl:value-of select="local-name-from-QName($maskwright.error:code)"/>{LINE_END}'
+                "</xsl:catch></xsl:try>"
             )
         out.append(check)
     return "".join(out)
+
+
+def _template(match: str, priority: str, depth: int, body: str) -> str:
+    # Templates are applied to all children of an element at once: a record's position among them is its number.
+    return (
+        f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{OURS}:visit">'
+        f'<xsl:param name="{OURS}:depth"/><xsl:param name="{OURS}:above" select="0"/>'
+        f'<xsl:variable name="{OURS}:record"><xsl:choose><xsl:when test="${OURS}:depth = {depth}">'
+        f'<xsl:value-of select="position()"/></xsl:when><xsl:otherwise><xsl:value-of select="${OURS}:above"/>'
+        f"</xsl:otherwise></xsl:choose></xsl:variable>{body}"
+        f'<xsl:apply-templates select="*" mode="{OURS}:visit">'
+        f'<xsl:with-param name="{OURS}:depth" select="${OURS}:depth + 1"/>'
+        f'<xsl:with-param name="{OURS}:above" select="${OURS}:record"/></xsl:apply-templates></xsl:template>'
+    )

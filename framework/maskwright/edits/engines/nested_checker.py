@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright.edits.engines.checker import EngineProcess
+from maskwright.edits.engines.checker import EngineProcess, EngineProcesses
 from maskwright.edits.engines.engine_tests import screen
 from maskwright.edits.engines.nested_stylesheet import (
     BETWEEN,
@@ -24,7 +24,6 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -46,7 +45,7 @@ class Node:
     """A node that a rule fired on, or that a test failed on.
 
     `group`, `member`: its place among all groups of the file and among the members of its group, from 1; member 0 is
-    the group's own, group 0 above all groups. `messages`: filled in, where they were asked for.
+    the group's own, group 0 above all groups. `messages`: filled in, where they were wanted.
     """
 
     group: int
@@ -56,9 +55,9 @@ class Node:
 
 @dataclass
 class Found:
-    """What one edit said of a document.
+    """Verdict of one edit on a document.
 
-    `fired_on`: where it was asked for. `on_members`: whether it fired on records of the lower level, or inside them.
+    `fired_on`: where that is wanted. `on_members`: whether it fired on records of the lower level, or inside them.
     """
 
     fired: int = 0
@@ -67,10 +66,10 @@ class Found:
     on_members: bool = False
 
 
-class NestedChecker:
+class NestedChecker(EngineProcesses):
     """Asks engines about edits with an `EngineTest`, document after document.
 
-    `edits`: all of them have one. `placed`: whether it is told on which nodes rules fire. `messages`: what is to be
+    `edits`: all of them have one. `placed`: whether it reports on which nodes rules fire. `messages`: what is to be
     filled in where it fails.
     """
 
@@ -83,6 +82,7 @@ class NestedChecker:
         placed: bool = False,
         messages: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
+        super().__init__()
         self._edits = tuple(edits)
         self._elements, self._names = elements, names_of(elements)
         self._limits = limits
@@ -93,18 +93,7 @@ class NestedChecker:
             patterns = self._patterns.setdefault(edit.engine.pattern.engine, [])
             if edit.engine.pattern not in patterns:
                 patterns.append(edit.engine.pattern)
-        self._running: dict[Engine, EngineProcess] = {}
         self._groups = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for process in self._running.values():
-            process.end()
-        self._running.clear()
 
     @property
     def needs_whole(self) -> list[str]:
@@ -112,7 +101,7 @@ class NestedChecker:
         return [edit.name for edit in self._edits if not self._stays(edit)]
 
     def is_about_members(self, edit: Edit) -> bool:
-        """Whether an edit is about records of the lower level, as far as its context tells."""
+        """Whether an edit is about records of the lower level, as far as its context shows."""
         return edit.context is not None and places_of(edit.context, self._names) == {"member"}
 
     def _stays(self, edit: Edit) -> bool:
@@ -135,7 +124,7 @@ class NestedChecker:
         found = [Found() for _ in self._edits]
         for engine, patterns in self._patterns.items():
             process = self._process(engine, patterns)
-            answer = process.ask({"apply": document.text}, SECONDS_TO_ANSWER + SECONDS_A_MEGABYTE * megabytes)
+            answer = process.answer({"apply": document.text}, SECONDS_TO_ANSWER + SECONDS_A_MEGABYTE * megabytes)
             if "error" in answer:
                 where = f"at or after record {self._groups + 1} of <{self._elements.group}>"
                 raise EditError(f"the engine {engine} stopped {where}: {answer['error']}")
@@ -147,19 +136,19 @@ class NestedChecker:
     def _process(self, engine: Engine, patterns: Sequence[EnginePattern]) -> EngineProcess:
         if engine not in self._running:
             process = self._running[engine] = EngineProcess(engine)
-            reasons = process.reasons([self._stylesheet(pattern, told=True) for pattern in patterns])
+            reasons = process.reasons([self._stylesheet(pattern, filled=True) for pattern in patterns])
             if any(reasons) and self._messages:
                 # An expression in a message is for people: it must not keep a rule from being checked.
                 self._messages = {}
-                reasons = process.reasons([self._stylesheet(pattern, told=False) for pattern in patterns])
+                reasons = process.reasons([self._stylesheet(pattern, filled=False) for pattern in patterns])
             if any(reasons):
                 raise EditError(f"the engine {engine} refuses the rules: {next(filter(None, reasons))}")
         return self._running[engine]
 
-    def _stylesheet(self, pattern: EnginePattern, *, told: bool) -> str:
+    def _stylesheet(self, pattern: EnginePattern, *, filled: bool) -> str:
         messages: dict[tuple[int, int], Sequence[str]] = {}
         for edit in self._edits:
-            if told and edit.engine is not None and edit.engine.pattern == pattern and edit.name in self._messages:
+            if filled and edit.engine is not None and edit.engine.pattern == pattern and edit.name in self._messages:
                 messages[edit.engine.rule, edit.engine.test] = self._messages[edit.name]
         fired: Literal["placed", "counted"] = "placed" if self._is_placed(pattern) else "counted"
         return nested_stylesheet(pattern, self._elements, fired, messages, self._limits)

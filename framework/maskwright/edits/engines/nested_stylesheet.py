@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, screen, tokens_of
+from maskwright.edits.engines.engine_tests import LINE_END, OURS, body_of, opening_of, screen, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.data.levels.linked_data import NestedElements
-    from maskwright.edits.engines.engine_tests import EnginePattern, EngineRule, Version
+    from maskwright.edits.engines.engine_tests import EnginePattern, Version
     from maskwright.edits.languages.schematron.options import SchematronOptions
 
 
 Place = Literal["group", "member", "cell", "elsewhere"]
-"""Where a rule's nodes are: records of the upper level, of the lower, elements in these, or nobody knows."""
+"""Where a rule's nodes are: records of the upper level, of the lower, elements in these, or unknown."""
 
 _BEFORE_PATH = frozenset(
     {
@@ -80,13 +80,13 @@ def _place(steps: list[str], names: Names) -> Place:
 
 
 def context_stays(context: str, names: Names) -> bool:
-    """Whether it can be said of a node without other groups whether a context matches it."""
+    """Whether a context matches a node independently of other groups."""
     if "elsewhere" in places_of(context, names):
         return False
     tokens = tokens_of(context)
     for position, (_, text) in enumerate(tokens):
         is_of_group = text == "[" and position and local(tokens[position - 1][1]) == names.group
-        if is_of_group and (_is_number(tokens[position + 1]) or _counts(tokens[position + 1 :])):
+        if is_of_group and (tokens[position + 1][0] == "number" or _counts(tokens[position + 1 :])):
             return False
     return _stays(context.lstrip("/ "), "cell", names, is_context=True)
 
@@ -96,12 +96,8 @@ def stays_in_group(text: str, place: Place, names: Names) -> bool:
     return place != "elsewhere" and _stays(text, place, names)
 
 
-def _is_number(token: tuple[str, str]) -> bool:
-    return token[0] == "number"
-
-
 def _counts(tokens: list[tuple[str, str]]) -> bool:
-    """Whether a predicate asks for the position of its node."""
+    """Whether a predicate uses the position of its node."""
     depth = 1
     for _, text in tokens:
         depth += (text == "[") - (text == "]")
@@ -164,8 +160,6 @@ def uses_position(text: str) -> bool:
     return False
 
 
-OURS = "maskwright.engine"
-XSL = "http://www.w3.org/1999/XSL/Transform"
 BETWEEN = "\ue000"
 """Stands before each message of a failure."""
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -191,24 +185,24 @@ def nested_stylesheet(
 ) -> str:
     """XSLT that applies a pattern to a document of whole groups and prints what happened."""
     names = names_of(elements)
-    spaces = dict(pattern.namespaces)
-    if pattern.version != "1.0":
-        spaces = {**STANDARD_NAMESPACES, **spaces, "maskwright.error": "http://www.w3.org/2005/xqt-errors"}
-    declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
-    declared = f'xmlns:xsl="{XSL}" xmlns:{OURS}="urn:maskwright:engine"{declared}'
     visit: _Visit | _VisitOfRecords = _Visit(names, len(elements.path))
     if is_about_records(pattern, names):
         to_members = any("member" in places_of(rule.context, names) for rule in pattern.rules)
         visit = _VisitOfRecords(names, len(elements.path), to_members=to_members)
-    out = [
-        f'<xsl:stylesheet version="{pattern.version}" {declared}>',
-        '<xsl:output method="text" encoding="UTF-8"/>',
-        *(f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in pattern.lets),
-        visit.start(),
-        visit.template("*", "-1", ""),
-    ]
+    out = [*opening_of(pattern), visit.start(), visit.template("*", "-1", "")]
+    place = f"<xsl:value-of select=\"concat(${OURS}:group, ' ', ${OURS}:member)\"/>"
     for number, rule in enumerate(pattern.rules):
-        body = _body(pattern, number, rule, fired, messages, limits)
+        mark = f"<xsl:text>{fired_mark(number)}</xsl:text>"
+        if fired == "placed":
+            mark = f"<xsl:text>&#10;f {number} </xsl:text>{place}{LINE_END}"
+
+        def message(position: int, number: int = number) -> str:
+            return "".join(
+                f"<xsl:text>{BETWEEN}</xsl:text>{_filled_in(text, pattern.version, dict(pattern.namespaces), limits)}"
+                for text in messages.get((number, position), ())
+            )
+
+        body = body_of(pattern, number, mark, place, start="&#10;", message=message)
         out.append(visit.template(rule.context, str(len(pattern.rules) - number), body))
     return "\n".join([*out, "</xsl:stylesheet>"])
 
@@ -290,42 +284,6 @@ def _down(select: str) -> str:
         f'<xsl:with-param name="{OURS}:above" select="${OURS}:group"/>'
         f'<xsl:with-param name="{OURS}:within" select="${OURS}:member"/></xsl:apply-templates>'
     )
-
-
-def _body(
-    pattern: EnginePattern,
-    number: int,
-    rule: EngineRule,
-    fired: str,
-    messages: Mapping[tuple[int, int], Sequence[str]],
-    limits: SchematronOptions,
-) -> str:
-    place = f"<xsl:value-of select=\"concat(${OURS}:group, ' ', ${OURS}:member)\"/>"
-    line = "<xsl:text>&#10;</xsl:text>"
-    out = [
-        f"<xsl:text>{fired_mark(number)}</xsl:text>"
-        if fired == "counted"
-        else f"<xsl:text>&#10;f {number} </xsl:text>{place}{line}"
-    ]
-    lets = [f"<xsl:variable name={quoteattr(name)} select={quoteattr(value)}/>" for name, value in rule.lets]
-    if pattern.version == "1.0":
-        out += lets
-    for position, (test, is_report) in enumerate(zip(rule.tests, rule.reports, strict=True)):
-        told = "".join(
-            f"<xsl:text>{BETWEEN}</xsl:text>{_filled_in(text, pattern.version, dict(pattern.namespaces), limits)}"
-            for text in messages.get((number, position), ())
-        )
-        where = f"{number} {position} </xsl:text>{place}"
-        condition = quoteattr(f"({test})" if is_report else f"not({test})")
-        check = f"<xsl:if test={condition}><xsl:text>&#10;v {where}{told}{line}</xsl:if>"
-        if pattern.version != "1.0":
-            # Variables are computed lazily: their errors belong to the test that uses them.
-            check = (
-                f"<xsl:try>{''.join(lets)}{check}<xsl:catch><xsl:text>&#10;e {where}<xsl:text> </xsl:text>"
-                f'<xsl:value-of select="local-name-from-QName($maskwright.error:code)"/>{line}</xsl:catch></xsl:try>'
-            )
-        out.append(check)
-    return "".join(out)
 
 
 def _filled_in(message: str, version: Version, namespaces: Mapping[str, str], limits: SchematronOptions) -> str:

@@ -13,7 +13,7 @@ import contextlib
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.processes.signals import prevent_core_dumps
 
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 
 LONGEST_REASON = 300
 _CODE = re.compile(r"\b[A-Z]{4}[0-9]{4}\b")
-
-
-class Processor(Protocol):
-    """An engine that takes text only."""
-
-    def compile(self, stylesheet: str) -> Callable[[Any], str]:
-        """Program of a stylesheet; raises with the reason."""
-        ...
-
-    def parse(self, document: str) -> Any:
-        """A document as the programs take it."""
-        ...
 
 
 class Lxml:
@@ -83,7 +71,7 @@ class Saxon:
         return self._processor.parse_xml(xml_text=document)
 
 
-ENGINES: dict[str, Callable[[], Processor]] = {"lxml": Lxml, "saxon": Saxon}
+ENGINES: dict[str, type[Lxml | Saxon]] = {"lxml": Lxml, "saxon": Saxon}
 
 
 def _reason(error: Exception) -> str:
@@ -92,7 +80,7 @@ def _reason(error: Exception) -> str:
 
 
 def _details(error: Exception) -> dict[str, object]:
-    """What can be said of an error over a document without saying what is in it."""
+    """Details of an error over a document that hold nothing of its content."""
     entries = list(getattr(error, "error_log", None) or ())
     code = _CODE.search(str(error))
     return {

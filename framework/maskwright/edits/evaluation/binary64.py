@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,34 +13,10 @@ from numpy.typing import NDArray
 from maskwright.data.dates import CALENDAR, calendar
 from maskwright.data.number_text import WHITE_SPACE, read_numbers, write_numbers
 from maskwright.data.record_chunk import Cells
+from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
-from maskwright.edits.evaluation.domain import ORIGINAL_FILE
+from maskwright.edits.evaluation.domain import ORIGINAL_FILE, Domain
 from maskwright.edits.evaluation.outcomes import Verdict, numeric_variables
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsInteger,
-    IsMissing,
-    IsNumber,
-    KindCondition,
-    MissingAs,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-    variable_names,
-)
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -160,7 +136,7 @@ def rounded(numbers: Numbers) -> Numbers:
     return np.where((numbers >= -0.5) & (numbers < 0.5), np.copysign(0.0, numbers), nearest)
 
 
-_COMPARE: dict[ComparisonOperator, Callable[[Any, Any], Any]] = {
+_COMPARE: dict[x.ComparisonOperator, Callable[[Any, Any], Any]] = {
     "==": np.equal,
     "!=": np.not_equal,
     "<": np.less,
@@ -178,27 +154,19 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class OriginalDomain(Protocol):
-    """The combinations of values that occur in the original file."""
-
-    def contains(self, names: tuple[str, ...], columns: RecordChunk) -> Booleans:
-        """Whether each record's combination of the named variables occurs; shape (n,)."""
-        ...
-
-
-def evaluate_xpath(expression: Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Verdict:
+def evaluate_xpath(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of a test as an XPath 1.0 engine gives it."""
     holds = _evaluate(_XPath(columns, domain), expression)
     missing = np.zeros(columns.n, dtype=np.bool_)
     numeric = numeric_variables(expression)
-    for name in variable_names(expression):
+    for name in x.variable_names(expression):
         missing |= columns[name].missing if name in columns else True
         if name in numeric and name in columns:
             missing |= np.isnan(columns[name].xpath_numbers)
     return Verdict(holds, holds & missing)
 
 
-def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: OriginalDomain | None = None) -> Booleans:
+def evaluate_binary64(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Booleans:
     """Whether a tree holds in plain binary64 arithmetic, every operation rounded in written order.
 
     Two-valued: a missing cell is NaN, of which only ``!=`` is true. Variables are numbers; they are texts where they
@@ -209,7 +177,7 @@ def evaluate_binary64(expression: Expression, columns: RecordChunk, domain: Orig
     return _evaluate(_Plain(columns, domain), expression)
 
 
-def xpath_strings(expression: Expression, columns: RecordChunk) -> Any:
+def xpath_strings(expression: x.Expression, columns: RecordChunk) -> Any:
     """Give ``string(expression)`` of each record, as ``value-of`` prints it.
 
     Returns never null: an absent cell gives the empty string; shape (n,).
@@ -219,7 +187,7 @@ def xpath_strings(expression: Expression, columns: RecordChunk) -> Any:
     return pa.repeat(texts, columns.n) if isinstance(texts, pa.Scalar) else texts
 
 
-def _evaluate(evaluator: _XPath, expression: Expression) -> Booleans:
+def _evaluate(evaluator: _XPath, expression: x.Expression) -> Booleans:
     # Overflow, division by zero and NaN are answers in IEEE arithmetic, not accidents.
     with np.errstate(all="ignore"):
         truth = as_booleans(evaluator.value(expression))
@@ -229,49 +197,52 @@ def _evaluate(evaluator: _XPath, expression: Expression) -> Booleans:
 class _XPath:
     """Values of subtrees with the types and conversions of XPath 1.0."""
 
-    def __init__(self, columns: RecordChunk, domain: OriginalDomain | None) -> None:
+    def __init__(self, columns: RecordChunk, domain: Domain | None) -> None:
         self.columns = columns
         self._domain = domain
 
+    def cells(self, name: str) -> Cells:
+        return self.columns[name] if name in self.columns else absent_cells(self.columns.n)
+
     # numpy makes scalars of arrays of shape (), hence np.asarray throughout: a scalar's type is no array's. One frame
     # for each level of the tree, so that the deepest tree stays far from the interpreter's recursion limit.
-    def value(self, node: Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
+    def value(self, node: x.Expression) -> Value:  # noqa: C901, PLR0911 - one case for each kind of node
         match node:
-            case Number(value):
+            case x.Number(value):
                 return np.array(float(value))
-            case Text(value):
+            case x.Text(value):
                 return Strings(pa.scalar(value, pa.string()))
-            case Truth(value):
+            case x.Truth(value):
                 return np.array(value)
-            case VariableReference(name):
+            case x.VariableReference(name):
                 return self.variable(name)
-            case Arithmetic(operator, left, right):
+            case x.Arithmetic(operator, left, right):
                 return np.asarray(_ARITHMETIC[operator](self.number(left), self.number(right)))
-            case Negative(operand):
+            case x.Negative(operand):
                 return np.asarray(np.negative(self.number(operand)))
-            case Comparison(operator, left, right):
+            case x.Comparison(operator, left, right):
                 return self.compare(operator, self.value(left), self.value(right))
-            case Not(operand):
+            case x.Not(operand):
                 return np.asarray(np.logical_not(self.truth(operand)))
-            case And(operands):
+            case x.And(operands):
                 return self._join(np.logical_and, operands)
-            case Or(operands):
+            case x.Or(operands):
                 return self._join(np.logical_or, operands)
-            case Function(name, arguments):
+            case x.Function(name, arguments):
                 return self._call(name, arguments)
             case _:
                 return self._rule(node)
 
-    def number(self, node: Expression) -> Numbers:
+    def number(self, node: x.Expression) -> Numbers:
         return as_numbers(self.value(node))
 
-    def truth(self, node: Expression) -> Booleans:
+    def truth(self, node: x.Expression) -> Booleans:
         return as_booleans(self.value(node))
 
     def variable(self, name: str) -> Value:
-        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n))
+        return Nodes(self.cells(name))
 
-    def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
+    def compare(self, operator: x.ComparisonOperator, left: Value, right: Value) -> Booleans:
         """Compare as XPath 1.0 section 3.4 says; a node-set compares as "there is a node such that"."""
         equality = operator in ("==", "!=")
         if is_boolean(left) or is_boolean(right):
@@ -288,13 +259,13 @@ class _XPath:
             compared = np.asarray(_COMPARE[operator](as_numbers(left), as_numbers(right)))
         return np.asarray(np.logical_and(present, compared))
 
-    def _join(self, junction: Callable[[Any, Any], Any], operands: Sequence[Expression]) -> Booleans:
+    def _join(self, junction: Callable[[Any, Any], Any], operands: Sequence[x.Expression]) -> Booleans:
         joined = self.truth(operands[0])
         for operand in operands[1:]:
             joined = np.asarray(junction(joined, self.truth(operand)))
         return joined
 
-    def _call(self, name: str, arguments: Sequence[Expression]) -> Value:  # noqa: C901, PLR0911 - a case for each
+    def _call(self, name: str, arguments: Sequence[x.Expression]) -> Value:  # noqa: C901, PLR0911 - a case for each
         match name:
             case "boolean":
                 return self.truth(arguments[0])
@@ -324,14 +295,14 @@ class _XPath:
                 return np.asarray(np.abs(operand))
         raise AssertionError(f"no evaluation for the function {name}")
 
-    def _rule(self, node: Expression) -> Value:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    def _rule(self, node: x.Expression) -> Value:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         """Evaluate what only YAML writes."""
         match node:
-            case IfThen(condition, consequent, None):
+            case x.IfThen(condition, consequent, None):
                 return np.asarray(np.logical_or(np.logical_not(self.truth(condition)), self.truth(consequent)))
-            case IfThen(condition, consequent, otherwise) if otherwise is not None:
+            case x.IfThen(condition, consequent, otherwise) if otherwise is not None:
                 return np.where(self.truth(condition), self.truth(consequent), self.truth(otherwise))
-            case InInterval(operand, low, high, low_closed, high_closed):
+            case x.InInterval(operand, low, high, low_closed, high_closed):
                 inside: Booleans = np.array(True)
                 if low is not None:
                     inside = self.compare("<=" if low_closed else "<", self.value(low), self.value(operand))
@@ -339,26 +310,26 @@ class _XPath:
                     below = self.compare("<=" if high_closed else "<", self.value(operand), self.value(high))
                     inside = np.asarray(np.logical_and(inside, below))
                 return inside
-            case InSet(operand, members):
+            case x.InSet(operand, members):
                 member: Booleans = np.array(False)
                 for possible in members:
                     same = self.compare("==", self.value(operand), self.value(possible))
                     member = np.asarray(np.logical_or(member, same))
                 return member
-            case IsMissing(VariableReference(name)):
-                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).missing
-            case MissingAs(VariableReference(name), meaning):
-                return (self.columns[name] if name in self.columns else absent_cells(self.columns.n)).says(meaning)
-            case IsNumber(VariableReference(name)):
-                cells = self.columns[name] if name in self.columns else absent_cells(self.columns.n)
+            case x.IsMissing(x.VariableReference(name)):
+                return self.cells(name).missing
+            case x.MissingAs(x.VariableReference(name), meaning):
+                return self.cells(name).says(meaning)
+            case x.IsNumber(x.VariableReference(name)):
+                cells = self.cells(name)
                 return np.asarray(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
-            case KindCondition(_, _, columns):
+            case x.KindCondition(_, _, columns):
                 numbers = [np.broadcast_to(self.number(column), (self.columns.n,)) for column in columns]
                 return np.asarray(verdicts_of(node, np.stack(numbers, axis=1)) == 1)
-            case IsInteger(operand):
+            case x.IsInteger(operand):
                 number = self.number(operand)
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
-            case InOriginal(names):
+            case x.InOriginal(names):
                 if self._domain is None:
                     message = f"the edit on {', '.join(names)} needs the original file, and none was given"
                     raise EditError(Problem(message, hint=ORIGINAL_FILE))
@@ -370,9 +341,9 @@ class _Plain(_XPath):
     """The same arithmetic where a variable is its number, as in YAML, unless it is compared with a text."""
 
     def variable(self, name: str) -> Value:
-        return Nodes(self.columns[name] if name in self.columns else absent_cells(self.columns.n), has_days=True)
+        return Nodes(self.cells(name), has_days=True)
 
-    def compare(self, operator: ComparisonOperator, left: Value, right: Value) -> Booleans:
+    def compare(self, operator: x.ComparisonOperator, left: Value, right: Value) -> Booleans:
         if operator in ("==", "!=") and isinstance(left, Nodes) and isinstance(right, Nodes):
             equal = self._equal_cells(left, right)
             return equal if operator == "==" else np.asarray(np.logical_not(equal))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -207,7 +208,7 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
     if edit.shadowed:
         return False
     if edit.engine is not None:
-        return True  # the engine will tell
+        return True  # the engine decides
     if edit.context is None or record_path is None:
         return True
     context = edit.context.strip()
@@ -216,13 +217,13 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
     return steps == (record_path if absolute else record_path[len(record_path) - len(steps) :])
 
 
-class Checker:
+class Checker(AbstractContextManager["Checker"]):
     """Checks a file chunk by chunk, in memory that does not grow with it.
 
     `record_path`: element names from the root to the record; None for files without elements. `domain`: needed for
     domain edits only. `form`: how the file writes its records, for edits that an engine checks.
 
-    Edits that an engine checks and that look beyond a record are told the whole file first, by `prepare`.
+    Edits that an engine checks and that look beyond a record get the whole file first, by `prepare`.
     """
 
     def __init__(
@@ -239,9 +240,6 @@ class Checker:
             form = RecordForm.plain(record_path)
         self._engines = EngineChecker((tally.edit for tally in self._tallies), form)
         self._whole: dict[str, Answer] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -308,7 +306,7 @@ class Checker:
         return Verdict(holds, holds & fired & missing, fired)
 
     def outcome(self) -> Outcome:
-        """Say what the edits said of all records so far."""
+        """Outcome of the edits on all records so far."""
         return Outcome(self._records, tuple(tally.outcome() for tally in self._tallies))
 
 
@@ -330,14 +328,14 @@ def condition_of(edit: Edit) -> Expression | None:
 def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Problem]:
     """Problems of edits that read variables which are not there.
 
-    One for each edit and name; what the variables are, where no name is near, is said only once.
+    One for each edit and name; what the variables are, where no name is near, is stated only once.
     """
     problems: list[Problem] = []
-    is_listed = is_told = False
+    is_listed = has_hint = False
     for edit in edits:
         if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
-            hint = None if is_told else MEMBERS_HINT
-            is_told = True
+            hint = None if has_hint else MEMBERS_HINT
+            has_hint = True
             problems.append(Problem(f"edit {edit.name}: it is about the members of a group", edit.place, hint))
         for name in edit.variables:
             if name in names:
@@ -359,7 +357,7 @@ def _refuse_unknown_codes(edits: Sequence[Edit], columns: RecordChunk) -> None:
         for node in nodes(edit.expression):
             if isinstance(node, MissingAs):
                 codes = columns[node.operand.name].codes
-                known = list(dict.fromkeys(said for pair in codes for said in pair if said))
+                known = list(dict.fromkeys(text for pair in codes for text in pair if text))
                 if node.meaning not in known:
                     wrong = unknown_name(f"missing code of {node.operand.name}", node.meaning, known)
                     near = nearest_name(node.meaning, known) is not None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.record_chunk import Cells, RecordChunk
-from maskwright.edits.expression import Expression, InOriginal, children
+from maskwright.edits.expression import InOriginal, nodes
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Combinations:
 
 
 class Domain:
-    """Combinations occurring in the original, for each tuple of variables that an edit asks for.
+    """Combinations occurring in the original, for each tuple of variables that an edit names in ``in original``.
 
     Cells are compared by value where they are numbers (``12`` is ``12.0``), by text otherwise. Combinations with a
     missing cell do not count.
@@ -149,16 +149,9 @@ class DomainCollector:
 
 
 def domain_tuples(edits: Iterable[Edit]) -> tuple[Names, ...]:
-    """Variable tuples whose combinations the edits ask for, each once."""
-    found: dict[Names, None] = {}
-    for edit in edits:
-        stack: list[Expression] = [edit.expression]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, InOriginal):
-                found.setdefault(node.names)
-            stack.extend(children(node))
-    return tuple(found)
+    """Variable tuples whose combinations the edits need, each once."""
+    every = (node for edit in edits for node in nodes(edit.expression))
+    return tuple(dict.fromkeys(node.names for node in every if isinstance(node, InOriginal)))
 
 
 def _key_names(p: int) -> list[str]:

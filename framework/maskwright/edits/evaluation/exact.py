@@ -20,35 +20,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from maskwright.data.dates import CALENDAR
+from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation import exact_numbers as numbers
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.exact_vectors import approximate, constant, from_cells
 from maskwright.edits.evaluation.outcomes import Verdict
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsInteger,
-    IsMissing,
-    IsNumber,
-    KindCondition,
-    MissingAs,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-)
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -59,10 +36,6 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.exact_vectors import Numbers
 
 Booleans = NDArray[np.bool_]
-
-_HOLDS: dict[ComparisonOperator, tuple[int, ...]] = {
-    "==": (0,), "!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +50,7 @@ class _Three:
         return np.logical_not(self.true | self.unknown)
 
 
-def evaluate_exact(expression: Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
+def evaluate_exact(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of a condition in exact decimal arithmetic and Kleene's logic."""
     with np.errstate(all="ignore"):
         found = _Evaluation(columns, domain).truth(expression)
@@ -90,60 +63,60 @@ class _Evaluation:
         self.columns, self.domain = columns, domain
         self._numbers: dict[str, Numbers] = {}
 
-    def truth(self, node: Expression) -> _Three:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    def truth(self, node: x.Expression) -> _Three:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
         match node:
-            case Comparison(operator, left, right):
+            case x.Comparison(operator, left, right):
                 return self._comparison(operator, left, right)
-            case And(operands):
+            case x.And(operands):
                 return _all(self.truth(operand) for operand in operands)
-            case Or(operands):
+            case x.Or(operands):
                 return _any(self.truth(operand) for operand in operands)
-            case Not(operand):
+            case x.Not(operand):
                 return _not(self.truth(operand))
-            case IfThen(condition, consequent, otherwise):
+            case x.IfThen(condition, consequent, otherwise):
                 return self._conditional(condition, consequent, otherwise)
-            case InInterval():
+            case x.InInterval():
                 return self._in_interval(node)
-            case InSet(operand, members):
+            case x.InSet(operand, members):
                 return self._in_set(operand, members)
-            case IsMissing(VariableReference(name)):
+            case x.IsMissing(x.VariableReference(name)):
                 return _certain(self.columns[name].missing)
-            case MissingAs(VariableReference(name), meaning):
+            case x.MissingAs(x.VariableReference(name), meaning):
                 return _certain(self.columns[name].says(meaning))
-            case IsNumber(VariableReference(name)):
+            case x.IsNumber(x.VariableReference(name)):
                 cells = self.columns[name]
                 return _certain(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
-            case KindCondition():
+            case x.KindCondition():
                 return self._of_kind(node)
-            case IsInteger(operand):
+            case x.IsInteger(operand):
                 return _known(*numbers.is_whole(self.number(operand)))
-            case InOriginal(names):
+            case x.InOriginal(names):
                 return self._in_original(names)
-            case Truth(value):
+            case x.Truth(value):
                 return _certain(np.array([value]))
-            case Function("boolean", (argument,)):
+            case x.Function("boolean", (argument,)):
                 return self.truth(argument)
             case _:
                 raise EditError("this rule is no condition: it yields a number or a text")
 
-    def number(self, node: Expression) -> Numbers:
+    def number(self, node: x.Expression) -> Numbers:
         match node:
-            case Number(value):
+            case x.Number(value):
                 return constant(value)
-            case VariableReference(name):
+            case x.VariableReference(name):
                 if name not in self._numbers:
                     self._numbers[name] = from_cells(self.columns[name])
                 return self._numbers[name]
-            case Negative(operand):
+            case x.Negative(operand):
                 return numbers.negate(self.number(operand))
-            case Arithmetic(operator, left, right):
+            case x.Arithmetic(operator, left, right):
                 return self._arithmetic(operator, self.number(left), self.number(right))
-            case Function(name, arguments):
+            case x.Function(name, arguments):
                 return self._function(name, arguments)
             case _:
                 raise EditError("this rule computes with something that is no number")
 
-    def _of_kind(self, node: KindCondition) -> _Three:
+    def _of_kind(self, node: x.KindCondition) -> _Three:
         """The kind's own verdicts, of the numbers nearest to the exact ones."""
         columns = [approximate(self.number(column)) for column in node.columns]
         cells = [np.where(column.unknown, np.nan, column.values) for column in columns]
@@ -166,7 +139,7 @@ class _Evaluation:
             case _:
                 return numbers.power(left, right)
 
-    def _function(self, name: str, arguments: tuple[Expression, ...]) -> Numbers:
+    def _function(self, name: str, arguments: tuple[x.Expression, ...]) -> Numbers:
         values = [self.number(argument) for argument in arguments]
         match name:
             case "abs":
@@ -183,61 +156,61 @@ class _Evaluation:
             case _:
                 raise EditError(f"the function {name}() has no meaning in decimal arithmetic")
 
-    def _comparison(self, operator: ComparisonOperator, left: Expression, right: Expression) -> _Three:
+    def _comparison(self, operator: x.ComparisonOperator, left: x.Expression, right: x.Expression) -> _Three:
         sides = [_as_text(left), _as_text(right)]
         if operator in ("==", "!="):
-            if any(isinstance(side, (Text, Function)) for side in sides):
+            if any(isinstance(side, (x.Text, x.Function)) for side in sides):
                 equal = self._equal_texts(sides[0], sides[1])
                 return equal if operator == "==" else _not(equal)
-            if isinstance(left, VariableReference) and isinstance(right, VariableReference):
+            if isinstance(left, x.VariableReference) and isinstance(right, x.VariableReference):
                 equal = self._equal_cells(left.name, right.name)
                 return equal if operator == "==" else _not(equal)
         return self._ordered(operator, self.number(left), self.number(right))
 
     @staticmethod
-    def _ordered(operator: ComparisonOperator, left: Numbers, right: Numbers) -> _Three:
+    def _ordered(operator: x.ComparisonOperator, left: Numbers, right: Numbers) -> _Three:
         direction, unknown = numbers.order(left, right)
-        signs = _HOLDS[operator]
+        signs = x.SIGNS[operator]
         holds = direction == signs[0]
         if len(signs) > 1:
             holds |= direction == signs[1]
         return _known(holds, unknown)
 
-    def _equal_texts(self, left: Expression, right: Expression) -> _Three:
-        if isinstance(left, Text) and isinstance(right, Text):
+    def _equal_texts(self, left: x.Expression, right: x.Expression) -> _Three:
+        if isinstance(left, x.Text) and isinstance(right, x.Text):
             return _certain(np.array([left.value == right.value]))
         (first, missing), (second, also_missing) = self._texts(left), self._texts(right)
         equal = pc.fill_null(pc.equal(first, second), False)
         return _known(np.array(equal, dtype=np.bool_), missing | also_missing)
 
-    def _texts(self, node: Expression) -> tuple[Any, Booleans]:
-        if isinstance(node, Text):
+    def _texts(self, node: x.Expression) -> tuple[Any, Booleans]:
+        if isinstance(node, x.Text):
             return pa.scalar(node.value, pa.string()), np.array([False])
-        if isinstance(node, Function):
+        if isinstance(node, x.Function):
             (node,) = node.arguments
-        if not isinstance(node, VariableReference):
+        if not isinstance(node, x.VariableReference):
             raise EditError("this rule compares a text with something computed; only a variable can equal a text")
         cells = self.columns[node.name]
         return _text_array(cells.text()), cells.missing
 
     def _equal_cells(self, left: str, right: str) -> _Three:
         """Cells are equal as numbers where both are numbers, as texts where one is not."""
-        by_number = self._ordered("==", self.number(VariableReference(left)), self.number(VariableReference(right)))
+        by_number = self._ordered("==", self.number(x.VariableReference(left)), self.number(x.VariableReference(right)))
         missing = self.columns[left].missing | self.columns[right].missing
         wordy = by_number.unknown & np.logical_not(missing)
         if not wordy.any():
             return by_number
-        by_text = self._equal_texts(VariableReference(left), VariableReference(right))
+        by_text = self._equal_texts(x.VariableReference(left), x.VariableReference(right))
         return _Three(np.where(wordy, by_text.true, by_number.true), by_number.unknown & missing)
 
-    def _conditional(self, condition: Expression, consequent: Expression, otherwise: Expression | None) -> _Three:
+    def _conditional(self, condition: x.Expression, consequent: x.Expression, otherwise: x.Expression | None) -> _Three:
         given = self.truth(condition)
         result = _any((_not(given), self.truth(consequent)))
         if otherwise is None:
             return result
         return _all((result, _any((given, self.truth(otherwise)))))
 
-    def _in_interval(self, node: InInterval) -> _Three:
+    def _in_interval(self, node: x.InInterval) -> _Three:
         operand = self.number(node.operand)
         unknown = operand.unknown
         held = [_known(np.logical_not(unknown), unknown)]
@@ -247,14 +220,14 @@ class _Evaluation:
             held.append(self._ordered("<=" if node.high_closed else "<", operand, self.number(node.high)))
         return _all(held)
 
-    def _in_set(self, operand: Expression, members: tuple[Number | Text, ...]) -> _Three:
+    def _in_set(self, operand: x.Expression, members: tuple[x.Number | x.Text, ...]) -> _Three:
         """Membership; a cell of other text is in no set of numbers, and nothing is in an empty set."""
-        listed = sorted({member.value for member in members if isinstance(member, Number)})
-        texts = sorted({member.value for member in members if isinstance(member, Text)})
+        listed = sorted({member.value for member in members if isinstance(member, x.Number)})
+        texts = sorted({member.value for member in members if isinstance(member, x.Text)})
         found: list[_Three] = []
         if listed:
             among = _known(*numbers.among(self.number(operand), listed))
-            if isinstance(operand, VariableReference):
+            if isinstance(operand, x.VariableReference):
                 missing = self.columns[operand.name].missing
                 among = _known(among.true, missing)
             found.append(among)
@@ -271,9 +244,9 @@ class _Evaluation:
         return _known(self.domain.contains(names, self.columns), missing)
 
 
-def _as_text(node: Expression) -> Expression:
+def _as_text(node: x.Expression) -> x.Expression:
     """Leave texts and calls of string() as they are; other functions are numbers."""
-    return Truth(False) if isinstance(node, Function) and node.name != "string" else node
+    return x.Truth(False) if isinstance(node, x.Function) and node.name != "string" else node
 
 
 def _text_array(texts: Any) -> Any:

@@ -50,10 +50,6 @@ def _tightened(numbers: Exact) -> Exact:
     )
 
 
-def _too_large(*numbers: Exact) -> bool:
-    return any(max(one.bound, one.denominator_bound).bit_length() > MOST_BITS for one in numbers)
-
-
 def _times(values: NDArray[Any] | int, bound: int, factor: NDArray[Any] | int, factor_bound: int) -> Any:
     """Product that leaves int64 before it can overflow."""
     if isinstance(factor, int) and factor == 1:
@@ -148,7 +144,7 @@ def _limited(found: Exact) -> Numbers:
     if max(found.bound, found.denominator_bound) < INT64_BOUND:
         return found
     tight = _reduced(_tightened(found))
-    if _too_large(tight):
+    if max(tight.bound, tight.denominator_bound).bit_length() > MOST_BITS:
         return approximate(tight)
     return tight
 

@@ -10,20 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.edits.expression import (
-    Arithmetic,
-    Comparison,
-    Expression,
-    Function,
-    InInterval,
-    InSet,
-    IsInteger,
-    KindCondition,
-    Negative,
-    Number,
-    VariableReference,
-    children,
-)
+from maskwright.edits import expression as x
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +42,7 @@ Causes = Counter[tuple[str, Cause]]
 COMMA_NUMBER = r"^[ \t\r\n]*-?[0-9]+(,[0-9]+)+[ \t\r\n]*$"
 DATE = r"^[ \t\r\n]*(?:[0-9]{4}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./][0-9]{4})"
 
-_SAID: dict[Cause, str] = {
+_DESCRIPTIONS: dict[Cause, str] = {
     "missing": "missing",
     "text": "text, not a number,",
     "comma": "text, not a number (it has a comma),",
@@ -91,38 +78,33 @@ def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
         together.setdefault((each.cause, each.records), []).append(each.variable)
     return [
         f"{', '.join(names)}: ".removeprefix(": ")
-        + f"{_SAID[cause]} in {records} of {total} records"
+        + f"{_DESCRIPTIONS[cause]} in {records} of {total} records"
         + f"; {_REMEDIES[cause]}"
         for (cause, records), names in together.items()
     ]
 
 
-def numeric_variables(expression: Expression) -> frozenset[str]:
+def numeric_variables(expression: x.Expression) -> frozenset[str]:
     """Variables that a rule computes with or compares as numbers; two variables that are equated may be texts."""
-    found: set[str] = set()
-    stack: list[Expression] = [expression]
-    while stack:
-        node = stack.pop()
-        found.update(each.name for each in _operands(node) if isinstance(each, VariableReference))
-        stack.extend(children(node))
-    return frozenset(found)
+    operands = (each for node in x.nodes(expression) for each in _operands(node))
+    return frozenset(each.name for each in operands if isinstance(each, x.VariableReference))
 
 
-def _operands(node: Expression) -> tuple[Expression, ...]:
+def _operands(node: x.Expression) -> tuple[x.Expression, ...]:
     """Operands of a node that have to be numbers."""
     match node:
-        case Arithmetic() | Negative() | InInterval() | IsInteger():
-            return children(node)
-        case KindCondition(_, _, columns):
+        case x.Arithmetic() | x.Negative() | x.InInterval() | x.IsInteger():
+            return x.children(node)
+        case x.KindCondition(_, _, columns):
             return columns
-        case Function(name, arguments):
+        case x.Function(name, arguments):
             return () if name in ("string", "boolean", "normalize-space") else arguments
-        case Comparison(operator, left, right):
+        case x.Comparison(operator, left, right):
             sides = (left, right)
-            computed = any(isinstance(side, Number | Arithmetic | Negative) for side in sides)
+            computed = any(isinstance(side, x.Number | x.Arithmetic | x.Negative) for side in sides)
             return sides if computed or operator not in ("==", "!=") else ()
-        case InSet(operand, members):
-            return (operand,) if all(isinstance(member, Number) for member in members) else ()
+        case x.InSet(operand, members):
+            return (operand,) if all(isinstance(member, x.Number) for member in members) else ()
         case _:
             return ()
 
@@ -181,7 +163,7 @@ class EditOutcome:
     ``when``, or ``if`` without ``else``, is not false (YAML). `first_records`: numbers (1-based) of the first violating
     records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
     records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
-    verdict is unknown in every record: nobody knows whether the edit holds. Where texts stand for numbers, every record
+    verdict is unknown in every record: whether the edit holds is not known. Where texts stand for numbers, every record
     that the edit is for will do. XPath decides what a missing cell means. `level`: level of the records that are
     counted; "" where there is only one.
     """
@@ -250,7 +232,7 @@ class Tally:
             self.kept += len(numbers)
 
     def outcome(self) -> EditOutcome:
-        """Say what was counted."""
+        """Outcome of what was counted."""
         edit = self.edit
         listed = np.concatenate(self.listed) if self.listed else np.zeros(0, dtype=np.int64)
         return EditOutcome(
@@ -283,7 +265,7 @@ class Tally:
 class Placed:
     """What an engine said of one edit, on records that are inside each other.
 
-    `fired_on`: group and member of each record that the rule fired on, where that is asked for. `failed`: group and
+    `fired_on`: group and member of each record that the rule fired on, where that is wanted. `failed`: group and
     member, location, and messages of each failure: its own, and those that it refers to.
     """
 

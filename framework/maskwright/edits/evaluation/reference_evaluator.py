@@ -46,7 +46,7 @@ LEADING_ZERO = re.compile(r"-?0[0-9]")
 
 @dataclass(frozen=True)
 class ReferenceEvaluator:
-    """What cells are, beside their texts.
+    """What the data declare of cells.
 
     `binary`: variables that are stored as binary64 without declared decimals: equal up to 1e-12 of the terms compared.
     `missing`: texts that mean "no value". `meant`: such texts, and what each of them means. `domain`: that occur in the
@@ -61,9 +61,9 @@ class ReferenceEvaluator:
 
     def number(self, name: str, text: str | None) -> Fraction | None:
         """Number that a cell says, of a date its days since 1970-01-01; None: it says none."""
-        said = exact(text)
-        if text is None or (said is not None and name not in self.dates):
-            return said
+        value = exact(text)
+        if text is None or (value is not None and name not in self.dates):
+            return value
         form = self.dates.get(name, ISO)
         # Formats that store moments have no form of their own.
         forms = (form, *STORED) if "%H" in form else (form, ISO)
@@ -139,8 +139,8 @@ class _RecordEvaluation:
             case x.InOriginal(names):
                 texts = [self._text(x.VariableReference(name)) for name in names]
                 known = [text for text in texts if text is not None]
-                said = [self.opinion.number(name, text) for name, text in zip(names, texts, strict=True)]
-                return None if None in texts else combination(known, said) in self.opinion.domain[names]
+                values = [self.opinion.number(name, text) for name, text in zip(names, texts, strict=True)]
+                return None if None in texts else combination(known, values) in self.opinion.domain[names]
             case x.IsMissing(operand):
                 return self._text(operand) is None
             case x.MissingAs(operand, meaning):

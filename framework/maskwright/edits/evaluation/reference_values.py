@@ -46,7 +46,7 @@ def exact(text: str | None) -> Fraction | None:
 
 
 def truth(node: x.Expression, judge: Callable[[x.Expression], Truth]) -> Truth:
-    """Truth of a rule by Kleene's logic; `judge` tells that of what is no connective."""
+    """Truth of a rule by Kleene's logic; `judge` gives that of what is no connective."""
     match node:
         case x.Not(operand):
             true, false = truth(operand, judge)
@@ -100,13 +100,13 @@ def day_number(text: str, date_format: str = ISO) -> Fraction | None:
         return None
     digits = found.groupdict()
     part = digits.pop("part", "0")
-    said = {name: int(each) for name, each in digits.items()}
-    month = 3 * said["quarter"] - 2 if "quarter" in said else said.get("month", 1)
+    fields = {name: int(each) for name, each in digits.items()}
+    month = 3 * fields["quarter"] - 2 if "quarter" in fields else fields.get("month", 1)
     try:
-        days = date(said["year"], month, said.get("day", 1)).toordinal() - EPOCH
-        if "hour" not in said:
+        days = date(fields["year"], month, fields.get("day", 1)).toordinal() - EPOCH
+        if "hour" not in fields:
             return Fraction(days)
-        clock = time(said["hour"], said.get("minute", 0), said.get("second", 0))
+        clock = time(fields["hour"], fields.get("minute", 0), fields.get("second", 0))
     except ValueError:
         return None
     return days * SECONDS + clock.hour * 3600 + clock.minute * 60 + clock.second + Fraction(int(part), 10 ** len(part))
@@ -176,7 +176,7 @@ def xpath_verdict(expression: x.Expression, record: Record) -> bool:
 
 
 def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any:
-    """Number of a term, for one record or arrays of many; `leaf` tells that of what is no arithmetic."""
+    """Number of a term, for one record or arrays of many; `leaf` gives that of what is no arithmetic."""
     match node:
         case x.Number(value):
             return float(value)

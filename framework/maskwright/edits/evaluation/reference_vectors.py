@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DIGITS = 15
-"""Decimals of so many digits are told apart by the binary64 numbers nearest to them."""
+"""Decimals of so many digits differ in the binary64 numbers nearest to them."""
 MOST = 2**62
 
 
@@ -97,16 +97,10 @@ class ExactVectors:
                 return missing, ~missing
             case x.KindCondition(_, _, columns):
                 # The kind's evaluation has no second one; the numbers are read anew.
-                verdicts = verdicts_of(node, np.stack([self._plain(column) for column in columns], axis=1))
+                verdicts = verdicts_of(node, np.stack([_plain(self.cells, column) for column in columns], axis=1))
                 return verdicts == 1, verdicts == 0
             case _:
                 raise Undetermined
-
-    def _plain(self, node: x.Expression) -> NDArray[np.float64]:
-        """Numbers of a variable, NaN where there is none."""
-        if not isinstance(node, x.VariableReference):
-            raise Undetermined
-        return self.cells(node.name).values
 
     def _compared(self, sign: str, left: x.Expression, right: x.Expression) -> Truth:
         one, other = _common(self._number(left), self._number(right))
@@ -140,6 +134,13 @@ class ExactVectors:
                 raise Undetermined
 
 
+def _plain(cells: Callable[[str], Cells], node: x.Expression) -> NDArray[np.float64]:
+    """Numbers of a variable, NaN where there is none."""
+    if not isinstance(node, x.VariableReference):
+        raise Undetermined
+    return cells(node.name).values
+
+
 def _common(one: Ratio, other: Ratio) -> tuple[Ratio, Ratio]:
     """Two numbers over one denominator."""
     first, second = (lcm(one.under, other.under) // each.under for each in (one, other))
@@ -168,16 +169,12 @@ class XPathVectors:
             case x.Comparison("==" | "!=", x.VariableReference(), x.VariableReference()):
                 raise Undetermined  # two elements are compared as texts
             case x.Comparison(sign, left, right):
+                leaf = partial(_plain, self.cells)
                 with np.errstate(all="ignore"):
-                    holds = COMPARE[sign](xpath_number(left, self._leaf), xpath_number(right, self._leaf))
+                    holds = COMPARE[sign](xpath_number(left, leaf), xpath_number(right, leaf))
                 for side in (left, right):
                     if isinstance(side, x.VariableReference):
                         holds = holds & ~self.cells(side.name).absent  # no element equals nothing
                 return holds, np.logical_not(holds)
             case _:
                 raise Undetermined
-
-    def _leaf(self, node: x.Expression) -> NDArray[np.float64]:
-        if not isinstance(node, x.VariableReference):
-            raise Undetermined
-        return self.cells(node.name).values

@@ -8,27 +8,23 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import tempfile
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from xml.sax.saxutils import escape
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.edits.engines.checker import NOT_XML
 from maskwright.edits.evaluation.binary64 import xpath_strings
 from maskwright.edits.evaluation.check import fires
-from maskwright.edits.evaluation.svrl_elements import (
-    attributes,
-    character_data,
-    content_of,
-    content_without_texts,
-    element_name,
-    escaped_cells,
-    opening_text,
-    quoted,
-)
-from maskwright.foundation.errors import InputError
+from maskwright.edits.expression import InOriginal, nodes
+from maskwright.edits.languages.xpath.parser import parse_xpath
+from maskwright.foundation.errors import EditError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,18 +34,23 @@ if TYPE_CHECKING:
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.outcomes import Placed, Verdict
+    from maskwright.edits.expression import Expression
 
 SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
 
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+_REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
 _LOCATION = ' location="'
 PIECE = 1 << 20
 """Bytes that are copied at a time."""
+Piece = TypeVar("Piece")
 
 
 @dataclass(frozen=True)
 class SvrlTotals:
-    """What a report says in all.
+    """Totals of a report.
 
     `fired`: rule and record pairs that were checked. `failed`: for each edit, in the order given: its failed asserts or
     successful reports.
@@ -71,10 +72,10 @@ class _Rule:
     fires: bool
 
 
-class SvrlWriter:
+class SvrlWriter(AbstractContextManager["SvrlWriter"]):
     """Write a report while the records stream past.
 
-    SVRL lists patterns first and records inside them; records arrive in chunks with all edits. Failures are therefore
+    SVRL lists patterns first and records inside them; records come in chunks with all edits. Failures are therefore
     kept in one temporary file and put in order by `close`: memory does not grow with the number of failures.
 
     Parameters
@@ -120,9 +121,9 @@ class SvrlWriter:
         self._places = places
         self._rules = _rules(self._edits, record_path)
         location = "/" + "/".join(record_path or _NO_ELEMENTS)
-        self._opening = [f"{opening_text(edit)}{quoted(location)[:-1]}[" for edit in self._edits]
-        self._closing = [f"</svrl:{element_name(edit)}>\n" for edit in self._edits]
-        self._messages = [content_of(edit) for edit in self._edits]
+        self._opening = [f"{_opening_text(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
+        self._closing = [f"</svrl:{_element_name(edit)}>\n" for edit in self._edits]
+        self._messages = [_content_of(edit) for edit in self._edits]
         self._records = 0
         self._failed = [0] * len(self._edits)
         self._fired = [0] * len(self._rules)
@@ -142,12 +143,16 @@ class SvrlWriter:
             if rule.fires:
                 self._fired[number] += self._count_fired(rule, columns.n, verdicts)
                 lines = self._rule_lines(rule, columns, [verdicts[position] for position in rule.positions])
-                content = "".join(lines.to_pylist()).encode()
-                if content:
-                    self._spool.write(content)
-                    self._segments[number].append((self._size, len(content)))
-                    self._size += len(content)
+                self._keep(number, "".join(lines.to_pylist()))
         self._records += columns.n
+
+    def _keep(self, number: int, text: str) -> None:
+        """Put what a rule found into the temporary file."""
+        content = text.encode()
+        if content:
+            self._spool.write(content)
+            self._segments[number].append((self._size, len(content)))
+            self._size += len(content)
 
     def write_above(self, name: str, failures: int) -> None:
         """Add failures of an edit on elements above the records, which no chunk holds: one line, with their number."""
@@ -159,14 +164,12 @@ class SvrlWriter:
                     content = (
                         f'{location}"><svrl:text>{failures} above the records</svrl:text>{self._closing[position]}'
                     )
-                    self._segments[number].append((self._size, len(content.encode())))
-                    self._spool.write(content.encode())
-                    self._size += len(content.encode())
+                    self._keep(number, content)
                     self._failed[position] += failures
                     self._fired[number] += 1
 
     def write_placed(self, records: int, found: Sequence[Placed]) -> None:
-        """Add what an engine said of records that are inside each other."""
+        """Add the verdicts of an engine on records that are inside each other."""
         for number, rule in enumerate(self._rules):
             first = found[rule.positions[0]]
             self._fired[number] += first.fired
@@ -177,19 +180,15 @@ class SvrlWriter:
                 self._failed[position] += len(found[position].failed)
                 for key, location, messages in found[position].failed:
                     lines.setdefault(key, []).append(self._placed(position, location, messages))
-            content = "".join(line for key in sorted(lines) for line in lines[key]).encode()
-            if content:
-                self._spool.write(content)
-                self._segments[number].append((self._size, len(content)))
-                self._size += len(content)
+            self._keep(number, "".join(line for key in sorted(lines) for line in lines[key]))
         self._records += records
 
     def _placed(self, position: int, location: str, messages: Sequence[str]) -> str:
         opening = self._opening[position]
         opening = opening[: opening.rindex(" location=")]
         texts = iter(messages)
-        content = [piece or character_data(next(texts, "")) for piece in content_without_texts(self._edits[position])]
-        return f"{opening} location={quoted(location)}>{''.join(content)}{self._closing[position]}"
+        content = [piece or _character_data(next(texts, "")) for piece in _content_without_texts(self._edits[position])]
+        return f"{opening} location={_quoted(location)}>{''.join(content)}{self._closing[position]}"
 
     def close(self) -> SvrlTotals:
         """Write the report and forget the temporary file."""
@@ -202,7 +201,7 @@ class SvrlWriter:
             before: int | None = None
             for rule, segments, often in zip(self._rules, self._segments, self._fired, strict=True):
                 if rule.pattern_number != before:
-                    self._put(f"<svrl:active-pattern{attributes(id=rule.pattern)}/>\n")
+                    self._put(f"<svrl:active-pattern{_attributes(id=rule.pattern)}/>\n")
                     before = rule.pattern_number
                 if often and not self._each:
                     self._put(_fired(rule))
@@ -229,19 +228,16 @@ class SvrlWriter:
 
     def add_share(self, share: IO[bytes]) -> None:
         """Add records of which another writer of the same edits wrote a share."""
-        said = json.loads(share.readline())
-        self._records += said["records"]
-        self._failed = [one + other for one, other in zip(self._failed, said["failed"], strict=True)]
-        self._fired = [one + other for one, other in zip(self._fired, said["fired"], strict=True)]
-        for segments, length in zip(self._segments, said["bytes"], strict=True):
+        counts = json.loads(share.readline())
+        self._records += counts["records"]
+        self._failed = [one + other for one, other in zip(self._failed, counts["failed"], strict=True)]
+        self._fired = [one + other for one, other in zip(self._fired, counts["fired"], strict=True)]
+        for segments, length in zip(self._segments, counts["bytes"], strict=True):
             for first in range(0, length, PIECE):
                 self._spool.write(share.read(min(PIECE, length - first)))
             if length:
                 segments.append((self._size, length))
                 self._size += length
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -293,7 +289,7 @@ class SvrlWriter:
             if isinstance(piece, str):
                 pieces.append(piece)
             else:
-                pieces.append(escaped_cells(xpath_strings(piece, columns).take(indices)))
+                pieces.append(_escaped_cells(xpath_strings(piece, columns).take(indices)))
         pieces.append(self._closing[position])
         return pc.binary_join_element_wise(*pieces, "")
 
@@ -318,4 +314,80 @@ def _rules(edits: Sequence[Edit], record_path: tuple[str, ...] | None) -> list[_
 
 
 def _fired(rule: _Rule) -> str:
-    return f"<svrl:fired-rule{attributes(context=rule.context)}/>\n"
+    return f"<svrl:fired-rule{_attributes(context=rule.context)}/>\n"
+
+
+def _element_name(edit: Edit) -> str:
+    """Name of the element that says that a record breaks an edit."""
+    return "successful-report" if edit.assertion is not None and edit.assertion.report else "failed-assert"
+
+
+def _opening_text(edit: Edit) -> str:
+    """Tag of that element up to the location of the record."""
+    if edit.assertion is None:
+        role = "warning" if edit.severity == "warning" else None
+        stated = _attributes(test=edit.text, id=edit.name, role=role)
+    else:
+        written = edit.assertion
+        stated = _attributes(test=written.test, id=written.id or edit.name, role=written.role, flag=written.flag)
+    return f"<svrl:{_element_name(edit)}{stated} location="
+
+
+def _attributes(**values: str | None) -> str:
+    """Attributes of a tag that have a value."""
+    return "".join(f" {name}={_quoted(value)}" for name, value in values.items() if value is not None)
+
+
+def _quoted(text: str) -> str:
+    """Value of an attribute."""
+    # Double quotes always: the location is completed record by record inside them.
+    return f'"{escape(text, {chr(34): "&quot;"})}"'
+
+
+def _content_of(edit: Edit) -> list[str | Expression]:
+    """What stands inside a failure: markup, and expressions to fill in."""
+    return _content(edit, _pieces)
+
+
+def _content(edit: Edit, shown: Callable[[str], Sequence[Piece]]) -> list[str | Piece]:
+    content: list[str | Piece] = ["<svrl:text>", *shown(edit.message or edit.name), "</svrl:text>"]
+    if edit.assertion is not None:
+        for kind, references in (("diagnostic", edit.assertion.diagnostics), ("property", edit.assertion.properties)):
+            for name, message in references:
+                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
+                content += [opening, *shown(message), f"</svrl:text></svrl:{kind}-reference>"]
+    return content
+
+
+def _content_without_texts(edit: Edit) -> list[str]:
+    """What stands inside a failure: markup, and an empty text where each message goes."""
+    return _content(edit, lambda _: [""])
+
+
+def _character_data(text: str) -> str:
+    """Text as XML character data."""
+    return escape(re.sub(_NOT_XML_CHARACTERS, _REPLACEMENT, text))
+
+
+def _pieces(message: str) -> list[str | Expression]:
+    """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
+    pieces: list[str | Expression] = []
+    position = 0
+    for match in _PLACEHOLDER.finditer(message):
+        try:
+            expression = parse_xpath(match[1])
+        except EditError:
+            continue
+        if any(isinstance(node, InOriginal) for node in nodes(expression)):
+            continue
+        pieces += [escape(message[position : match.start()]), expression]
+        position = match.end()
+    return [*pieces, escape(message[position:])]
+
+
+def _escaped_cells(texts: Any) -> Any:
+    """Cell texts as XML character data; characters that XML cannot hold become U+FFFD."""
+    clean = pc.replace_substring_regex(texts, NOT_XML, _REPLACEMENT)
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        clean = pc.replace_substring(clean, character, entity)
+    return clean

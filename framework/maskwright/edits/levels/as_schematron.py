@@ -29,20 +29,26 @@ if TYPE_CHECKING:
 
 
 def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | None = None) -> Converted:
-    """Write edits as Schematron about nested XML, one pattern each, with the rule beside its test."""
-    told = _Told(edits, linked, decimals)
-    beside = {edit.name: _rule_of(edit) for edit in edits}
-    return schematron_file(told.edits, told.names.group_element, told.grids[told.names.group], told.written, beside)
+    """Write edits as Schematron about nested XML, one pattern each, with the rule as an attribute of its test."""
+    tests = _NestedTests(edits, linked, decimals)
+    rules = {edit.name: _rule_of(edit) for edit in edits}
+    return schematron_file(
+        tests.edits,
+        tests.names.group_element,
+        tests.grids[tests.names.group],
+        tests.written,
+        rules,
+    )
 
 
 def nested_test(edit: Edit, linked: LinkedData) -> tuple[str, str]:
     """Level of an edit, and its test."""
-    told = _Told(EditSet((edit,)), linked, None)
-    (bound,) = told.edits
-    return bound.level, xpath_text(told.written(bound)[1])
+    tests = _NestedTests(EditSet((edit,)), linked, None)
+    (bound,) = tests.edits
+    return bound.level, xpath_text(tests.written(bound)[1])
 
 
-class _Told:
+class _NestedTests:
     """Edits, and what their tests have to know of the data.
 
     `edits`: bound to levels, in the order in which they are stated.
@@ -95,12 +101,12 @@ def as_stated(edits: EditSet, linked: LinkedData) -> EditSet:
     kept = [each.name for each in found if each.level and each.assertion is not None and each.assertion.rule]
     if not kept:
         return EditSet(tuple(found), edits.notes)
-    said = "for the levels, decimals and missing codes of these data the rule beside the test is written otherwise"
-    return EditSet(tuple(found), (*edits.notes, f"{', '.join(kept)}: {said}, so the test is taken"))
+    note = "for the levels, decimals and missing codes of these data the rule beside the test is written otherwise"
+    return EditSet(tuple(found), (*edits.notes, f"{', '.join(kept)}: {note}, so the test is taken"))
 
 
 def _stated(edit: Edit, linked: LinkedData) -> Edit:
-    """Edit as the rule beside its test states it; itself where the test says something else."""
+    """Edit as the rule in the attribute of its test states it; itself where the test differs."""
     assertion = edit.assertion
     if not edit.level or assertion is None or assertion.rule is None or assertion.report or edit.when is not None:
         return edit

@@ -6,32 +6,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conditions import interval_comparisons
-from maskwright.edits.expression import (
-    MIRRORED,
-    NEGATED,
-    And,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsMissing,
-    IsNumber,
-    MissingAs,
-    Not,
-    Number,
-    Or,
-    Truth,
-    VariableReference,
-    rewritten,
-)
+from maskwright.edits import expression as x
+from maskwright.edits.algebra.conditions import conjunction, disjunction, interval_comparisons, negation
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
-from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, and_, is_coded, not_, or_
+from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, is_coded
 from maskwright.edits.languages.conversion.xpath_text import element_name, xpath_text
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, OtherRecordColumn
 from maskwright.edits.rule_language.rules import parse_expression
@@ -61,7 +40,7 @@ class SeenRecord:
         return SeenRecord(level, self.path + step, None if self.absolute is None else self.absolute + step)
 
 
-ONE = Number(Fraction(1))
+ONE = x.Number(Fraction(1))
 TRUTHS = ("any", "all", "one", "no", "unique")
 
 
@@ -77,25 +56,25 @@ class LevelTests:
     columns: Mapping[str, Mapping[str, LinkedColumn]]
     variables: Mapping[str, Grids]
 
-    def test(self, expression: Expression, level: str) -> Expression:
+    def test(self, expression: x.Expression, level: str) -> x.Expression:
         """Test of a rule of a level, as a tree in XPath's types."""
         match expression:
-            case IfThen(_, Comparison() as compared, None) if self._tests_only_existence(expression, level):
+            case x.IfThen(_, x.Comparison() as compared, None) if self._tests_only_existence(expression, level):
                 # Where there is no other record the comparison is unknown, which the test says by itself.
                 expression = compared
             case _:
                 pass
-        return not_(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
+        return negation(_Writer(self, SeenRecord(level)).truth(expression, holds=False))
 
-    def _tests_only_existence(self, node: IfThen, level: str) -> bool:
-        """Whether the condition asks only if there are records that pointers or neighbours name."""
-        asked = node.condition.operands if isinstance(node.condition, And) else (node.condition,)
-        return all(isinstance(each, Comparison) and self.tests_existence(each, level) for each in asked)
+    def _tests_only_existence(self, node: x.IfThen, level: str) -> bool:
+        """Whether the condition is only about the existence of records that pointers or neighbours name."""
+        conditions = node.condition.operands if isinstance(node.condition, x.And) else (node.condition,)
+        return all(isinstance(each, x.Comparison) and self.tests_existence(each, level) for each in conditions)
 
-    def tests_existence(self, node: Comparison, level: str) -> bool:
-        """Whether a comparison asks if there is another record."""
+    def tests_existence(self, node: x.Comparison, level: str) -> bool:
+        """Whether a comparison is about the existence of another record."""
         match node:
-            case Comparison("==", VariableReference(name), Number()):
+            case x.Comparison("==", x.VariableReference(name), x.Number()):
                 column = self.columns[level].get(name)
                 return isinstance(column, OtherRecordColumn) and column.variable is None
             case _:
@@ -109,69 +88,65 @@ class _Writer(XPathWriter):
         self._tests, self._record = tests, record
         grids = tests.variables[record.level]
         self._known = dict(grids.known)
-        self._coded: dict[str, Expression] = {
-            name: is_coded(VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts
+        self._coded: dict[str, x.Expression] = {
+            name: is_coded(x.VariableReference(name), texts, grids) for name, texts in grids.empty.items() if texts
         }
         super().__init__(Grids(self._known, grids.otherwise, empty=dict(grids.empty)), self._coded, {})
 
-    def truth(self, node: Expression, *, holds: bool) -> Expression:  # noqa: PLR0911 - one for each kind of node
+    def truth(self, node: x.Expression, *, holds: bool) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
         match node:
-            case InInterval() if bounds := interval_comparisons(node):
-                return self.truth(bounds[0] if len(bounds) == 1 else And(bounds), holds=holds)
-            case InSet(VariableReference(name) as counted, members) if isinstance(
+            case x.InInterval() if bounds := interval_comparisons(node):
+                return self.truth(bounds[0] if len(bounds) == 1 else x.And(bounds), holds=holds)
+            case x.InSet(x.VariableReference(name) as counted, members) if isinstance(
                 self._find(self._record, name)[1], MembersColumn
             ):
-                return self.truth(or_([Comparison("==", counted, each) for each in members]), holds=holds)
-            case Comparison("==", VariableReference() as reference, Number(value)) if value == 1 and not isinstance(
-                reference, PathReference
+                return self.truth(disjunction([x.Comparison("==", counted, each) for each in members]), holds=holds)
+            case x.Comparison("==", x.VariableReference() as reference, x.Number(value)) if (
+                value == 1 and not isinstance(reference, PathReference)
             ):
                 there, found = self._find(self._record, reference.name)
                 if isinstance(found, MembersColumn) and found.function in TRUTHS:
-                    return and_([self._of_members(there, found, holds=holds), *self._complete(there, found)])
+                    return conjunction([self._of_members(there, found, holds=holds), *self._complete(there, found)])
                 if found is None:
                     key = PathReference(f"{there.path}{self._tests.declared[there.level].key}")
-                    return key if holds else not_(key)
+                    return key if holds else negation(key)
             case _:
                 pass
-        if isinstance(node, (And, Or, Not, IfThen, Truth)):
+        if isinstance(node, (x.And, x.Or, x.Not, x.IfThen, x.Truth)):
             return super().truth(node, holds=holds)
-        if isinstance(node, Comparison):
-            decided = self._decided(node if holds else replace(node, operator=NEGATED[node.operator]))
+        if isinstance(node, x.Comparison):
+            decided = self._decided(node if holds else replace(node, operator=x.NEGATED[node.operator]))
             if decided is not None:
                 return decided
         placed, guards = self.placed(node)
-        return and_([super().truth(placed, holds=holds), *guards])
+        return conjunction([super().truth(placed, holds=holds), *guards])
 
-    def placed(self, node: Expression) -> tuple[Expression, list[Expression]]:
+    def placed(self, node: x.Expression) -> tuple[x.Expression, list[x.Expression]]:
         """Term with paths in place of names, and what has to hold for it to be known."""
-        guards: list[Expression] = []
+        guards: list[x.Expression] = []
 
-        def change(inner: Expression) -> Expression:
+        def change(inner: x.Expression) -> x.Expression:
             match inner:
-                case VariableReference():
+                case x.VariableReference():
                     return self._path(inner, guards)
-                case IsMissing(operand):
-                    return IsMissing(self._path(operand, guards))
-                case IsNumber(operand):
-                    return IsNumber(self._path(operand, guards))
-                case MissingAs(operand, meaning):
-                    return MissingAs(self._path(operand, guards), meaning)
-                case InOriginal(names):
-                    if any(isinstance(self._path(VariableReference(name), guards), PathReference) for name in names):
+                case x.IsMissing(operand) | x.IsNumber(operand) | x.MissingAs(operand):
+                    return replace(inner, operand=self._path(operand, guards))
+                case x.InOriginal(names):
+                    if any(isinstance(self._path(x.VariableReference(name), guards), PathReference) for name in names):
                         raise Inexpressible("XPath 1.0 cannot look up what other records say in the original file")
                     return inner
                 case _:
                     return inner
 
-        return rewritten(node, change), guards
+        return x.rewritten(node, change), guards
 
-    def _comparison(self, node: Comparison) -> Expression:
+    def _comparison(self, node: x.Comparison) -> x.Expression:
         sides = (node.left, node.right)
         if any(isinstance(each, PathReference) and each.name in self._known for each in sides):
             return self._numbers(node)
         return super()._comparison(node)
 
-    def _path(self, reference: VariableReference, guards: list[Expression]) -> VariableReference:
+    def _path(self, reference: x.VariableReference, guards: list[x.Expression]) -> x.VariableReference:
         if isinstance(reference, PathReference):
             return reference
         there, found = self._find(self._record, reference.name)
@@ -182,7 +157,7 @@ class _Writer(XPathWriter):
         if found in grids.dates:
             raise Inexpressible("it is about dates and other records")
         if not there.path:
-            return VariableReference(found)
+            return x.VariableReference(found)
         path = PathReference(f"{there.path}{element_name(found)}")
         if found in grids.known:
             self._known[path.name] = grids.known[found]
@@ -192,7 +167,7 @@ class _Writer(XPathWriter):
         return path
 
     def _find(self, record: SeenRecord, name: str) -> tuple[SeenRecord, str | MembersColumn | None]:
-        """Record that has what a name says, and the variable or the column; None: it asks if there is one."""
+        """Record that has what a name says, and the variable or the column; None: it is about its existence."""
         column = self._tests.columns[record.level].get(name)
         if column is None:
             return record, name
@@ -218,84 +193,84 @@ class _Writer(XPathWriter):
 
     # What members say together.
 
-    def _members(self, there: SeenRecord, *conditions: Expression) -> str:
+    def _members(self, there: SeenRecord, *conditions: x.Expression) -> str:
         """Path to the members of a group that satisfy conditions about them."""
         found = f"{there.path}{self._tests.names.member_element}"
-        together = and_(conditions)
-        return found if together == Truth(True) else f"{found}[{xpath_text(together)}]"
+        together = conjunction(conditions)
+        return found if together == x.Truth(True) else f"{found}[{xpath_text(together)}]"
 
-    def _some(self, there: SeenRecord, *conditions: Expression) -> Expression:
-        return Truth(False) if Truth(False) in conditions else PathReference(self._members(there, *conditions))
+    def _some(self, there: SeenRecord, *conditions: x.Expression) -> x.Expression:
+        return x.Truth(False) if x.Truth(False) in conditions else PathReference(self._members(there, *conditions))
 
-    def _member(self, column: MembersColumn) -> tuple[_Writer, Expression, Expression]:
+    def _member(self, column: MembersColumn) -> tuple[_Writer, x.Expression, x.Expression]:
         """Writer of conditions on a member, "it is surely meant", and "it may be meant"."""
         writer = _Writer(self._tests, SeenRecord(column.level, "", None))
         if column.condition is None:
-            return writer, Truth(True), Truth(True)
+            return writer, x.Truth(True), x.Truth(True)
         never = writer.truth(column.condition, holds=False)
-        return writer, writer.truth(column.condition, holds=True), not_(never)
+        return writer, writer.truth(column.condition, holds=True), negation(never)
 
-    def _of_members(self, there: SeenRecord, column: MembersColumn, *, holds: bool) -> Expression:
+    def _of_members(self, there: SeenRecord, column: MembersColumn, *, holds: bool) -> x.Expression:
         """Truth of `any`, `all`, `one`, `no` and `unique`."""
         writer, sure, perhaps = self._member(column)
         match column.function:
             case "any":
-                return self._some(there, sure) if holds else not_(self._some(there, perhaps))
+                return self._some(there, sure) if holds else negation(self._some(there, perhaps))
             case "no":
-                return not_(self._some(there, perhaps)) if holds else self._some(there, sure)
+                return negation(self._some(there, perhaps)) if holds else self._some(there, sure)
             case "all":
-                return not_(self._some(there, not_(sure))) if holds else self._some(there, not_(perhaps))
+                return negation(self._some(there, negation(sure))) if holds else self._some(there, negation(perhaps))
             case "one":
                 surely, possibly = self._count(there, sure), self._count(there, perhaps)
                 if holds:
-                    return and_([Comparison("==", surely, ONE), Comparison("==", possibly, ONE)])
-                return or_([Comparison(">", surely, ONE), not_(self._some(there, perhaps))])
+                    return conjunction([x.Comparison("==", surely, ONE), x.Comparison("==", possibly, ONE)])
+                return disjunction([x.Comparison(">", surely, ONE), negation(self._some(there, perhaps))])
             case _:
                 return self._unique(there, column, writer, holds=holds)
 
-    def _unique(self, there: SeenRecord, column: MembersColumn, writer: _Writer, *, holds: bool) -> Expression:
+    def _unique(self, there: SeenRecord, column: MembersColumn, writer: _Writer, *, holds: bool) -> x.Expression:
         if column.condition is not None:
             raise Inexpressible("XPath 1.0 has no unique() of some members only")
         assert column.operand is not None
-        operand = writer.placed(VariableReference(column.operand))[0]
-        if isinstance(operand, PathReference) or not isinstance(operand, VariableReference):
+        operand = writer.placed(x.VariableReference(column.operand))[0]
+        if isinstance(operand, PathReference) or not isinstance(operand, x.VariableReference):
             raise Inexpressible("unique() is about a variable of the members")
         shown = xpath_text(writer.as_number(operand))
-        known = writer.truth(Not(IsMissing(operand)), holds=True)
+        known = writer.truth(x.Not(x.IsMissing(operand)), holds=True)
         before = f"preceding-sibling::{self._tests.names.member_element}/{column.operand}"
-        twice: list[Expression] = [PathReference(f"{shown} = {before}")]
+        twice: list[x.Expression] = [PathReference(f"{shown} = {before}")]
         if column.operand not in writer.grids.known:
             twice.insert(0, known)
         same = self._some(there, *twice)
-        return and_([not_(same), not_(self._some(there, not_(known)))]) if holds else same
+        return conjunction([negation(same), negation(self._some(there, negation(known)))]) if holds else same
 
-    def as_number(self, operand: Expression) -> Expression:
+    def as_number(self, operand: x.Expression) -> x.Expression:
         """Term as a number where the variable is one."""
-        name = operand.name if isinstance(operand, VariableReference) else ""
-        return Function("number", (operand,)) if name in self._known else operand
+        name = operand.name if isinstance(operand, x.VariableReference) else ""
+        return x.Function("number", (operand,)) if name in self._known else operand
 
-    def _count(self, there: SeenRecord, condition: Expression) -> PathReference:
+    def _count(self, there: SeenRecord, condition: x.Expression) -> PathReference:
         path = PathReference(f"count({self._members(there, condition)})", is_number=True)
         self._known[path.name] = 0
         return path
 
-    def _value(self, there: SeenRecord, column: MembersColumn, guards: list[Expression]) -> PathReference:
+    def _value(self, there: SeenRecord, column: MembersColumn, guards: list[x.Expression]) -> PathReference:
         """Path to a number or cell that members say together; to `guards` is added when it is known."""
         writer, sure, perhaps = self._member(column)
         guards += self._complete(there, column)
-        doubtful = and_([perhaps, not_(sure)])
+        doubtful = conjunction([perhaps, negation(sure)])
         if column.function == "count":
             if column.condition is not None:
-                guards.append(not_(self._some(there, doubtful)))
+                guards.append(negation(self._some(there, doubtful)))
             return self._count(there, sure)
         assert column.operand is not None
         if column.function not in ("sum", "first"):
             raise Inexpressible(f"XPath 1.0 has no {column.function}() but alone on a side of a comparison")
-        operand, inner = writer.placed(VariableReference(column.operand))
-        assert isinstance(operand, VariableReference)
+        operand, inner = writer.placed(x.VariableReference(column.operand))
+        assert isinstance(operand, x.VariableReference)
         if column.function == "sum":
-            lost = not_(and_([sure, writer.surely_number(operand), *inner]))
-            guards.append(not_(self._some(there, perhaps, lost)))
+            lost = negation(conjunction([sure, writer.surely_number(operand), *inner]))
+            guards.append(negation(self._some(there, perhaps, lost)))
             path = PathReference(f"sum({self._members(there, sure)}/{operand.name})", is_number=True, is_sum=True)
         else:
             if self._tests.declared[column.level].order is not None:
@@ -307,76 +282,72 @@ class _Writer(XPathWriter):
             self._known[path.name] = writer.grids.known[operand.name]
         return path
 
-    def surely_number(self, operand: VariableReference) -> Expression:
+    def surely_number(self, operand: x.VariableReference) -> x.Expression:
         """XPath for "the cell holds a number"."""
-        return self.told(operand, self.known(operand))
+        return self.guarded(operand, self.known(operand))
 
-    def _complete(self, there: SeenRecord, column: MembersColumn) -> list[Expression]:
+    def _complete(self, there: SeenRecord, column: MembersColumn) -> list[x.Expression]:
         """That a group is not known to lack members."""
         incomplete = self._tests.declared[column.level].incomplete
         if incomplete is None:
             return []
-        return [not_(_Writer(self._tests, there).truth(parse_expression(incomplete), holds=True))]
+        return [negation(_Writer(self._tests, there).truth(parse_expression(incomplete), holds=True))]
 
-    def _decided(self, node: Comparison) -> Expression | None:
+    def _decided(self, node: x.Comparison) -> x.Expression | None:
         """Comparison that known members decide, where all are not known; None: it is another."""
-        ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, MIRRORED[node.operator]),
-        )
-        for side, other, operator in ways:
-            if not isinstance(side, VariableReference) or isinstance(side, PathReference):
+        for side, other, operator in x.both_ways(node):
+            if not isinstance(side, x.VariableReference) or isinstance(side, PathReference):
                 continue
             there, column = self._find(self._record, side.name)
             if not isinstance(column, MembersColumn):
                 continue
             complete = self._complete(there, column)
             if column.function in ("min", "max"):
-                return and_([self._extreme(there, column, operator, other), *complete])
+                return conjunction([self._extreme(there, column, operator, other), *complete])
             if column.function == "count" and column.condition is not None:
-                return and_([self._counted(there, column, operator, other), *complete])
+                return conjunction([self._counted(there, column, operator, other), *complete])
         return None
 
     def _counted(
-        self, there: SeenRecord, column: MembersColumn, operator: ComparisonOperator, other: Expression
-    ) -> Expression:
+        self, there: SeenRecord, column: MembersColumn, operator: x.ComparisonOperator, other: x.Expression
+    ) -> x.Expression:
         """With the fewest and the most members that may be meant."""
         _, sure, perhaps = self._member(column)
         placed, guards = self.placed(other)
         least, most = self._count(there, sure), self._count(there, perhaps)
 
-        def compared(sign: ComparisonOperator, end: Expression) -> Expression:
-            return self.told(placed, self._numbers(Comparison(sign, end, placed)))
+        def compared(sign: x.ComparisonOperator, end: x.Expression) -> x.Expression:
+            return self.guarded(placed, self._numbers(x.Comparison(sign, end, placed)))
 
         found = {
             ">": lambda: compared(">", least), ">=": lambda: compared(">=", least),
             "<": lambda: compared("<", most), "<=": lambda: compared("<=", most),
-            "==": lambda: and_([compared(">=", least), compared("<=", most)]),
-            "!=": lambda: or_([compared(">", least), compared("<", most)]),
+            "==": lambda: conjunction([compared(">=", least), compared("<=", most)]),
+            "!=": lambda: disjunction([compared(">", least), compared("<", most)]),
         }[operator]()  # fmt: skip
-        return and_([found, *guards])
+        return conjunction([found, *guards])
 
     def _extreme(
-        self, there: SeenRecord, column: MembersColumn, operator: ComparisonOperator, other: Expression
-    ) -> Expression:
+        self, there: SeenRecord, column: MembersColumn, operator: x.ComparisonOperator, other: x.Expression
+    ) -> x.Expression:
         """`max() > b`: some member is above; `max() <= b`: all are known to be below, and there is one."""
         if operator == "==":
-            return and_([self._extreme(there, column, "<=", other), self._extreme(there, column, ">=", other)])
+            return conjunction([self._extreme(there, column, "<=", other), self._extreme(there, column, ">=", other)])
         if operator == "!=":
-            return or_([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
+            return disjunction([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
         writer, sure, perhaps = self._member(column)
         assert column.operand is not None
         outside = self._inside(there)
         placed, guards = outside.placed(other)
         writer.learn(outside)
-        compared = Comparison(operator, VariableReference(column.operand), placed)
-        below = and_([writer.truth(compared, holds=True), *guards])
+        compared = x.Comparison(operator, x.VariableReference(column.operand), placed)
+        below = conjunction([writer.truth(compared, holds=True), *guards])
         if (column.function == "max") == (operator in (">", ">=")):
             return self._some(there, sure, below)
-        operand, inner = writer.placed(VariableReference(column.operand))
-        assert isinstance(operand, VariableReference)
+        operand, inner = writer.placed(x.VariableReference(column.operand))
+        assert isinstance(operand, x.VariableReference)
         there_is = self._some(there, sure, writer.surely_number(operand), *inner)
-        return and_([there_is, not_(self._some(there, perhaps, not_(and_([sure, below]))))])
+        return conjunction([there_is, negation(self._some(there, perhaps, negation(conjunction([sure, below]))))])
 
     def _inside(self, there: SeenRecord) -> _Writer:
         """Writer for what the record of a rule says, seen from inside of a predicate on members of a group."""

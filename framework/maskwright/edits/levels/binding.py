@@ -7,31 +7,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import CheckedPart, Edit
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import (
-    MIRRORED,
-    And,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    GroupFunction,
-    IfThen,
-    InOriginal,
-    IsMissing,
-    IsNumber,
-    MissingAs,
-    Number,
-    Or,
-    VariableRange,
-    VariableReference,
-    has_ranges,
-    nodes,
-    rewritten,
-    unquoted_text,
-    variable_names,
-)
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.structure import NEIGHBOURS, End, LinkedColumn, MembersColumn, OtherRecordColumn
 from maskwright.foundation.errors import EditError, Problem
@@ -42,7 +21,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.levels.structure import Structure
 
-_ONE = Number(Fraction(1))
+_ONE = x.Number(Fraction(1))
 SUM_OF_ONE = re.compile(r"\bsum\(\s*(\w+)\s*\)")
 """A sum of one variable, as rules in YAML may write it: no node of the rule says so."""
 
@@ -54,7 +33,7 @@ _WITH_ENDS = ("count", "min", "max")
 
 @dataclass(frozen=True)
 class BoundEdits:
-    """Edits by level, and the columns that they read beside the variables of that level.
+    """Edits by level, and the columns that they read in addition to the variables of that level.
 
     `edits`: each with `level`; all levels, the top first. `columns`: in an order in which they can be computed.
     `plain`: the rules with the comparisons of what members say as they are written: what algebra sees.
@@ -62,7 +41,7 @@ class BoundEdits:
 
     edits: Mapping[str, EditSet]
     columns: Mapping[str, tuple[LinkedColumn, ...]]
-    plain: Mapping[str, Expression] = field(default_factory=dict)
+    plain: Mapping[str, x.Expression] = field(default_factory=dict)
 
     def columns_of(self, level: str, names: Iterable[str]) -> tuple[LinkedColumn, ...]:
         """Those columns of a level that are among these names, and the ends between which what members say lies."""
@@ -92,7 +71,7 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
             bound = binder.bound(edit)
         except _Unbound as error:
             place = edit.place
-            hint = error.hint or (None if error.name is None else unquoted_text(edit.expression, error.name))
+            hint = error.hint or (None if error.name is None else x.unquoted_text(edit.expression, error.name))
             problems.append(Problem(f"edit {edit.name}: {error.message}", place, hint))
             continue
         found[bound.level].append(bound)
@@ -115,7 +94,7 @@ class _Binder:
     def __init__(self, structure: Structure) -> None:
         self._structure = structure
         self.columns: dict[str, dict[str, LinkedColumn]] = {name: {} for name in structure.names}
-        self.plain: dict[str, Expression] = {}
+        self.plain: dict[str, x.Expression] = {}
 
     def bound(self, edit: Edit) -> Edit:
         level = edit.level or self._level(edit.expression)
@@ -126,14 +105,15 @@ class _Binder:
         when = None if edit.when is None else self._on(edit.when, level, through)
         if through:
             # A record that points to none is not what the rule is about.
-            there = [Comparison("==", self._read(level, self._exists(each)), _ONE) for each in through]
-            asked: Expression = there[0] if len(there) == 1 else And(tuple(there))
-            expression, plain = IfThen(asked, expression), IfThen(asked, plain)
-            when = asked if when is None else And((asked, when))
+            columns = [OtherRecordColumn(f"{each} is there", each, None) for each in through]
+            there = [x.Comparison("==", self._read(level, each), _ONE) for each in columns]
+            present: x.Expression = there[0] if len(there) == 1 else x.And(tuple(there))
+            expression, plain = x.IfThen(present, expression), x.IfThen(present, plain)
+            when = present if when is None else x.And((present, when))
         self.plain[edit.name] = plain
-        parts = (CheckedPart(plain),) if has_ranges(plain) else classify(plain, edit.place)
+        parts = (CheckedPart(plain),) if x.has_ranges(plain) else classify(plain, edit.place)
         return replace(
-            edit, level=level, expression=expression, when=when, parts=parts, variables=variable_names(plain)
+            edit, level=level, expression=expression, when=when, parts=parts, variables=x.variable_names(plain)
         )
 
     def _refuse_sum_of_one(self, edit: Edit, level: str) -> None:
@@ -143,25 +123,23 @@ class _Binder:
         if (
             alone
             and edit.assertion is None
-            and any(self._level_of(name) in above for name in variable_names(edit.expression))
+            and any(self._level_of(name) in above for name in x.variable_names(edit.expression))
         ):
-            said = f"sum({alone[0]}) is {alone[0]} of one {level}"
-            raise _Unbound(said, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")
+            message = f"sum({alone[0]}) is {alone[0]} of one {level}"
+            raise _Unbound(message, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")
 
-    def _level(self, expression: Expression) -> str:
+    def _level(self, expression: x.Expression) -> str:
         """Level of a rule: the lowest of its names."""
         found = [self._structure.names[0]]
-        for node in nodes(expression):
+        for node in x.nodes(expression):
             match node:
-                case GroupFunction(_, level):
+                case x.GroupFunction(_, level):
                     found.append(self._home(level))
-                case VariableReference(name) | IsMissing(VariableReference(name)) | IsNumber(VariableReference(name)):
+                case x.VariableReference(name):
                     found.append(self._level_of(name))
-                case MissingAs(VariableReference(name)):
-                    found.append(self._level_of(name))
-                case InOriginal(names):
+                case x.InOriginal(names):
                     found += [self._level_of(name) for name in names]
-                case VariableRange(first, last):
+                case x.VariableRange(first, last):
                     found += [self._level_of(first), self._level_of(last)]
         return max(found, key=self._structure.depth)
 
@@ -200,29 +178,29 @@ class _Binder:
             raise _Unbound(f"{level} is the top level: its records are members of no group")
         return above
 
-    def _on(self, expression: Expression, level: str, through: dict[str, None], *, decided: bool = True) -> Expression:
+    def _on(
+        self, expression: x.Expression, level: str, through: dict[str, None], *, decided: bool = True
+    ) -> x.Expression:
         """Expression whose names are variables and computed columns of one level."""
 
-        def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
+        def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
             match node:
-                case GroupFunction():
+                case x.GroupFunction():
                     return self._members(node, level)
-                case VariableReference(name):
-                    return VariableReference(self._name(name, level, through))
-                case IsMissing(VariableReference(name)):
-                    return IsMissing(VariableReference(self._name(name, level, {})))
-                case IsNumber(VariableReference(name)):
-                    return IsNumber(VariableReference(self._name(name, level, through)))
-                case MissingAs(VariableReference(name), meaning):
-                    return MissingAs(VariableReference(self._name(name, level, {})), meaning)
-                case InOriginal(names):
-                    return InOriginal(tuple(self._name(name, level, through) for name in names))
-                case Comparison() if decided:
+                case x.VariableReference(name):
+                    return x.VariableReference(self._name(name, level, through))
+                case x.IsMissing(operand) | x.MissingAs(operand):
+                    return replace(node, operand=x.VariableReference(self._name(operand.name, level, {})))
+                case x.IsNumber(operand):
+                    return x.IsNumber(x.VariableReference(self._name(operand.name, level, through)))
+                case x.InOriginal(names):
+                    return x.InOriginal(tuple(self._name(name, level, through) for name in names))
+                case x.Comparison() if decided:
                     return self._decided(node, level)
                 case _:
                     return node
 
-        return rewritten(expression, change)
+        return x.rewritten(expression, change)
 
     def _name(self, name: str, level: str, through: dict[str, None]) -> str:
         """Variable or computed column of a level that a name of a rule of this level means."""
@@ -245,30 +223,29 @@ class _Binder:
         self._level_of(name)  # says what is wrong with a name that nothing has
         raise _Unbound(f"a record of the level {level} does not see {name}", "Functions of members do: sum(person.x).")
 
-    def _exists(self, through: str) -> OtherRecordColumn:
-        return OtherRecordColumn(f"{through} is there", through, None)
-
-    def _members(self, node: GroupFunction, level: str) -> Expression:
+    def _members(self, node: x.GroupFunction, level: str) -> x.Expression:
         home = self._home(node.level)
         inner: dict[str, None] = {}
         condition = None if node.condition is None else self._on(node.condition, node.level, inner)
         operand = None if node.operand is None else self._operand(node, node.operand.name, inner)
         column = MembersColumn(rule_text(node), node.level, node.function, operand, condition)
         self._add(home, column)
-        read = VariableReference(self._seen_from(level, home, column.name))
-        return Comparison("==", read, _ONE) if node.function in _TRUTHS else read
+        read = x.VariableReference(self._seen_from(level, home, column.name))
+        return x.Comparison("==", read, _ONE) if node.function in _TRUTHS else read
 
-    def _operand(self, node: GroupFunction, written: str, through: dict[str, None]) -> str:
+    def _operand(self, node: x.GroupFunction, written: str, through: dict[str, None]) -> str:
         """Variable or computed column of the members that a function is of."""
         name = self._name(written, node.level, through)
         column = self.columns[node.level].get(name)
         if isinstance(column, OtherRecordColumn) and column.through in self._structure.above(node.level):
-            said = f"{rule_text(node)}: {column.variable} is a variable of {column.through}, not of each {node.level}"
+            message = (
+                f"{rule_text(node)}: {column.variable} is a variable of {column.through}, not of each {node.level}"
+            )
             hint = f"Write {column.variable} alone"
             if node.function == "sum":
-                members = rule_text(GroupFunction("count", node.level, None, node.condition))
+                members = rule_text(x.GroupFunction("count", node.level, None, node.condition))
                 hint += f"; if each {node.level} is to add it once more, {members} * {column.variable}"
-            raise _Unbound(said, f"{hint}.")
+            raise _Unbound(message, f"{hint}.")
         return name
 
     def _seen_from(self, level: str, home: str, name: str) -> str:
@@ -279,26 +256,22 @@ class _Binder:
         self._add(level, column)
         return column.name
 
-    def _decided(self, node: Comparison, level: str) -> Expression:
+    def _decided(self, node: x.Comparison, level: str) -> x.Expression:
         """Comparison that known members may decide: with the fewest and the most that the members can say."""
-        ways: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, MIRRORED[node.operator]),
-        )
-        for side, other, operator in ways:
+        for side, other, operator in x.both_ways(node):
             home, column = self._open(side, level)
             if column is not None:
-                ends: dict[str, Expression] = {"exact": side}
+                ends: dict[str, x.Expression] = {"exact": side}
                 for end in _ENDS:
                     bounded = replace(column, name=f"{end} {column.name}", end=end)
                     self._add(home, bounded)
-                    ends[end] = VariableReference(self._seen_from(level, home, bounded.name))
+                    ends[end] = x.VariableReference(self._seen_from(level, home, bounded.name))
                 return _by_ends(ends, operator, other)
         return node
 
-    def _open(self, side: Expression, level: str) -> tuple[str, MembersColumn | None]:
+    def _open(self, side: x.Expression, level: str) -> tuple[str, MembersColumn | None]:
         """Column of members whose value may be known only in part, and the level whose records it is about."""
-        if not isinstance(side, VariableReference):
+        if not isinstance(side, x.VariableReference):
             return level, None
         column = self.columns[level].get(side.name)
         if isinstance(column, OtherRecordColumn) and column.through in self._structure.above(level):
@@ -307,27 +280,33 @@ class _Binder:
             return level, None
         return level, column if column.condition is not None or column.function != "count" else None
 
-    def _read(self, level: str, column: LinkedColumn) -> VariableReference:
+    def _read(self, level: str, column: LinkedColumn) -> x.VariableReference:
         self._add(level, column)
-        return VariableReference(column.name)
+        return x.VariableReference(column.name)
 
     def _add(self, level: str, column: LinkedColumn) -> None:
         self.columns[level].setdefault(column.name, column)
 
 
-def _by_ends(ends: Mapping[str, Expression], operator: ComparisonOperator, other: Expression) -> Expression:
+def _by_ends(ends: Mapping[str, x.Expression], operator: x.ComparisonOperator, other: x.Expression) -> x.Expression:
     """True or false where both ends agree, else unknown: that is what the exact value, which is missing, says then."""
-    is_known = Comparison("==", ends["exact"], ends["exact"])
+    is_known = x.Comparison("==", ends["exact"], ends["exact"])
     if operator in (">", ">="):
-        return Or(
-            (Comparison(operator, ends["least"], other), And((Comparison(operator, ends["most"], other), is_known)))
+        return x.Or(
+            (
+                x.Comparison(operator, ends["least"], other),
+                x.And((x.Comparison(operator, ends["most"], other), is_known)),
+            )
         )
     if operator in ("<", "<="):
-        return Or(
-            (Comparison(operator, ends["most"], other), And((Comparison(operator, ends["least"], other), is_known)))
+        return x.Or(
+            (
+                x.Comparison(operator, ends["most"], other),
+                x.And((x.Comparison(operator, ends["least"], other), is_known)),
+            )
         )
-    inside = And((Comparison("<=", ends["least"], other), Comparison(">=", ends["most"], other)))
+    inside = x.And((x.Comparison("<=", ends["least"], other), x.Comparison(">=", ends["most"], other)))
     if operator == "==":
-        return And((*inside.operands, Comparison("==", ends["exact"], other)))
-    outside = Or((Comparison(">", ends["least"], other), Comparison("<", ends["most"], other)))
-    return Or((*outside.operands, Comparison("!=", ends["exact"], other)))
+        return x.And((*inside.operands, x.Comparison("==", ends["exact"], other)))
+    outside = x.Or((x.Comparison(">", ends["least"], other), x.Comparison("<", ends["most"], other)))
+    return x.Or((*outside.operands, x.Comparison("!=", ends["exact"], other)))

@@ -62,7 +62,7 @@ def records_seen(linked: LinkedData, level: str, through: str) -> NDArray[np.int
 
 
 class _Computed:
-    """Columns by level and name, each computed when it is first asked for."""
+    """Columns by level and name, each computed when it is first needed."""
 
     def __init__(self, linked: LinkedData, bound: BoundEdits) -> None:
         self._linked = linked
@@ -219,13 +219,13 @@ def _measured(
     lowest = column.function == "min"
     ends = np.full(count, np.inf if lowest else -np.inf)
     (np.minimum if lowest else np.maximum).at(ends, inside, values)
-    nobody = np.bincount(inside, minlength=count) == 0
+    empty = np.bincount(inside, minlength=count) == 0
     if column.end == "exact":
-        return _numbers(column.name, np.where(nobody, np.nan, ends), lost | nobody, decimals)
+        return _numbers(column.name, np.where(empty, np.nan, ends), lost | empty, decimals)
     # What is not known could be anything, and so could the extreme of no members.
     open_end = (column.end == "least") == lowest
     beyond = np.inf if column.end == "most" else -np.inf
-    values = np.where(nobody | (lost & open_end), beyond, ends)
+    values = np.where(empty | (lost & open_end), beyond, ends)
     return _numbers(column.name, values, np.zeros(count, dtype=np.bool_), None)
 
 
@@ -264,8 +264,8 @@ def _firsts(level: Level, meant: Booleans, unknown: Booleans, count: int) -> NDA
     """Position of the first meant member of each group; -1: none, or one before it that may be meant."""
     assert level.groups is not None
     order = _sequence(level)
-    asked = order[(meant | unknown)[order]]
-    groups, first = np.unique(level.groups[asked], return_index=True)
+    wanted = order[(meant | unknown)[order]]
+    groups, first = np.unique(level.groups[wanted], return_index=True)
     there = np.full(count, -1, dtype=np.int64)
-    there[groups] = np.where(unknown[asked[first]], -1, asked[first])
+    there[groups] = np.where(unknown[wanted[first]], -1, wanted[first])
     return there

@@ -4,31 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.expression import (
-    MIRRORED,
-    And,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    IfThen,
-    InOriginal,
-    IsMissing,
-    IsNumber,
-    MissingAs,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-    rewritten,
-    variable_names,
-)
+from maskwright.edits.algebra.conditions import conjunction, disjunction
 from maskwright.edits.levels.structure import NEIGHBOURS, LinkedColumn, MembersColumn, OtherRecordColumn
 
 if TYPE_CHECKING:
@@ -38,51 +19,42 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
 
     Decided = Mapping[tuple[str, int], int]
-    Literal = Number | Text
+    Literal = x.Number | x.Text
 
 
-def sum_of(terms: list[Expression]) -> Expression:
+def sum_of(terms: list[x.Expression]) -> x.Expression:
     """Sum of terms; 0 of none."""
     if not terms:
-        return Number(Fraction(0))
+        return x.Number(Fraction(0))
     total = terms[0]
     for term in terms[1:]:
-        total = Arithmetic("+", total, term)
+        total = x.Arithmetic("+", total, term)
     return total
 
 
-def all_of(operands: tuple[Expression, ...]) -> Expression:
-    """All of these; what is true is left out."""
-    if Truth(False) in operands:
-        return Truth(False)
-    left = tuple(dict.fromkeys(each for each in operands if each != Truth(True)))
-    return And(left) if len(left) > 1 else left[0] if left else Truth(True)
+# What is nested stays nested: algebra joins the bounds of each conjunction by itself.
+all_of = partial(conjunction, flat=False)
+any_of = partial(disjunction, flat=False)
 
 
-def any_of(operands: tuple[Expression, ...]) -> Expression:
-    """Any of these; what is false is left out."""
-    if Truth(True) in operands:
-        return Truth(True)
-    left = tuple(dict.fromkeys(each for each in operands if each != Truth(False)))
-    return Or(left) if len(left) > 1 else left[0] if left else Truth(False)
+def implied(condition: x.Expression, consequent: x.Expression) -> x.Expression:
+    """The second, where the first holds."""
+    if isinstance(condition, x.Truth):
+        return consequent if condition.value else x.Truth(True)
+    if isinstance(consequent, x.Truth):
+        return consequent if consequent.value else negated(condition)
+    return x.IfThen(condition, consequent)
 
 
-def implied(condition: Expression, said: Expression) -> Expression:
-    """What is said where a condition holds."""
-    if isinstance(said, Truth):
-        return said if said.value else negated(condition)
-    return IfThen(condition, said)
-
-
-def negated(operand: Expression) -> Expression:
+def negated(operand: x.Expression) -> x.Expression:
     """Not this."""
-    return Truth(not operand.value) if isinstance(operand, Truth) else Not(operand)
+    return x.Truth(not operand.value) if isinstance(operand, x.Truth) else x.Not(operand)
 
 
-def complement(operand: Expression) -> Expression:
+def complement(operand: x.Expression) -> x.Expression:
     """Complement; of a number that is equal to another in two cases, of which algebra can take one."""
-    if isinstance(operand, Comparison) and operand.operator == "==" and isinstance(operand.right, Number):
-        return Or(tuple(replace(operand, operator=each) for each in ("<", ">")))
+    if isinstance(operand, x.Comparison) and operand.operator == "==" and isinstance(operand.right, x.Number):
+        return x.Or(tuple(replace(operand, operator=each) for each in ("<", ">")))
     return negated(operand)
 
 
@@ -90,9 +62,9 @@ OPEN, UNKNOWN = -1, -2
 """A condition that hidden cells leave open, and one that was not known before."""
 
 MOST_OPEN = 6
-"""Open conditions and pointers of one rule that are told apart by cases; a count of more is left out."""
+"""Open conditions and pointers of one rule that cases distinguish; a count of more is left out."""
 
-NOBODY = -1
+NO_MEMBER = -1
 
 _TRUTHS = ("any", "all", "one", "no", "unique")
 
@@ -101,7 +73,7 @@ _COUNTS = {
     (">=", Fraction(1)): "any", (">", Fraction(0)): "any", ("!=", Fraction(0)): "any",
     ("==", Fraction(0)): "no", ("<=", Fraction(0)): "no", ("<", Fraction(1)): "no",
 }  # fmt: skip
-"""What a count of members with a condition is compared with, and what this asks of them: no case for each member."""
+"""What a count of members with a condition is compared with, and what this demands of them: no case for each member."""
 
 
 @dataclass(frozen=True)
@@ -159,12 +131,12 @@ def written_out(edit: Edit, bound: BoundEdits, pattern: Pattern) -> Iterator[Edi
     places = [None] if edit.level == pattern.top else list(range(pattern.members))
     for place in places:
         expression = writer.rule(edit.expression, edit.level, place)
-        if isinstance(expression, Truth):
+        if isinstance(expression, x.Truth):
             continue
         name = edit.name if place is None else f"{edit.name} [{place + 1}]"
         parts = classify(expression, edit.place)
         yield replace(
-            edit, name=name, expression=expression, parts=parts, variables=variable_names(expression), when=None,
+            edit, name=name, expression=expression, parts=parts, variables=x.variable_names(expression), when=None,
             level="", binding="exact", assertion=None, context=None,
         )  # fmt: skip
 
@@ -174,7 +146,7 @@ class _Writer:
         self._pattern = pattern
         self._columns = {name: {each.name: each for each in columns} for name, columns in bound.columns.items()}
         # Of a rule that follows pointers these are in question, and whom they name is not.
-        self._keys_stand = bool(pattern.keys) and self._follows(edit.level, variable_names(edit.expression))
+        self._keys_stand = bool(pattern.keys) and self._follows(edit.level, x.variable_names(edit.expression))
 
     def _follows(self, level: str, names: Iterable[str]) -> bool:
         """Whether any of these names of a level is a pointer, or read through one."""
@@ -188,19 +160,19 @@ class _Writer:
                 if column.through in self._pattern.pointers or self._follows(home, read):
                     return True
             if isinstance(column, MembersColumn):
-                asked = () if column.condition is None else variable_names(column.condition)
+                names = () if column.condition is None else x.variable_names(column.condition)
                 read = () if column.operand is None else (column.operand,)
-                if self._follows(self._pattern.low, (*asked, *read)):
+                if self._follows(self._pattern.low, (*names, *read)):
                     return True
         return False
 
-    def rule(self, expression: Expression, level: str, place: int | None) -> Expression:
+    def rule(self, expression: x.Expression, level: str, place: int | None) -> x.Expression:
         return self._cases(expression, level, place, {})
 
-    def _cases(self, expression: Expression, level: str, place: int | None, decided: Decided) -> Expression:
+    def _cases(self, expression: x.Expression, level: str, place: int | None, decided: Decided) -> x.Expression:
         """Rule, case by case where it depends on conditions that are open."""
         try:
-            return self._said(expression, level, place, decided)
+            return self._written(expression, level, place, decided)
         except _Open as found:
             if len(decided) >= MOST_OPEN or found.column.condition is None:
                 raise UndefinedValue from found
@@ -213,98 +185,96 @@ class _Writer:
             if len(decided) >= MOST_OPEN:
                 raise UndefinedValue from found
             key = (found.pointer, found.place)
-            pointer = VariableReference(name_of(*key))
+            pointer = x.VariableReference(name_of(*key))
             cases, others = [], []
             for target, named in self._pattern.nameable(key[1]).items():
-                said = self._cases(expression, level, place, {**decided, key: target})
-                cases.append(implied(Comparison("==", pointer, named), said))
-                others.append(Comparison("!=", pointer, named))
-            said = self._cases(expression, level, place, {**decided, key: NOBODY})
-            return all_of((*cases, implied(all_of(tuple(others)), said)))
+                case = self._cases(expression, level, place, {**decided, key: target})
+                cases.append(implied(x.Comparison("==", pointer, named), case))
+                others.append(x.Comparison("!=", pointer, named))
+            case = self._cases(expression, level, place, {**decided, key: NO_MEMBER})
+            return all_of((*cases, implied(all_of(tuple(others)), case)))
 
-    def _said(  # noqa: C901, PLR0911 - one for each kind of node
-        self, node: Expression, level: str, place: int | None, decided: Decided
-    ) -> Expression:
+    def _written(  # noqa: C901, PLR0911 - one for each kind of node
+        self, node: x.Expression, level: str, place: int | None, decided: Decided
+    ) -> x.Expression:
         match node:
-            case And(operands):
-                return all_of(tuple(self._said(each, level, place, decided) for each in operands))
-            case Or(operands):
-                return any_of(tuple(self._said(each, level, place, decided) for each in operands))
-            case Not(operand):
-                return negated(self._said(operand, level, place, decided))
-            case IfThen(condition, consequent, otherwise):
-                asked = self._said(condition, level, place, decided)
-                if isinstance(asked, Truth):
-                    chosen = consequent if asked.value else otherwise
-                    return Truth(True) if chosen is None else self._said(chosen, level, place, decided)
-                then = self._said(consequent, level, place, decided)
+            case x.And(operands):
+                return all_of(self._written(each, level, place, decided) for each in operands)
+            case x.Or(operands):
+                return any_of(self._written(each, level, place, decided) for each in operands)
+            case x.Not(operand):
+                return negated(self._written(operand, level, place, decided))
+            case x.IfThen(condition, consequent, otherwise):
+                given = self._written(condition, level, place, decided)
+                if isinstance(given, x.Truth):
+                    chosen = consequent if given.value else otherwise
+                    return x.Truth(True) if chosen is None else self._written(chosen, level, place, decided)
+                then = self._written(consequent, level, place, decided)
                 if otherwise is not None:
-                    other = self._said(otherwise, level, place, decided)
-                    return all_of((any_of((negated(asked), then)), any_of((asked, other))))
-                return Truth(True) if then == Truth(True) else IfThen(asked, then)
-            case Comparison():
+                    other = self._written(otherwise, level, place, decided)
+                    return all_of((any_of((negated(given), then)), any_of((given, other))))
+                return x.Truth(True) if then == x.Truth(True) else x.IfThen(given, then)
+            case x.Comparison():
                 return self._compared(node, level, place, decided)
             case (
-                IsMissing(VariableReference(name))
-                | MissingAs(VariableReference(name))
-                | IsNumber(VariableReference(name))
+                x.IsMissing(x.VariableReference(name))
+                | x.MissingAs(x.VariableReference(name))
+                | x.IsNumber(x.VariableReference(name))
             ):
                 read = self._read(name, level, place, decided)
                 if read in self._pattern.keys:
-                    return Truth(isinstance(node, IsNumber) and isinstance(read, Number))
-                if not isinstance(read, VariableReference):
+                    return x.Truth(isinstance(node, x.IsNumber) and isinstance(read, x.Number))
+                if not isinstance(read, x.VariableReference):
                     raise UndefinedValue
                 return replace(node, operand=read)
-            case InOriginal():
+            case x.InOriginal():
                 raise UndefinedValue
             case _:
 
-                def change(each: Expression) -> Expression:
-                    return self._read(each.name, level, place, decided) if isinstance(each, VariableReference) else each
+                def change(each: x.Expression) -> x.Expression:
+                    return (
+                        self._read(each.name, level, place, decided) if isinstance(each, x.VariableReference) else each
+                    )
 
-                return rewritten(node, change)
+                return x.rewritten(node, change)
 
-    def _compared(self, node: Comparison, level: str, place: int | None, decided: Decided) -> Expression:
-        sides: tuple[tuple[Expression, Expression, ComparisonOperator], ...] = (
-            (node.left, node.right, node.operator),
-            (node.right, node.left, MIRRORED[node.operator]),
-        )
-        for side, other, operator in sides:
-            column = self._columns[level].get(side.name) if isinstance(side, VariableReference) else None
+    def _compared(self, node: x.Comparison, level: str, place: int | None, decided: Decided) -> x.Expression:
+        for side, other, operator in x.both_ways(node):
+            column = self._columns[level].get(side.name) if isinstance(side, x.VariableReference) else None
             if not isinstance(column, MembersColumn):
                 continue
-            if column.function in _TRUTHS and operator == "==" and other == Number(Fraction(1)):
+            if column.function in _TRUTHS and operator == "==" and other == x.Number(Fraction(1)):
                 return self._truth(column, decided)
-            asked = _COUNTS.get((operator, other.value)) if isinstance(other, Number) else None
+            function = _COUNTS.get((operator, other.value)) if isinstance(other, x.Number) else None
             counts = column.function == "count" and column.condition is not None and column.end == "exact"
-            if asked is not None and counts:
-                return self._truth(replace(column, function=asked), decided)
+            if function is not None and counts:
+                return self._truth(replace(column, function=function), decided)
             if column.function in ("min", "max") and operator not in ("==", "!="):
-                bound = self._said(other, level, place, decided)
-                each = tuple(Comparison(operator, term, bound) for term in self._operands(column, decided))
+                bound = self._written(other, level, place, decided)
+                each = tuple(x.Comparison(operator, term, bound) for term in self._operands(column, decided))
                 if not each:
                     raise UndefinedValue
                 every = (column.function == "max") == (operator in ("<", "<="))
                 return all_of(each) if every else any_of(each)
-        left = self._said(node.left, level, place, decided)
-        right = self._said(node.right, level, place, decided)
-        if isinstance(left, Number) and isinstance(right, Number):
-            return Truth(_holds(node.operator, left.value, right.value))
-        if isinstance(left, Text) and isinstance(right, Text) and node.operator in ("==", "!="):
-            return Truth((left == right) == (node.operator == "=="))
-        return Comparison(node.operator, left, right)
+        left = self._written(node.left, level, place, decided)
+        right = self._written(node.right, level, place, decided)
+        if isinstance(left, x.Number) and isinstance(right, x.Number):
+            return x.Truth((left.value > right.value) - (left.value < right.value) in x.SIGNS[node.operator])
+        if isinstance(left, x.Text) and isinstance(right, x.Text) and node.operator in ("==", "!="):
+            return x.Truth((left == right) == (node.operator == "=="))
+        return x.Comparison(node.operator, left, right)
 
-    def _truth(self, column: MembersColumn, decided: Decided) -> Expression:
+    def _truth(self, column: MembersColumn, decided: Decided) -> x.Expression:
         if column.function == "unique":
             terms = self._operands(column, decided)
-            return all_of(tuple(Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :]))
+            return all_of(x.Comparison("!=", a, b) for n, a in enumerate(terms) for b in terms[n + 1 :])
         each = []
         for place, truth in enumerate(self._truths(column)):
             if truth == OPEN:
                 assert column.condition is not None
                 each.append(self._cases(column.condition, self._pattern.low, place, decided))
             else:
-                each.append(Truth(truth == 1))
+                each.append(x.Truth(truth == 1))
         if column.function == "all":
             return all_of(tuple(each))
         if column.function == "one":
@@ -330,40 +300,40 @@ class _Writer:
                 found.append(place)
         return found
 
-    def _operands(self, column: MembersColumn, decided: Decided) -> list[Expression]:
+    def _operands(self, column: MembersColumn, decided: Decided) -> list[x.Expression]:
         assert column.operand is not None
         low = self._pattern.low
         return [self._read(column.operand, low, place, decided) for place in self._meant(column, decided)]
 
-    def _read(self, name: str, level: str, place: int | None, decided: Decided) -> Expression:
+    def _read(self, name: str, level: str, place: int | None, decided: Decided) -> x.Expression:
         """What a variable or computed column is in the long record."""
         column: LinkedColumn | None = self._columns[level].get(name)
         if column is None:
             if self._keys_stand and place is not None and name == self._pattern.key:
                 return self._pattern.keys[place]
-            return VariableReference(name_of(name, place))
+            return x.VariableReference(name_of(name, place))
         if isinstance(column, OtherRecordColumn):
             return self._of_other(column, level, place, decided)
         if not isinstance(column, MembersColumn) or column.end != "exact":
             raise UndefinedValue
         match column.function:
             case "count":
-                return Number(Fraction(len(self._meant(column, decided))))
+                return x.Number(Fraction(len(self._meant(column, decided))))
             case "sum":
                 return sum_of(self._operands(column, decided))
             case "min" | "max" if terms := self._operands(column, decided):
-                return terms[0] if len(terms) == 1 else Function(column.function, tuple(terms))
+                return terms[0] if len(terms) == 1 else x.Function(column.function, tuple(terms))
             case _:
                 raise UndefinedValue
 
-    def _of_other(self, column: OtherRecordColumn, level: str, place: int | None, decided: Decided) -> Expression:
+    def _of_other(self, column: OtherRecordColumn, level: str, place: int | None, decided: Decided) -> x.Expression:
         if column.through == self._pattern.top:
             if column.variable is None:
-                return Number(Fraction(1))
+                return x.Number(Fraction(1))
             return self._read(column.variable, self._pattern.top, None, decided)
-        target = NOBODY if place is None else self._target(column.through, place, decided)
+        target = NO_MEMBER if place is None else self._target(column.through, place, decided)
         if column.variable is None:
-            return Number(Fraction(int(target >= 0)))
+            return x.Number(Fraction(int(target >= 0)))
         if target < 0:
             raise UndefinedValue
         return self._read(column.variable, level, target, decided)
@@ -375,19 +345,3 @@ class _Writer:
         if (through, place) not in decided:
             raise _OpenPointer(through, place)
         return decided[through, place]
-
-
-def _holds(operator: str, left: Fraction, right: Fraction) -> bool:
-    match operator:
-        case "==":
-            return left == right
-        case "!=":
-            return left != right
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case _:
-            return left >= right

@@ -9,19 +9,8 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits import expression as x
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.expression import (
-    And,
-    Expression,
-    IfThen,
-    IsMissing,
-    IsNumber,
-    MissingAs,
-    Not,
-    Or,
-    VariableReference,
-    variable_names,
-)
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import LinkedColumn, MembersColumn, OtherRecordColumn, changed_columns
 
@@ -55,18 +44,18 @@ class JointRules:
     columns: Mapping[str, Mapping[str, LinkedColumn]]
     masked: Mapping[str, frozenset[str]]
     changed: Mapping[str, frozenset[str]]
-    edits: tuple[tuple[Edit, Expression], ...]
-    conditions: Mapping[str, tuple[Expression, ...]]
+    edits: tuple[tuple[Edit, x.Expression], ...]
+    conditions: Mapping[str, tuple[x.Expression, ...]]
     pointers: tuple[str, ...]
 
     def moves(self, level: str, names: Iterable[str]) -> bool:
         """Whether one of these variables or computed columns of a level moves."""
         return any(name in self.masked[level] or name in self.changed[level] for name in names)
 
-    def beside(self, level: str) -> tuple[str, ...]:
+    def unmoved_columns(self, level: str) -> tuple[str, ...]:
         """Computed columns of a level that the edits read and that do not move."""
-        inside = {name for edit, rule in self.edits if edit.level == level for name in variable_names(rule)}
-        inside |= {name for each in self.conditions[level] for name in variable_names(each)}
+        inside = {name for edit, rule in self.edits if edit.level == level for name in x.variable_names(rule)}
+        inside |= {name for each in self.conditions[level] for name in x.variable_names(each)}
         # What a record reads through others may be read by the computed columns too.
         inside |= {each.operand or "" for own in self.columns.values() for each in own.values()
                    if isinstance(each, MembersColumn)}  # fmt: skip
@@ -116,7 +105,7 @@ def joint_rules(bound: BoundEdits, pair: tuple[str, str], masked: Mapping[str, C
     rules = JointRules(*pair, columns, own, changed, (), dict.fromkeys(pair, ()), ())
     edits = tuple(
         (edit, _rule(edit, bound)) for level in pair for edit in bound.edits[level]
-        if edit.severity == "error" and edit.engine is None and rules.moves(level, variable_names(_rule(edit, bound)))
+        if edit.severity == "error" and edit.engine is None and rules.moves(level, x.variable_names(_rule(edit, bound)))
     )  # fmt: skip
     found = _Conditions(rules)
     for edit, rule in edits:
@@ -125,7 +114,7 @@ def joint_rules(bound: BoundEdits, pair: tuple[str, str], masked: Mapping[str, C
     return replace(rules, edits=edits, conditions=conditions, pointers=tuple(found.pointers))
 
 
-def _rule(edit: Edit, bound: BoundEdits) -> Expression:
+def _rule(edit: Edit, bound: BoundEdits) -> x.Expression:
     """Rule with the comparisons of what members say as they are written."""
     columns = {(level, each.name): each for level, own in bound.columns.items() for each in own}
 
@@ -135,7 +124,7 @@ def _rule(edit: Edit, bound: BoundEdits) -> Expression:
             return is_end(column.through if column.through in bound.columns else level, column.variable)
         return isinstance(column, MembersColumn) and column.end != "exact"
 
-    by_ends = any(is_end(edit.level, name) for name in variable_names(edit.expression))
+    by_ends = any(is_end(edit.level, name) for name in x.variable_names(edit.expression))
     return bound.plain[edit.name] if by_ends else edit.expression
 
 
@@ -144,15 +133,15 @@ class _Conditions:
 
     def __init__(self, rules: JointRules) -> None:
         self._rules = rules
-        self.conditions: dict[str, dict[Expression, None]] = {rules.top: {}, rules.low: {}}
+        self.conditions: dict[str, dict[x.Expression, None]] = {rules.top: {}, rules.low: {}}
         self.pointers: dict[str, None] = {}
 
-    def collect(self, rule: Expression, level: str) -> None:
+    def collect(self, rule: x.Expression, level: str) -> None:
         for leaf in _leaves(rule):
             if is_fixed(leaf, level, self._rules):
                 self.conditions[level].setdefault(leaf)
                 continue
-            for name in variable_names(leaf):
+            for name in x.variable_names(leaf):
                 self._read(name, level)
 
     def _read(self, name: str, level: str) -> None:
@@ -171,15 +160,15 @@ class _Conditions:
                 self._read(column.operand, column.level)
 
 
-def _leaves(rule: Expression) -> Iterator[Expression]:
+def _leaves(rule: x.Expression) -> Iterator[x.Expression]:
     """Conditions that ``and``, ``or``, ``not`` and ``if`` are made of."""
     match rule:
-        case And(operands) | Or(operands):
+        case x.And(operands) | x.Or(operands):
             for each in operands:
                 yield from _leaves(each)
-        case Not(operand):
+        case x.Not(operand):
             yield from _leaves(operand)
-        case IfThen(condition, consequent, otherwise):
+        case x.IfThen(condition, consequent, otherwise):
             yield from _leaves(condition)
             yield from _leaves(consequent)
             if otherwise is not None:
@@ -188,15 +177,15 @@ def _leaves(rule: Expression) -> Iterator[Expression]:
             yield rule
 
 
-def is_fixed(leaf: Expression, level: str, rules: JointRules) -> bool:
+def is_fixed(leaf: x.Expression, level: str, rules: JointRules) -> bool:
     """Whether a condition of a level reads nothing that moves; missing cells stay what they are."""
     match leaf:
-        case IsMissing(VariableReference(name)) | IsNumber(VariableReference(name)):
+        case x.IsMissing(x.VariableReference(name)) | x.IsNumber(x.VariableReference(name)):
             return name not in rules.changed[level]
-        case MissingAs(VariableReference(name)):
+        case x.MissingAs(x.VariableReference(name)):
             return name not in rules.changed[level]
         case _:
-            return not rules.moves(level, variable_names(leaf))
+            return not rules.moves(level, x.variable_names(leaf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +215,10 @@ class LevelColumns:
     @classmethod
     def of(cls, linked: LinkedData, bound: BoundEdits, rules: JointRules) -> LevelColumns:
         """Compute the columns that the rules read."""
-        data = {name: with_linked_columns(linked, bound, name, rules.beside(name)) for name in (rules.top, rules.low)}
+        data = {
+            name: with_linked_columns(linked, bound, name, rules.unmoved_columns(name))
+            for name in (rules.top, rules.low)
+        }
         return cls(linked, rules, data)
 
     def column(self, found: JoinedGroups, cell: JoinedCell) -> Column:
@@ -305,11 +297,11 @@ def cells_of(name: str, members: int | None) -> list[JoinedCell]:
     return [JoinedCell(name)] if members is None else [JoinedCell(name, place) for place in range(members)]
 
 
-def _verdicts(data: Dataset, conditions: Sequence[Expression]) -> NDArray[np.int8]:
+def _verdicts(data: Dataset, conditions: Sequence[x.Expression]) -> NDArray[np.int8]:
     """Verdict of each condition on each record; shape (n, conditions)."""
     found = np.zeros((len(data), len(conditions)), dtype=np.int8)
     for place, condition in enumerate(conditions):
-        names = variable_names(condition)
+        names = x.variable_names(condition)
         columns = tuple(replace(data[name], variable=replace(data[name].variable, name=name)) for name in names)
         verdict = evaluate_exact(condition, RecordChunk.from_dataset(Dataset(columns)))
         found[:, place] = np.where(verdict.unknown, UNKNOWN, np.where(verdict.holds, TRUE, FALSE))
@@ -317,7 +309,7 @@ def _verdicts(data: Dataset, conditions: Sequence[Expression]) -> NDArray[np.int
 
 
 def _kinds(verdicts: NDArray[np.int8], low: Level, pointers: Sequence[str]) -> tuple[NDArray[np.int8], Places]:
-    """Different verdicts of members, and which each member has; members that point to somebody differ from others."""
+    """Different verdicts of members, and which each member has; those that point to another differ from others."""
     has = np.stack([low.pointers[name] >= 0 for name in pointers], axis=1) if pointers else verdicts[:, :0]
     kinds, kind = _patterns(np.column_stack([verdicts, has]).astype(np.int8))
     return kinds[:, : verdicts.shape[1]], kind

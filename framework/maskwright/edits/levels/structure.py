@@ -31,7 +31,7 @@ class MembersColumn:
 
     `name`: as a rule writes it; that of the computed column. `function`: ``sum``, ``count``, ..., as in
     `maskwright.edits.expression.GroupFunction`. Truth is the number 1 or 0. `operand`: the members' variable, or the
-    computed column. `condition`: about variables of the members, and computed columns beside them. `end`: of a count:
+    computed column. `condition`: about variables of the members, and their computed columns. `end`: of a count:
     fewest and most members that may satisfy the condition, where a cell that it reads is missing.
     """
 
@@ -155,11 +155,11 @@ def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn
             continue
         data, name = linked[column.level].data, column.operand
         if column.end == "exact" and name is not None and name in data and not data[name].variable.is_numeric:
-            said = f"{column.name}: {name} is no number: it is {data[name].variable.type}"
+            message = f"{column.name}: {name} is no number: it is {data[name].variable.type}"
             hint = "Members with a text are counted, as count(person where sex == 'F'); a number is declared as one."
             if any(_COMMA.fullmatch(text) for text in data[name].variable.categories):
                 hint = 'It has numbers with a comma: declare `decimal: ","` in the data section if that is their mark.'
-            problems.append(Problem(said, _place(column, rules), hint))
+            problems.append(Problem(message, _place(column, rules), hint))
     if problems:
         raise EditError(problems)
 

@@ -5,19 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import (
-    And,
-    Expression,
-    GroupFunction,
-    IfThen,
-    InOriginal,
-    IsMissing,
-    Not,
-    VariableReference,
-    nodes,
-    variable_names,
-)
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.structure import NEIGHBOURS, LinkedColumn, StructureColumn, sources_of
 
@@ -42,7 +31,7 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
             continue
         key = linked.levels[0].declared.key
         items = [
-            {"rule": f"`{each.name}` == 0", "name": f"{_SAID[each.broken]}: {each.variable} within {key}"}
+            {"rule": f"`{each.name}` == 0", "name": f"{_KINDS[each.broken]}: {each.variable} within {key}"}
             for each in found
         ]
         own = EditSet(tuple(replace(edit, level=level.name) for edit in EditSet.parse(items)))
@@ -52,7 +41,7 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
     return replace(bound, edits=edits, columns=columns)
 
 
-_SAID = {"varies": "constant", "dangles": "pointer"}
+_KINDS = {"varies": "constant", "dangles": "pointer"}
 _WORDS = {"varies": "rows that differ in", "dangles": "names no other record:"}
 
 
@@ -76,18 +65,18 @@ def with_conditions(
 
 
 def _guarded(edit: Edit, level: str, structure: Structure, suppressed: Collection[Source]) -> Edit:
-    conditions: dict[Expression, None] = {}
-    for node in nodes(edit.expression):
+    conditions: dict[x.Expression, None] = {}
+    for node in x.nodes(edit.expression):
         match node:
-            case GroupFunction(_, below, operand, condition):
+            case x.GroupFunction(_, below, operand, condition):
                 read = [*(() if operand is None else (operand.name,))]
-                read += [] if condition is None else variable_names(condition)
+                read += [] if condition is None else x.variable_names(condition)
                 gone = [name for name in dict.fromkeys(read) if _source(name, below, structure) in suppressed]
                 if gone:
-                    conditions.setdefault(GroupFunction("all", below, None, _present(gone)))
-            case VariableReference(name) if _source(name, level, structure) in suppressed:
+                    conditions.setdefault(x.GroupFunction("all", below, None, _present(gone)))
+            case x.VariableReference(name) if _source(name, level, structure) in suppressed:
                 conditions.setdefault(_present([name]))
-            case InOriginal(names):
+            case x.InOriginal(names):
                 gone = [name for name in names if _source(name, level, structure) in suppressed]
                 conditions.update(dict.fromkeys(_present([name]) for name in gone))
     if not conditions or edit.engine is not None:
@@ -95,9 +84,9 @@ def _guarded(edit: Edit, level: str, structure: Structure, suppressed: Collectio
     present = _joined(tuple(conditions))
     text = f"when {rule_text(present)}: {edit.text}"
     rule, when = edit.expression, present
-    if edit.when is not None and isinstance(rule, IfThen):
+    if edit.when is not None and isinstance(rule, x.IfThen):
         rule, when = rule.consequent, _joined((present, edit.when))
-    return replace(edit, expression=IfThen(when, rule), when=when, text=text)
+    return replace(edit, expression=x.IfThen(when, rule), when=when, text=text)
 
 
 def _source(name: str, level: str, structure: Structure) -> Source | None:
@@ -114,13 +103,13 @@ def _source(name: str, level: str, structure: Structure) -> Source | None:
     return None
 
 
-def _present(names: Collection[str]) -> Expression:
-    return _joined(tuple(Not(IsMissing(VariableReference(name))) for name in names))
+def _present(names: Collection[str]) -> x.Expression:
+    return _joined(tuple(x.Not(x.IsMissing(x.VariableReference(name))) for name in names))
 
 
-def _joined(conditions: tuple[Expression, ...]) -> Expression:
-    flat = tuple(each for one in conditions for each in (one.operands if isinstance(one, And) else (one,)))
-    return flat[0] if len(flat) == 1 else And(flat)
+def _joined(conditions: tuple[x.Expression, ...]) -> x.Expression:
+    flat = tuple(each for one in conditions for each in (one.operands if isinstance(one, x.And) else (one,)))
+    return flat[0] if len(flat) == 1 else x.And(flat)
 
 
 Source = tuple[str, str]

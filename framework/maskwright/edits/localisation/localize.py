@@ -13,6 +13,7 @@ import numpy as np
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import Checker, fires
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.outcomes import FIRST_RECORDS
 from maskwright.edits.localisation.records import categories_by_frequency
 from maskwright.edits.localisation.search import Localising, located
 from maskwright.edits.normalisation import written_out
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 CHUNK = 65_536
 CHECKED = 0.05
 """Share of the work that finds the records which violate an edit."""
-FIRST_RECORDS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Localisation:
     Attributes
     ----------
     records : int
-        Records looked at.
+        Records that were checked.
     numbers : ndarray of shape (m,), int64
         Numbers (1-based) of the records that violate an edit of severity error.
     found : tuple of Located, length m

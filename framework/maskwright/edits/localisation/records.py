@@ -14,6 +14,7 @@ from maskwright.data.number_text import WHITE_SPACE, read_numbers
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.exact import evaluate_exact
+from maskwright.edits.evaluation.exact_numbers import RELATIVE_ALLOWANCE
 from maskwright.edits.reasoning.answers import Space, Value, clause_expression
 from maskwright.edits.reasoning.clauses import Clause, Member, Opaque, TextSet, atom_variables, clause_of
 from maskwright.edits.reasoning.simplex import Row
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.clauses import Atom
 
-# Data without declared decimals are equal up to this share of the sizes of a rule's terms, as in `edits.exact`.
-ALLOWANCE = Fraction(1, 10**12)
+ALLOWANCE = Fraction(str(RELATIVE_ALLOWANCE))
 
 
 def categories_by_frequency(data: Dataset) -> dict[str, tuple[str, ...]]:
@@ -165,13 +165,8 @@ def _value(column: Column, record: int) -> Value:
 
 def _obeys(row: Row, value: Fraction | None) -> bool:
     """Whether a category obeys a row on its variable; one that is no number leaves it unknown."""
-    if value is None:
-        return True
     (coefficient,) = row.coefficients.values()
-    reached = coefficient * value
-    if row.relation == "==":
-        return reached == row.constant
-    return reached < row.constant or (row.relation == "<=" and reached == row.constant)
+    return value is None or row.holds_at(coefficient * value)
 
 
 def _number(text: str) -> Fraction | None:

@@ -196,14 +196,14 @@ class Search:
                 if 0 in failed:
                     return Located(None, {}, False, _undecided(obstacles) or NOTHING_DOES)
                 cover = self._covering.cheapest(frozenset(failed))
-                answer, asked = self._decide(present, cover | missing, record)
+                answer, involved = self._decide(present, cover | missing, record)
                 if not isinstance(answer, Refutation):
                     fields = tuple(self._names[place] for place in places(cover))
                     return Located(fields, answer, not obstacles, _undecided(obstacles))
                 if answer.is_open:
                     break
                 failed |= self._learnt(record, answer, missing)
-            obstacles.update(dict.fromkeys(self._obstacles(answer, asked)))
+            obstacles.update(dict.fromkeys(self._obstacles(answer, involved)))
             # Nothing is known of this set; go on with sets that hold another variable.
             failed.add(((1 << len(self._names)) - 1) & ~cover & ~missing)
         return Located(None, {}, False, _undecided(obstacles))
@@ -212,7 +212,7 @@ class Search:
         self, present: Mapping[str, Value], free: int, record: int
     ) -> tuple[dict[str, Value] | Refutation, list[int]]:
         names = [self._names[place] for place in places(free)]
-        asked = sorted({number for name in names for number in self._touching[name]})
+        involved = sorted({number for name in names for number in self._touching[name]})
         fixed = {name: value for name, value in present.items() if not free >> self._place[name] & 1}
 
         def slack(row: Row) -> Fraction:
@@ -229,7 +229,7 @@ class Search:
             slack if self._records.approximate else None,
             judge,
         )
-        return satisfiability.answer(asked), asked
+        return satisfiability.answer(involved), involved
 
     def _learnt(self, record: int, answer: Refutation, missing: int) -> set[int]:
         """Sets that the record has to be changed in; implied edits are remembered for all records."""
@@ -239,8 +239,8 @@ class Search:
             self._add(clause_of("", tuple((atom,) for atom in atoms)))
         return {own} | {mask & ~missing for mask in self._failed[record]}
 
-    def _obstacles(self, answer: Refutation, asked: Sequence[int]) -> Iterator[str]:
-        numbers = [number for number in answer.clauses if number >= 0] or asked
+    def _obstacles(self, answer: Refutation, involved: Sequence[int]) -> Iterator[str]:
+        numbers = [number for number in answer.clauses if number >= 0] or involved
         blind = [
             number
             for number in numbers
@@ -294,8 +294,8 @@ def located(known: Localising, data: Dataset, workers: int, progress: Progress) 
                 yield from found
                 progress((number + 1) / len(blocks))
         except ProcessEndedError as ended:
-            said = f"a process that located errors {ended}"
-            raise WorkerEnded(Problem(said, hint="Was there enough memory? Take fewer workers.")) from None
+            message = f"a process that located errors {ended}"
+            raise WorkerEnded(Problem(message, hint="Was there enough memory? Take fewer workers.")) from None
 
 
 def _import_search() -> None:

@@ -28,7 +28,7 @@ MOST_CHOICES = 20_000
 class Effort:
     """What a search may still spend: the same for the same question on any machine, so it is no time.
 
-    `left`: conditions that may still be looked at; below 0, every further answer is left open.
+    `left`: conditions that may still be evaluated; below 0, every further answer is left open.
     """
 
     left: int
@@ -39,7 +39,7 @@ class Effort:
         return self.left < 0
 
     def spend(self, conditions: int) -> None:
-        """Say that so many conditions are looked at."""
+        """Count so many conditions as evaluated."""
         self.left -= conditions
 
 
@@ -125,17 +125,11 @@ def reduced_row(
     return [(1, Row(row.source, free, "<=", constant + amount)), (-1, below)]
 
 
-def _is_true(row: Row) -> bool:
-    if row.relation == "==":
-        return row.constant == 0
-    return row.constant >= 0 if row.relation == "<=" else row.constant > 0
-
-
 def holds_on(atom: Atom, values: Mapping[str, Value], slack: Callable[[Row], Fraction] | None = None) -> bool:
     """Whether an atom holds for values of all its variables."""
     match atom:
         case Row():
-            return all(_is_true(row) for _, row in reduced_row(atom, values, slack))
+            return all(row.holds_at(0) for _, row in reduced_row(atom, values, slack))
         case Member():
             return values[atom.variable] in atom.numbers
         case Integral():

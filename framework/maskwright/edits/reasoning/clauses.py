@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import cases
 from maskwright.edits.algebra.conditions import expression_of, negate
 from maskwright.edits.edit import (
@@ -23,18 +24,6 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
     Relation,
-)
-from maskwright.edits.expression import (
-    And,
-    Comparison,
-    Expression,
-    InSet,
-    Not,
-    Number,
-    Or,
-    Text,
-    VariableReference,
-    variable_names,
 )
 from maskwright.edits.reasoning.simplex import Row
 
@@ -78,7 +67,7 @@ class Opaque:
     """A condition of the edit `source` that can be evaluated, but not reasoned about."""
 
     source: str
-    expression: Expression
+    expression: x.Expression
 
 
 Atom = Row | Member | Integral | TextSet | ProductPart | Opaque
@@ -118,7 +107,7 @@ def atom_variables(atom: Atom) -> tuple[str, ...]:
         case ProductPart():
             return atom.variables
         case Opaque():
-            return variable_names(atom.expression)
+            return x.variable_names(atom.expression)
         case _:
             return (atom.variable,)
 
@@ -197,8 +186,8 @@ def _alternatives(source: str, part: Part) -> Choice | None:
         case GoverningPart():
             return _governing(source, part)
         case CheckedPart(
-            Comparison("!=", VariableReference(), Text() | Number())
-            | Comparison("!=", Text() | Number(), VariableReference())
+            x.Comparison("!=", x.VariableReference(), x.Text() | x.Number())
+            | x.Comparison("!=", x.Text() | x.Number(), x.VariableReference())
         ):
             return condition_choice(source, part.expression, True)
         case _:
@@ -239,26 +228,26 @@ def conjunction_choice(source: str, parts: Sequence[Part]) -> Choice | None:
     return _product(choices)
 
 
-def condition_choice(source: str, condition: Expression, wanted: bool) -> Choice | None:  # noqa: PLR0911 - one return for each kind of node
+def condition_choice(source: str, condition: x.Expression, wanted: bool) -> Choice | None:  # noqa: PLR0911 - one return for each kind of node
     """Alternatives under which a condition holds, or does not; None where algebra cannot say."""
     match condition:
-        case Not(operand):
+        case x.Not(operand):
             return condition_choice(source, operand, not wanted)
-        case And(operands) | Or(operands):
+        case x.And(operands) | x.Or(operands):
             found = [condition_choice(source, operand, wanted) for operand in operands]
             if any(one is None for one in found):
                 return None
             known = [one for one in found if one is not None]
-            if isinstance(condition, And) == wanted:
+            if isinstance(condition, x.And) == wanted:
                 return _product(known)
             joined = tuple(dict.fromkeys(itertools.chain(*known)))
             return joined if len(joined) <= MOST_ALTERNATIVES else None
-        case Comparison("==" | "!=", VariableReference(name), Text(text)) | Comparison(
-            "==" | "!=", Text(text), VariableReference(name)
+        case x.Comparison("==" | "!=", x.VariableReference(name), x.Text(text)) | x.Comparison(
+            "==" | "!=", x.Text(text), x.VariableReference(name)
         ):
             return ((TextSet(name, (text,), (condition.operator == "==") == wanted),),)
-        case InSet(VariableReference(name), members) if all(isinstance(member, Text) for member in members):
-            texts = tuple(member.value for member in members if isinstance(member, Text))
+        case x.InSet(x.VariableReference(name), members) if all(isinstance(member, x.Text) for member in members):
+            texts = tuple(member.value for member in members if isinstance(member, x.Text))
             return ((TextSet(name, texts, wanted),),)
         case _:
             split = cases(condition if wanted else negate(condition))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.edit import Edit, LinearPart, Part, RangePart
-from maskwright.edits.reasoning.simplex import Row
+from maskwright.edits.reasoning.simplex import Row, smallest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,12 +68,8 @@ def reachable_on_grid(edits: Iterable[Edit], decimals: Mapping[str, int | None])
     # Equations without any solution are a contradiction, which is another finding.
     if not blocked(names) or not is_solvable([one for name in names for one in equations[name]], {}):
         return None
-    kept = list(names)
-    for name in names:
-        rest = [other for other in kept if other != name]
-        if blocked(rest):
-            kept = rest
-    return Unreachable(tuple(kept), _remedy(kept, equations, decimals))
+    kept = smallest(names, blocked)
+    return Unreachable(kept, _remedy(kept, equations, decimals))
 
 
 def _equation_of(part: Part) -> _Equation | None:
@@ -266,11 +262,7 @@ def whole_factors(number: int) -> list[int] | None:
 def product_holds(part: ProductPart, values: Mapping[str, Fraction]) -> bool:
     """Whether a product holds for values of all its variables; so does one that divides by 0: it has no value."""
     row = product_row(part, values)
-    if not isinstance(row, Row):
-        return row is None
-    if row.relation == "==":
-        return row.constant == 0
-    return row.constant >= 0 if row.relation == "<=" else row.constant > 0
+    return row.holds_at(0) if isinstance(row, Row) else row is None
 
 
 def _known(

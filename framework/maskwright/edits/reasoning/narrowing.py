@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,12 +69,12 @@ class Knowledge:
             return values, values
         low, high = self._ranges.get(name, (-math.inf, math.inf))
         if name in self._numbers:
-            said = self._numbers[name][~np.isnan(self._numbers[name])]
-            low, high = (float(said.min()), float(said.max())) if len(said) else (math.nan, math.nan)
+            numbers = self._numbers[name][~np.isnan(self._numbers[name])]
+            low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (math.nan, math.nan)
         return np.full(self.m, low), np.full(self.m, high)
 
     def narrow(self, name: str, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-        """Say that a number without a value lies between these; infinite: nothing is said."""
+        """Narrow a number without a value to an interval; infinite ends narrow nothing."""
         if name in self.fixed or name in self._numbers:
             return
         if self._variables[name].type in ("integer", "date"):
@@ -96,7 +96,7 @@ class Knowledge:
         return self._left[name]
 
     def keep(self, name: str, allowed: NDArray[np.bool_], rows: NDArray[np.bool_]) -> None:
-        """Say that a category without a value is one of those allowed, in some records."""
+        """Narrow a category without a value to those allowed, in some records."""
         was = self.left(name)
         now = was & (allowed[None, :] | ~rows[:, None])
         if now.shape != was.shape or not np.array_equal(now, was):
@@ -105,32 +105,14 @@ class Knowledge:
             self.possible &= now.any(axis=1)
 
 
-class Condition(Protocol):
-    """A condition on some variables, of many records."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Variables that it reads."""
-        ...
-
-    def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
-        """Where it can hold, or rests on a missing cell."""
-        ...
-
-    def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Narrow what is known where it has to hold."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class AmongCategories:
+class _AmongCategories:
     """The category is one of those allowed; shape (c,), bool."""
 
     names: tuple[str, ...]
     allowed: NDArray[np.bool_]
 
     def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
-        """Where it can hold, or rests on a missing cell."""
         (name,) = self.names
         if name in known.fixed:
             values = known.fixed[name]
@@ -138,27 +120,24 @@ class AmongCategories:
         return np.asarray(np.broadcast_to((known.left(name) & self.allowed).any(axis=1), (known.m,)))
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Narrow what is known where it has to hold."""
         if self.names[0] not in known.fixed:
             known.keep(self.names[0], self.allowed, rows)
 
 
 @dataclass(frozen=True, eq=False)
-class Among:
+class _Among:
     """The number is one of these, ascending."""
 
     names: tuple[str, ...]
     numbers: NDArray[np.float64]
 
     def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
-        """Where it can hold, or rests on a missing cell."""
         low, high = known.interval(self.names[0])
         slack = ROUNDING * (1.0 + np.abs(np.where(np.isfinite(low), low, 0.0)))
         first = np.searchsorted(self.numbers, low - slack)
         return np.append(self.numbers, np.inf)[first] <= high + slack if len(low) else low > 0
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Narrow what is known where it has to hold."""
         low, high = known.interval(self.names[0])
         lowest = np.append(self.numbers, np.inf)[np.searchsorted(self.numbers, low)]
         highest = np.append(self.numbers, -np.inf)[np.searchsorted(self.numbers, high, side="right") - 1]
@@ -166,18 +145,16 @@ class Among:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class _Whole:
     """The number is a whole one."""
 
     names: tuple[str, ...]
 
     def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
-        """Where it can hold, or rests on a missing cell."""
         low, high = known.interval(self.names[0])
         return ~(np.ceil(low - ROUNDING) > np.floor(high + ROUNDING))
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Narrow what is known where it has to hold."""
         low, high = known.interval(self.names[0])
         known.narrow(
             self.names[0], np.where(rows, np.ceil(low - ROUNDING), -np.inf),
@@ -186,7 +163,7 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class _Linear:
     """``sum(coefficient * variable) relation constant``, the relation ``==``, ``<=`` or ``<``."""
 
     names: tuple[str, ...]
@@ -195,7 +172,6 @@ class Linear:
     constant: float
 
     def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
-        """Where it can hold, or rests on a missing cell."""
         least, most, size = self._activity(known)
         slack = ROUNDING * (1.0 + size)
         if self.relation == "<":
@@ -205,7 +181,6 @@ class Linear:
         return ~(refused | (most < self.constant - slack)) if self.relation == "==" else ~refused
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Narrow what is known where it has to hold."""
         rows = rows & ~known.missing(self.names)
         for place, name in enumerate(self.names):
             if name in known.fixed:
@@ -237,18 +212,16 @@ class Linear:
 
 
 @dataclass(frozen=True, eq=False)
-class Product:
+class _Product:
     """A monomial against a monomial; judged where no number is below 0, or all are known."""
 
     part: ProductPart
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variables that it reads."""
         return self.part.variables
 
     def may_hold(self, known: Knowledge) -> NDArray[np.bool_]:
-        """Where it can hold, or rests on a missing cell."""
         with np.errstate(all="ignore"):
             left_low, left_high, sure = _monomial(known, self.part.left, float(self.part.coefficient))
             right_low, right_high, also = _monomial(known, self.part.right, float(self.part.constant))
@@ -263,7 +236,14 @@ class Product:
         return ~(refused & sure & also)
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Nothing: values of products are looked at, not derived."""
+        """Nothing: values of products are checked, not derived."""
+
+
+Condition = _AmongCategories | _Among | _Whole | _Linear | _Product
+"""Conditions on some variables of many records.
+
+`may_hold`: where it can hold, or rests on a missing cell. `narrow`: narrows what is known where it has to hold.
+"""
 
 
 def _monomial(
@@ -297,31 +277,31 @@ def condition_of(  # noqa: PLR0911 - one return for each kind of atom
     match atom:
         case Row():
             terms = tuple(float(value) for value in atom.coefficients.values())
-            return Linear(names, terms, atom.relation, float(atom.constant))
+            return _Linear(names, terms, atom.relation, float(atom.constant))
         case Member():
-            return Among(names, np.sort(np.array([float(number) for number in atom.numbers])))
+            return _Among(names, np.sort(np.array([float(number) for number in atom.numbers])))
         case Integral():
-            return Whole(names)
+            return _Whole(names)
         case ProductPart():
-            return Product(atom)
+            return _Product(atom)
         case _:
             return None
 
 
-def _of_category(atom: Atom, variable: Variable, said: NDArray[np.float64]) -> Condition | None:
+def _of_category(atom: Atom, variable: Variable, numbers: NDArray[np.float64]) -> Condition | None:
     if isinstance(atom, TextSet):
         named = np.array([text in atom.texts for text in variable.categories], dtype=np.bool_)
-        return AmongCategories((variable.name,), named == atom.inside)
-    if np.isnan(said).any():
+        return _AmongCategories((variable.name,), named == atom.inside)
+    if np.isnan(numbers).any():
         return None
     match atom:
         case Member():
-            allowed = np.isin(said, [float(number) for number in atom.numbers])
+            allowed = np.isin(numbers, [float(number) for number in atom.numbers])
         case Integral():
-            allowed = said == np.round(said)
+            allowed = numbers == np.round(numbers)
         case Row():
             (coefficient,) = atom.coefficients.values()
-            term, constant = float(coefficient) * said, float(atom.constant)
+            term, constant = float(coefficient) * numbers, float(atom.constant)
             slack = ROUNDING * (1.0 + abs(constant))
             if atom.relation == "==":
                 allowed = np.abs(term - constant) <= slack
@@ -329,7 +309,7 @@ def _of_category(atom: Atom, variable: Variable, said: NDArray[np.float64]) -> C
                 allowed = term <= constant + (slack if atom.relation == "<=" else -slack)
         case _:
             return None
-    return AmongCategories((variable.name,), np.asarray(allowed))
+    return _AmongCategories((variable.name,), np.asarray(allowed))
 
 
 class KnownCombinations:

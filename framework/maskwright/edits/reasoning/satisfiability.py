@@ -105,8 +105,8 @@ class Satisfiability:
         at = next((at for at, (_, alive, _) in enumerate(pending) if not self._satisfied(alive, known)), None)
         if at is None:
             atoms_left = (atom for _, alive, _ in pending for atoms in alive for atom in atoms)
-            asked = {name for atom in atoms_left for name in atom_variables(atom)}
-            return {name: value for name, value in known.items() if name in asked and name not in self._fixed} | found
+            wanted = {name for atom in atoms_left for name in atom_variables(atom)}
+            return {name: value for name, value in known.items() if name in wanted and name not in self._fixed} | found
         position, alive, dead = pending[at]
         rest = [*pending[:at], *pending[at + 1 :]]
         reasons, used, is_open = list(dead), {position}, False
@@ -121,7 +121,7 @@ class Satisfiability:
         return Refutation(tuple(dict.fromkeys(reasons)), frozenset(used), is_open)
 
     def _size(self, chosen: Chosen) -> int:
-        """Conditions that are looked at to see whether an atom can hold."""
+        """Conditions that are evaluated to see whether an atom can hold."""
         if not isinstance(chosen.atom, Opaque):
             return 1
         if chosen.atom not in self._nodes:
@@ -129,7 +129,7 @@ class Satisfiability:
         return self._nodes[chosen.atom]
 
     def _completed(self, found: Mapping[str, Value], pending: Sequence[object]) -> Mapping[str, Value]:
-        """Values found, with those to try first where nothing is asked of a variable yet."""
+        """Values found, with those to try first where nothing restricts a variable yet."""
         if not pending:
             return found
         texts = self._space.texts

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # A number and its multiple of an infinitesimal; tuples compare in the right order.
 _Value = tuple[Fraction, Fraction]
@@ -30,6 +30,12 @@ class Row:
     def __hash__(self) -> int:
         return hash((self.source, frozenset(self.coefficients.items()), self.relation, self.constant))
 
+    def holds_at(self, total: Fraction | int) -> bool:
+        """Whether the relation is true where the sum has this value."""
+        if self.relation == "==":
+            return total == self.constant
+        return total < self.constant or (self.relation == "<=" and total == self.constant)
+
 
 @dataclass(frozen=True)
 class Conflict:
@@ -45,7 +51,7 @@ class Conflict:
 def solve(rows: Sequence[Row]) -> dict[str, Fraction] | Conflict:
     """Find a point that satisfies all rows, or the proof that there is none; exact."""
     for position, row in enumerate(rows):
-        if not row.coefficients and not _constant_holds(row):
+        if not row.coefficients and not row.holds_at(0):
             sign = -1 if row.relation == "==" and row.constant > 0 else 1
             return Conflict({position: Fraction(sign)})
     kept = [position for position, row in enumerate(rows) if row.coefficients]
@@ -62,10 +68,14 @@ def conflict(rows: Sequence[Row]) -> tuple[Row, ...] | None:
     return tuple(rows[position] for position in sorted(found.multipliers)) if isinstance(found, Conflict) else None
 
 
-def _constant_holds(row: Row) -> bool:
-    if row.relation == "==":
-        return row.constant == 0
-    return row.constant >= 0 if row.relation == "<=" else row.constant > 0
+def smallest(names: Sequence[str], contradict: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
+    """Drop every name without which the rest still contradicts (a deletion filter)."""
+    kept = list(names)
+    for name in names:
+        rest = [other for other in kept if other != name]
+        if contradict(rest):
+            kept = rest
+    return tuple(kept)
 
 
 class _Simplex:

@@ -7,26 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast
 
 from maskwright.data.date_texts import iso_day
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    ArithmeticOperator,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    GroupFunction,
-    InOriginal,
-    IsMissing,
-    IsNumber,
-    MissingAs,
-    Not,
-    Or,
-    Text,
-    VariableRange,
-    VariableReference,
-    children,
-    rewritten,
-)
+from maskwright.edits import expression as x
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
@@ -37,7 +18,6 @@ if TYPE_CHECKING:
 
 DEEPEST_NESTING = 200
 MOST_DIGITS = 400
-LONGEST_LEFT_SUM = 16
 EQUAL_SIGN = "="
 
 Kind = Literal["number", "text", "value", "truth", "range", "members"]
@@ -63,7 +43,7 @@ class Mistake(Exception):  # noqa: N818 - never leaves the parser
 class Typed:
     """An expression, what it yields (a variable is a number or a text), its depth and where it starts."""
 
-    expression: Expression
+    expression: x.Expression
     kind: Kind
     depth: int
     start: int
@@ -71,7 +51,7 @@ class Typed:
     @property
     def described(self) -> str:
         """What it is, for a message."""
-        if isinstance(self.expression, VariableReference):
+        if isinstance(self.expression, x.VariableReference):
             return f"the variable {self.expression.name}"
         return _DESCRIBED[self.kind]
 
@@ -90,7 +70,7 @@ def exact_number(token: Token) -> Fraction:
     return Fraction(str(token))
 
 
-def made_of(node: Expression, kind: Kind, operands: list[Typed], start: int | None = None) -> Typed:
+def made_of(node: x.Expression, kind: Kind, operands: list[Typed], start: int | None = None) -> Typed:
     """Expression made of operands, one level deeper than the deepest; a `Mistake` when that is too deep."""
     depth = 1 + max(operand.depth for operand in operands)
     first = operands[0].start if start is None else start
@@ -117,50 +97,50 @@ def condition_operand(operand: Typed, taker: str) -> Typed:
 
 def compared(token: Token, left: Typed, right: Typed) -> Typed:
     """Comparison of two operands; a `Mistake` when their kinds cannot be compared."""
-    operator = cast("ComparisonOperator", "==" if token == EQUAL_SIGN else str(token))
+    operator = cast("x.ComparisonOperator", "==" if token == EQUAL_SIGN else str(token))
     kinds = {left.kind, right.kind}
     for operand in (left, right):
         if operand.kind == "truth":
             raise Mistake(operand.start, "a condition cannot be compared", "Join conditions with 'and' and 'or'.")
     if "text" in kinds and operator not in ("==", "!="):
-        dates = [side for side in (left, right) if isinstance(side.expression, Text) and _is_date_text(side.expression)]
-        hint = "Write dates without quotes." if dates else "Use '==' or '!=', or a set."
+        texts = [side.expression.value for side in (left, right) if isinstance(side.expression, x.Text)]
+        hint = (
+            "Write dates without quotes."
+            if any(iso_day(text) is not None for text in texts)
+            else "Use '==' or '!=', or a set."
+        )
         raise Mistake(start_of(token), f"texts have no order: {operator!r} needs numbers", hint)
     if kinds == {"text", "number"}:
         raise Mistake(start_of(token), "a number is never equal to a text", "Write the number without quotes.")
-    return made_of(Comparison(operator, left.expression, right.expression), "truth", [left, right])
-
-
-def _is_date_text(text: Text) -> bool:
-    return iso_day(text.value) is not None
+    return made_of(x.Comparison(operator, left.expression, right.expression), "truth", [left, right])
 
 
 def perhaps_not(negated: Token | None, operand: Typed) -> Typed:
     """The condition, or its opposite where the rule says ``not``."""
-    return operand if negated is None else made_of(Not(operand.expression), "truth", [operand])
+    return operand if negated is None else made_of(x.Not(operand.expression), "truth", [operand])
 
 
-def joined(node: type[And | Or], operands: list[Typed]) -> Typed:
+def joined(node: type[x.And | x.Or], operands: list[Typed]) -> Typed:
     """Conditions joined by ``and`` or ``or``."""
     return made_of(node(tuple(operand.expression for operand in operands)), "truth", operands)
 
 
 def summed(terms: list[tuple[Typed, int]], start: int) -> Typed:
     """Left to right while short; balanced when long, so that thousands of terms are a dozen levels deep."""
-    if len(terms) > LONGEST_LEFT_SUM:
+    if len(terms) > x.LONGEST_LEFT_SUM:
         middle = len(terms) // 2
         sign = terms[middle][1]
         left = summed(terms[:middle], start)
         right = summed([(term, sign * own) for term, own in terms[middle:]], terms[middle][0].start)
-        return made_of(Arithmetic(_operator(sign), left.expression, right.expression), "number", [left, right], start)
+        return made_of(x.Arithmetic(_operator(sign), left.expression, right.expression), "number", [left, right], start)
     result, _ = terms[0]
     for term, sign in terms[1:]:
-        node = Arithmetic(_operator(sign), result.expression, term.expression)
+        node = x.Arithmetic(_operator(sign), result.expression, term.expression)
         result = made_of(node, "number", [result, term], start)
     return result
 
 
-def _operator(sign: int) -> ArithmeticOperator:
+def _operator(sign: int) -> x.ArithmeticOperator:
     return "+" if sign > 0 else "-"
 
 
@@ -183,8 +163,8 @@ def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
         raise Mistake(start, f"{function}() takes one argument, not {len(arguments)}", HINT)
     (argument,) = arguments
     node = argument.expression
-    measured, condition = (node.operand, node.condition) if isinstance(node, GroupFunction) else (node, None)
-    if not isinstance(measured, VariableReference):
+    measured, condition = (node.operand, node.condition) if isinstance(node, x.GroupFunction) else (node, None)
+    if not isinstance(measured, x.VariableReference):
         raise Mistake(argument.start, f"{function}() needs the name of a level; found {argument.described}", HINT)
     level, _, variable = measured.name.partition(".")
     if function in OF_RECORDS:
@@ -192,11 +172,11 @@ def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
             raise Mistake(argument.start, f"{function}() is about records, and {measured.name} is a variable", HINT)
         if condition is None and function != "count":
             raise Mistake(argument.start, f"{function}() needs a condition of the members", HINT)
-        found = GroupFunction(function, level, None, condition)
+        found = x.GroupFunction(function, level, None, condition)
     else:
         if not variable:
             raise Mistake(argument.start, f"{function}() needs a variable of a level, as person.income", HINT)
-        found = GroupFunction(function, level, VariableReference(variable), condition)
+        found = x.GroupFunction(function, level, x.VariableReference(variable), condition)
     return Typed(found, GROUP_FUNCTIONS[function], argument.depth + 1, start)
 
 
@@ -204,23 +184,23 @@ def _is_of_group(arguments: Sequence[Typed]) -> bool:
     if len(arguments) != 1:
         return False
     node = arguments[0].expression
-    return isinstance(node, GroupFunction) or (isinstance(node, VariableReference) and "." in node.name)
+    return isinstance(node, x.GroupFunction) or (isinstance(node, x.VariableReference) and "." in node.name)
 
 
 LARGEST_TREE = 20_000
 
 
 def without_aliases(  # noqa: C901 - one case for each kind of node
-    expression: Expression, aliases: Mapping[str, Expression], place: Place | None
-) -> Expression:
+    expression: x.Expression, aliases: Mapping[str, x.Expression], place: Place | None
+) -> x.Expression:
     """Tree in which every alias is what it stands for."""
     if not aliases:
         return expression
     size = 0
 
     def variable(name: str) -> str:
-        meant = aliases.get(name, VariableReference(name))
-        if isinstance(meant, VariableReference):
+        meant = aliases.get(name, x.VariableReference(name))
+        if isinstance(meant, x.VariableReference):
             return meant.name
         raise EditError(
             Problem(
@@ -229,49 +209,28 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
             )
         )  # fmt: skip
 
-    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
+    def change(node: x.Expression) -> x.Expression:
         nonlocal size
         match node:
-            case VariableReference(name) if name in aliases:
-                size += _size(aliases[name])
+            case x.VariableReference(name) if name in aliases:
+                size += x.size_and_depth(aliases[name])[0]
                 if size > LARGEST_TREE:
                     raise EditError(Problem("the rule grows too large when its aliases are written out", place))
                 return aliases[name]
-            case GroupFunction(_, _, _, condition) if condition is not None:
-                return replace(node, condition=rewritten(condition, change))
-            case IsMissing(VariableReference(name)):
-                return IsMissing(VariableReference(variable(name)))
-            case MissingAs(VariableReference(name), meaning):
-                return MissingAs(VariableReference(variable(name)), meaning)
-            case IsNumber(VariableReference(name)):
-                return IsNumber(VariableReference(variable(name)))
-            case InOriginal(names):
-                return InOriginal(tuple(variable(name) for name in names))
-            case VariableRange(first, last):
-                return VariableRange(variable(first), variable(last))
+            case x.GroupFunction(_, _, _, condition) if condition is not None:
+                return replace(node, condition=x.rewritten(condition, change))
+            case x.IsMissing(operand) | x.MissingAs(operand) | x.IsNumber(operand):
+                return replace(node, operand=x.VariableReference(variable(operand.name)))
+            case x.InOriginal(names):
+                return x.InOriginal(tuple(variable(name) for name in names))
+            case x.VariableRange(first, last):
+                return x.VariableRange(variable(first), variable(last))
             case _:
                 return node
 
-    found = rewritten(expression, change)
-    if _depth(found) > DEEPEST_NESTING:
+    found = x.rewritten(expression, change)
+    if x.size_and_depth(found)[1] > DEEPEST_NESTING:
         raise EditError(
             Problem(f"with its aliases written out the rule is nested more than {DEEPEST_NESTING} deep", place)
         )
     return found
-
-
-def _size(expression: Expression) -> int:
-    count, stack = 0, [expression]
-    while stack:
-        count += 1
-        stack.extend(children(stack.pop()))
-    return count
-
-
-def _depth(expression: Expression) -> int:
-    deepest, stack = 0, [(expression, 1)]
-    while stack:
-        node, level = stack.pop()
-        deepest = max(deepest, level)
-        stack.extend((child, level + 1) for child in children(node))
-    return deepest

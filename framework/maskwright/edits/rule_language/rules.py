@@ -197,7 +197,7 @@ class RuleItem:
 
     `item`: text, or a mapping with the keys of `maskwright.edits.rule_language.rule_entry.RuleEntry`. `places`: of the
     other values, where known. `aliases`: in force where the rule stands. `alias_texts`: what each stands for, to be
-    shown beside the rule.
+    shown with the rule.
     """
 
     item: object
@@ -250,7 +250,7 @@ def _condition(text: str, place: Place, aliases: Mapping[str, Expression]) -> Ex
 
 
 def _aliases_of(item: RuleItem, fields: Mapping[str, str | Fraction]) -> str:
-    """What the aliases that a rule uses stand for: who reads the rule in a record has no file of rules beside it."""
+    """What the aliases that a rule uses stand for: who reads the rule in a record does not have the file of rules."""
     if not item.alias_texts:
         return ""
     stated = [parse_expression(cast("str", fields[key]), item.place) for key in ("rule", "when") if key in fields]

@@ -9,32 +9,8 @@ from lark import Token, Transformer, v_args
 
 from maskwright.data.date_texts import iso_day
 from maskwright.data.dates import FUNCTIONS_OF_DATES
-from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, wrong_numbers
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    ArithmeticOperator,
-    Date,
-    Expression,
-    Function,
-    GroupFunction,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsInteger,
-    IsMissing,
-    IsNumber,
-    KindCondition,
-    MissingAs,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    VariableRange,
-    VariableReference,
-)
+from maskwright.edits import expression as x
+from maskwright.edits.constraint_kinds import known_kinds, wrong_numbers
 from maskwright.edits.rule_language.operands import (
     GROUP_FUNCTIONS,
     HINT,
@@ -77,14 +53,14 @@ class Interval:
     high_closed: bool
 
 
-def checked_condition(whole: Typed) -> Expression:
+def checked_condition(whole: Typed) -> x.Expression:
     """Return the expression of a whole rule, which must be a condition."""
     if whole.kind == "truth":
         return whole.expression
     raise Mistake(whole.start, f"expected a condition, found {whole.described}", "A rule compares: write 'V1 <= V2'.")
 
 
-def checked_value(whole: Typed) -> Expression:
+def checked_value(whole: Typed) -> x.Expression:
     """Return the expression of an alias: a variable or a number computed from variables."""
     return numeric_operand(whole, "an alias").expression
 
@@ -95,7 +71,7 @@ class TreeBuilder(Transformer[Token, Typed]):
 
     def number(self, token: Token) -> Typed:
         """Exact decimal literal."""
-        return Typed(Number(exact_number(token)), "number", 1, start_of(token))
+        return Typed(x.Number(exact_number(token)), "number", 1, start_of(token))
 
     def date(self, token: Token) -> Typed:
         """Date literal."""
@@ -106,27 +82,27 @@ class TreeBuilder(Transformer[Token, Typed]):
                 "a difference has spaces: 2005 - 12 - 31."
             )
             raise Mistake(start_of(token), "the calendar has no such date", hint)
-        return Typed(Date(day), "number", 1, start_of(token))
+        return Typed(x.Date(day), "number", 1, start_of(token))
 
     def negative_number(self, token: Token) -> Typed:
         """Member of a set."""
-        return Typed(Number(-exact_number(token)), "number", 1, start_of(token))
+        return Typed(x.Number(-exact_number(token)), "number", 1, start_of(token))
 
     def text(self, token: Token) -> Typed:
         """Quoted text."""
-        return Typed(Text(str(token)[1:-1]), "text", 1, start_of(token))
+        return Typed(x.Text(str(token)[1:-1]), "text", 1, start_of(token))
 
     def word(self, token: Token) -> Typed:
         """Bare word in a set."""
-        return Typed(Text(str(token)), "text", 1, start_of(token))
+        return Typed(x.Text(str(token)), "text", 1, start_of(token))
 
     def variable(self, token: Token) -> Typed:
         """Plain name."""
-        return Typed(VariableReference(str(token)), "value", 1, start_of(token))
+        return Typed(x.VariableReference(str(token)), "value", 1, start_of(token))
 
     def quoted_variable(self, token: Token) -> Typed:
         """Name in back quotes."""
-        return Typed(VariableReference(str(token)[1:-1]), "value", 1, start_of(token))
+        return Typed(x.VariableReference(str(token)[1:-1]), "value", 1, start_of(token))
 
     def call(self, name: Token, *arguments: Typed | None) -> Typed:
         """Call of a function."""
@@ -151,8 +127,10 @@ class TreeBuilder(Transformer[Token, Typed]):
         if known == "sum" and not ranged:
             return summed([(argument, 1) for argument in given], start_of(name))
         if known == "mod":
-            return made_of(Arithmetic("mod", given[0].expression, given[1].expression), "number", given, start_of(name))
-        return made_of(Function(known, tuple(one.expression for one in given)), "number", given, start_of(name))
+            return made_of(
+                x.Arithmetic("mod", given[0].expression, given[1].expression), "number", given, start_of(name)
+            )
+        return made_of(x.Function(known, tuple(one.expression for one in given)), "number", given, start_of(name))
 
     @staticmethod
     def _of_kind(name: Token, given: list[Typed]) -> Typed:
@@ -164,7 +142,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         wanted = tuple(kind.params.model_fields)
         numbers: list[Fraction] = []
         for field, argument in zip(wanted, given, strict=False):
-            if not isinstance(argument.expression, Number):
+            if not isinstance(argument.expression, x.Number):
                 raise Mistake(argument.start, f"{name}() begins with a number, {field}; found {argument.described}")
             numbers.append(argument.expression.value)
         columns = [
@@ -174,33 +152,33 @@ class TreeBuilder(Transformer[Token, Typed]):
         if len(columns) < fewest or (kind.most is not None and len(columns) > kind.most):
             first = f"{', '.join(wanted)}, and then " if wanted else ""
             most = " or more" if kind.most is None else f" to {kind.most}" if kind.most > kind.fewest else ""
-            said = f"{name}() takes {first}{kind.fewest}{most} variables, not {len(columns)}"
-            raise Mistake(start_of(name), said, kind.example or None)
+            message = f"{name}() takes {first}{kind.fewest}{most} variables, not {len(columns)}"
+            raise Mistake(start_of(name), message, kind.example or None)
         wrong = wrong_numbers(kind, tuple(numbers))
         if wrong is not None:
             raise Mistake(start_of(name), f"{name}(): {wrong}")
-        node = KindCondition(str(name), tuple(numbers), tuple(each.expression for each in columns))
+        node = x.KindCondition(str(name), tuple(numbers), tuple(each.expression for each in columns))
         return made_of(node, "truth", columns, start_of(name))
 
     def members_where(self, members: Typed, condition: Typed) -> Typed:
         """``person.income where age < 16``."""
         inner = condition_operand(condition, "'where'").expression
-        if not isinstance(members.expression, VariableReference):
+        if not isinstance(members.expression, x.VariableReference):
             raise Mistake(members.start, "expected a level, or a variable of one, before 'where'", HINT)
-        node = GroupFunction("", "", members.expression, inner)
+        node = x.GroupFunction("", "", members.expression, inner)
         return Typed(node, "members", 1 + condition.depth, members.start)
 
     def variable_range(self, first: Typed, dots: Token, last: Typed) -> Typed:  # noqa: ARG002 - it says itself
         """``V3..V7``, in the order of the data."""
-        ends = (cast("VariableReference", first.expression).name, cast("VariableReference", last.expression).name)
-        return Typed(VariableRange(*ends), "range", 1, first.start)
+        ends = (cast("x.VariableReference", first.expression).name, cast("x.VariableReference", last.expression).name)
+        return Typed(x.VariableRange(*ends), "range", 1, first.start)
 
     def negative(self, operand: Typed) -> Typed:
         """Unary minus; of a literal it is a negative literal."""
         number = numeric_operand(operand, "'-'").expression
-        if isinstance(number, Number):
-            return Typed(Number(-number.value), "number", 1, operand.start)
-        return made_of(Negative(number), "number", [operand])
+        if isinstance(number, x.Number):
+            return Typed(x.Number(-number.value), "number", 1, operand.start)
+        return made_of(x.Negative(number), "number", [operand])
 
     def raised(self, base: Typed, exponent: Typed) -> Typed:
         """Power."""
@@ -210,7 +188,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         """Products and quotients, from the left."""
         result = first
         for operator, operand in zip(rest[::2], rest[1::2], strict=True):
-            result = self._arithmetic(cast("ArithmeticOperator", str(operator)), result, cast("Typed", operand))
+            result = self._arithmetic(cast("x.ArithmeticOperator", str(operator)), result, cast("Typed", operand))
         return result
 
     def addition(self, first: Typed, *rest: Typed | Token) -> Typed:
@@ -220,9 +198,9 @@ class TreeBuilder(Transformer[Token, Typed]):
             terms.append((numeric_operand(cast("Typed", operand), "arithmetic"), 1 if operator == "+" else -1))
         return summed(terms, first.start)
 
-    def _arithmetic(self, operator: ArithmeticOperator, left: Typed, right: Typed) -> Typed:
+    def _arithmetic(self, operator: x.ArithmeticOperator, left: Typed, right: Typed) -> Typed:
         operands = [numeric_operand(left, "arithmetic"), numeric_operand(right, "arithmetic")]
-        return made_of(Arithmetic(operator, left.expression, right.expression), "number", operands)
+        return made_of(x.Arithmetic(operator, left.expression, right.expression), "number", operands)
 
     def comparison(self, first: Typed, *rest: Typed | Token) -> Typed:
         """One comparison, or a chain: ``0 <= x <= y`` compares each neighbouring pair."""
@@ -232,7 +210,7 @@ class TreeBuilder(Transformer[Token, Typed]):
             right = cast("Typed", operand)
             found.append(compared(cast("Token", token), left, right))
             left = right
-        return found[0] if len(found) == 1 else joined(And, found)
+        return found[0] if len(found) == 1 else joined(x.And, found)
 
     def infinity(self, token: Token) -> Typed:  # noqa: ARG002 - the word says it all
         """No bound above."""
@@ -265,7 +243,7 @@ class TreeBuilder(Transformer[Token, Typed]):
         low = interval.low.expression if interval.low is not None else None
         high = interval.high.expression if interval.high is not None else None
         bounds = [bound for bound in (interval.low, interval.high) if bound is not None]
-        node = InInterval(operand.expression, low, high, interval.low_closed, interval.high_closed)
+        node = x.InInterval(operand.expression, low, high, interval.low_closed, interval.high_closed)
         return perhaps_not(negated, made_of(node, "truth", [operand, *bounds]))
 
     def in_set(self, operand: Typed, negated: Token | None, members: list[Typed]) -> Typed:
@@ -275,8 +253,8 @@ class TreeBuilder(Transformer[Token, Typed]):
         for member in members:
             if operand.kind == "number" and member.kind == "text":
                 raise Mistake(member.start, "a computed number is never a text", "List numbers in this set.")
-        values = tuple(cast("Number | Text", member.expression) for member in members)
-        return perhaps_not(negated, made_of(InSet(operand.expression, values), "truth", [operand]))
+        values = tuple(cast("x.Number | x.Text", member.expression) for member in members)
+        return perhaps_not(negated, made_of(x.InSet(operand.expression, values), "truth", [operand]))
 
     def in_original(self, operand: Typed, negated: Token | None) -> Typed:
         """Domain of one variable."""
@@ -286,56 +264,57 @@ class TreeBuilder(Transformer[Token, Typed]):
         """Domain of a combination."""
         variables: list[str] = []
         for name in names:
-            if not isinstance(name.expression, VariableReference):
+            if not isinstance(name.expression, x.VariableReference):
                 raise Mistake(name.start, "expected a variable before 'in original'", "Write 'town in original'.")
             if name.expression.name in variables:
                 raise Mistake(name.start, f"the variable {name.expression.name} is listed twice")
             variables.append(name.expression.name)
-        return perhaps_not(negated, Typed(InOriginal(tuple(variables)), "truth", 1, names[0].start))
+        return perhaps_not(negated, Typed(x.InOriginal(tuple(variables)), "truth", 1, names[0].start))
 
-    def is_missing(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
+    def is_missing(self, operand: Typed, negated: Token | None, word: Token) -> Typed:
         """Missing cell."""
-        if not isinstance(operand.expression, VariableReference):
-            raise Mistake(operand.start, "expected a variable before 'is missing'")
-        return perhaps_not(negated, made_of(IsMissing(operand.expression), "truth", [operand]))
+        return perhaps_not(negated, made_of(x.IsMissing(self._cell(operand, word)), "truth", [operand]))
+
+    @staticmethod
+    def _cell(operand: Typed, word: Token) -> x.VariableReference:
+        if not isinstance(operand.expression, x.VariableReference):
+            raise Mistake(operand.start, f"expected a variable before 'is {word}'")
+        return operand.expression
 
     def is_missing_as(self, operand: Typed, negated: Token | None, meaning: Token) -> Typed:
         """Missing cell of one kind."""
-        if not isinstance(operand.expression, VariableReference):
-            raise Mistake(operand.start, f"expected a variable before 'is {meaning}'")
-        return perhaps_not(negated, made_of(MissingAs(operand.expression, str(meaning)[1:-1]), "truth", [operand]))
+        node = x.MissingAs(self._cell(operand, meaning), str(meaning)[1:-1])
+        return perhaps_not(negated, made_of(node, "truth", [operand]))
 
-    def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
+    def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:
         """Cell that holds a number."""
-        if not isinstance(operand.expression, VariableReference):
-            raise Mistake(operand.start, "expected a variable before 'is number'")
-        return perhaps_not(negated, made_of(IsNumber(operand.expression), "truth", [operand]))
+        return perhaps_not(negated, made_of(x.IsNumber(self._cell(operand, word)), "truth", [operand]))
 
     def is_integer(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Whole number."""
         numeric_operand(operand, "'is integer'")
-        return perhaps_not(negated, made_of(IsInteger(operand.expression), "truth", [operand]))
+        return perhaps_not(negated, made_of(x.IsInteger(operand.expression), "truth", [operand]))
 
     def negated(self, operand: Typed) -> Typed:
         """``not``."""
-        return made_of(Not(condition_operand(operand, "'not'").expression), "truth", [operand])
+        return made_of(x.Not(condition_operand(operand, "'not'").expression), "truth", [operand])
 
     def all_of(self, *operands: Typed) -> Typed:
         """``and``."""
-        return joined(And, [condition_operand(operand, "'and'") for operand in operands])
+        return joined(x.And, [condition_operand(operand, "'and'") for operand in operands])
 
     def any_of(self, *operands: Typed) -> Typed:
         """``or``."""
-        return joined(Or, [condition_operand(operand, "'or'") for operand in operands])
+        return joined(x.Or, [condition_operand(operand, "'or'") for operand in operands])
 
     def conditional(self, condition: Typed, consequent: Typed, otherwise: Typed | None) -> Typed:
         """``if ... then ... else``."""
         operands = [condition_operand(condition, "'if'"), condition_operand(consequent, "'then'")]
         if otherwise is not None:
             operands.append(condition_operand(otherwise, "'else'"))
-        node = IfThen(condition.expression, consequent.expression, otherwise.expression if otherwise else None)
+        node = x.IfThen(condition.expression, consequent.expression, otherwise.expression if otherwise else None)
         return made_of(node, "truth", operands)
 
 
-_ABOVE = Typed(Text("inf"), "text", 1, 0)
-_BELOW = Typed(Text("-inf"), "text", 1, 0)
+_ABOVE = Typed(x.Text("inf"), "text", 1, 0)
+_BELOW = Typed(x.Text("-inf"), "text", 1, 0)

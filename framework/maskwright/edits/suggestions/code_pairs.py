@@ -22,7 +22,7 @@ MOST_CODES = 2000
 """Values that a code has at most."""
 
 LEAST_RECORDS = 5
-"""Records of one code on average: of fewer, nothing can be said of its label."""
+"""Records of one code on average: of fewer, nothing follows for its label."""
 
 FEW_GROUPS = 10
 """Codes up to which a number may determine a variable of two values; beyond it is a measurement with a threshold."""

@@ -187,7 +187,7 @@ BEYOND = 0.02
 """Share of the records next to a limit, on its other side, of which many have to break the rule: it is no slope."""
 
 SAME = 0.8
-"""Share of the records that two limits speak of in common where they are one limit, said with different variables."""
+"""Share of the records that two limits speak of in common where they are one limit, stated with different variables."""
 
 
 def limits(sample: Sample) -> Iterator[Candidate]:

@@ -231,10 +231,10 @@ def as_yaml(found: Suggestions, source: str) -> str:
 
 
 def _comment(each: Suggestion) -> str:
-    said = f"{each.records} of {each.of} records"
+    text = f"{each.records} of {each.of} records"
     if each.violations:
-        said += f", {each.violations} violate it"
-    more = [said, TITLES[each.kind], each.ground, each.needs and f"needs {each.needs}"]
+        text += f", {each.violations} violate it"
+    more = [text, TITLES[each.kind], each.ground, each.needs and f"needs {each.needs}"]
     return "; ".join(part for part in more if part)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.edits.suggestions.model import Candidate, number, small_whole
-from maskwright.edits.suggestions.sums import sparse
+from maskwright.edits.suggestions.sums import OF_CHANCE, sparse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,8 +29,6 @@ SPREAD = 0.02
 
 LEAST_UNITS = 200
 """Units of the last decimal that a computed variable has at least: with few of them nearly any factor would do."""
-
-OF_CHANCE = 0.2
 
 
 def products(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
@@ -133,10 +131,10 @@ def _rounded(
     sample: Sample,
     cells: NDArray[np.float64],
     names: Sequence[str],
-    said: tuple[int, int, int | None, int],
+    formula: tuple[int, int, int | None, int],
     order: NDArray[np.int64],
 ) -> Iterator[Candidate]:
-    target, first, second, power = said
+    target, first, second, power = formula
     base = cells[:, first] if second is None else cells[:, first] * cells[:, second] ** power
     y = cells[:, target]
     half = 0.5 * 10.0 ** -(sample.data[names[target]].variable.decimals or 0)

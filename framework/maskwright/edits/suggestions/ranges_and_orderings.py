@@ -83,7 +83,8 @@ def _frequent(
     order = np.argsort(counts, kind="stable")
     sorted_counts = counts[order]
     few = int(np.searchsorted(np.cumsum(sorted_counts), strays, side="right"))
-    steps = [place for place in range(1, min(few, len(values) - 1) + 1) if _is_step(sorted_counts, place)]
+    places = range(1, min(few, len(values) - 1) + 1)
+    steps = [place for place in places if sorted_counts[place] >= APART * sorted_counts[place - 1]]
     if not steps:
         return values, counts
     kept, rare = np.sort(order[steps[-1] :]), values[order[: steps[-1]]]
@@ -92,14 +93,10 @@ def _frequent(
     return values[kept], counts[kept]
 
 
-def _is_step(rising: NDArray[np.int64], place: int) -> bool:
-    return bool(rising[place] >= APART * rising[place - 1])
-
-
 def _usual(
     name: str, values: NDArray[np.float64], counts: NDArray[np.int64], strays: int
 ) -> tuple[Fraction, Fraction] | None:
-    """The range that the name tells, where nearly all values are in it."""
+    """The range that the name implies, where nearly all values are in it."""
     for (low, high), words in USUAL.items():
         if words & name_parts(name) and counts[(values < low) | (values > high)].sum() <= strays and values[-1] > 1:
             return Fraction(low), Fraction(high)
@@ -150,7 +147,7 @@ def _listed(column: Column, values: NDArray[np.float64]) -> Iterator[Candidate]:
 def _beyond(value: Fraction) -> Fraction:
     """Number above a positive one, with two significant digits, else with one, else 1, 2, 5 or 10 times ten's power.
 
-    Only a number like 50 itself may stay: nobody can tell it from one that was rounded.
+    Only a number like 50 itself may stay: it cannot be distinguished from one that was rounded.
     """
     power = _power(value)
     for step in (power / 10, power):
@@ -204,7 +201,7 @@ COMMON_LETTERS = 5
 def orderings(sample: Sample) -> Iterator[Candidate]:
     """``x <= y`` between variables that are comparable.
 
-    What is said of them is said of records in which neither is 0: an ordering that zeros alone make is none.
+    They are compared in records in which neither is 0: an ordering that zeros alone make is none.
     """
     columns = [sample.data[name] for name in sample.numbers]
     order = sample.shuffled()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import ValueCodes
+from maskwright.edits.algebra.polynomial import Elimination
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -40,33 +41,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
-
-
-class Span:
-    """All combinations of vectors, each a mapping of names to coefficients."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[str, dict[str, Fraction]]] = []
-
-    def add(self, vector: Mapping[str, Fraction]) -> None:
-        """Take in a vector."""
-        left = self._reduced(vector)
-        if left:
-            self._rows.append((next(iter(left)), left))
-
-    def holds(self, vector: Mapping[str, Fraction]) -> bool:
-        """Whether a vector is a combination of those taken in."""
-        return not self._reduced(vector)
-
-    def _reduced(self, vector: Mapping[str, Fraction]) -> dict[str, Fraction]:
-        left = {name: value for name, value in vector.items() if value}
-        for pivot, row in self._rows:
-            if pivot in left:
-                factor = left[pivot] / row[pivot]
-                for name, value in row.items():
-                    left[name] = left.get(name, Fraction(0)) - factor * value
-                left = {name: value for name, value in left.items() if value}
-        return left
 
 
 def is_part(one: Mapping[str, Fraction], other: Mapping[str, Fraction]) -> bool:
@@ -101,8 +75,8 @@ class Acceptance:
         self._share = share
         self._stated = stated
         self._accepted: list[tuple[Candidate, Edit]] = []
-        self._sums = Span()
-        self._products = Span()
+        self._sums = Elimination[str]()
+        self._products = Elimination[str]()
         self._chains: dict[str, set[str]] = {}
         self._codes = ValueCodes(data)
         self._ranges = _ranges(dated)
@@ -134,7 +108,7 @@ class Acceptance:
                 counts[each.name] = (of - each.violations, of)
         found = []
         for candidate, edit in batch:
-            # What asks for combinations of this very file holds in it.
+            # A rule on combinations of this very file holds in it.
             held, of = counts[edit.name] if edit.name in counts else (self._together(candidate),) * 2
             if of and held >= self._share * of:
                 found.append((candidate, edit, held, of))
@@ -184,9 +158,9 @@ class Acceptance:
             return True
         if candidate.kind == "equality":
             parts = (each.vector for each, _ in self._accepted if each.kind == "equality")
-            return self._sums.holds(candidate.vector) or any(is_part(candidate.vector, each) for each in parts)
+            return not self._sums.reduced(candidate.vector)[0] or any(is_part(candidate.vector, each) for each in parts)
         if candidate.vector:
-            return self._products.holds(candidate.vector)
+            return not self._products.reduced(candidate.vector)[0]
         if candidate.implications and self._is_chain(candidate):
             return True
         if candidate.kind == "ordering" and self._are_parts(*edit.variables):
@@ -195,7 +169,7 @@ class Acceptance:
 
     def _are_parts(self, one: str, other: str) -> bool:
         """Whether one variable is computed from the other, or both are parts of one sum: not in order but by chance."""
-        if self._products.holds({one: Fraction(1), other: Fraction(-1)}):
+        if not self._products.reduced({one: Fraction(1), other: Fraction(-1)})[0]:
             return True
         sums = [
             each.vector for each, _ in self._accepted if each.kind == "equality" and {one, other} <= set(each.vector)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.edits.algebra.polynomial import Elimination
 from maskwright.edits.suggestions.model import Candidate, linear_rule, small_whole
 
 if TYPE_CHECKING:
@@ -84,35 +85,18 @@ Vector = list[Fraction]
 
 
 def null_space(rows: Sequence[Sequence[Fraction]], width: int) -> list[Vector]:
-    """Basis of the vectors v with ``row . v == 0`` for every row (Gauss-Jordan elimination)."""
-    reduced: list[Vector] = []
-    pivots: list[int] = []
+    """Basis of the vectors v with ``row . v == 0`` for every row."""
+    equations = Elimination[int]()
     for row in rows:
-        left = list(row)
-        for pivot, known in zip(pivots, reduced, strict=True):
-            if left[pivot]:
-                factor = left[pivot]
-                left = [value - factor * other for value, other in zip(left, known, strict=True)]
-        leading = next((place for place, value in enumerate(left) if value), None)
-        if leading is None:
-            continue
-        pivot = leading
-        lead = left[pivot]
-        left = [value / lead for value in left]
-        for place, known in enumerate(reduced):
-            if known[pivot]:
-                factor = known[pivot]
-                reduced[place] = [value - factor * other for value, other in zip(known, left, strict=True)]
-        pivots.append(pivot)
-        reduced.append(left)
-        if len(pivots) == width:
+        equations.add(dict(enumerate(row)), pivot_of=min)
+        if len(equations.solved) == width:
             return []
     basis: list[Vector] = []
-    for free in sorted(set(range(width)) - set(pivots)):
+    for free in sorted(set(range(width)) - set(equations.solved)):
         vector = [Fraction(0)] * width
         vector[free] = Fraction(1)
-        for pivot, known in zip(pivots, reduced, strict=True):
-            vector[pivot] = -known[free]
+        for pivot, (terms, _) in equations.solved.items():
+            vector[pivot] = -terms.get(free, Fraction(0))
         basis.append(vector)
     return basis
 

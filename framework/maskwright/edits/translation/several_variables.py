@@ -8,24 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.edits import expression as x
+from maskwright.edits.algebra.conditions import conjunction, disjunction
 from maskwright.edits.algebra.polynomial import polynomial_of
-from maskwright.edits.expression import (
-    NEGATED,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Date,
-    Expression,
-    Function,
-    Number,
-    Text,
-    Truth,
-    VariableReference,
-    rewritten,
-    variable_names,
-)
 from maskwright.edits.languages.xpath.conversions import number_of_text
-from maskwright.edits.translation.single_variable import conjunction, disjunction, implication, is_one_of, one_of
+from maskwright.edits.translation.single_variable import implication, is_one_of, one_of
 from maskwright.edits.translation.values import Interval, difference, span, span_of
 
 if TYPE_CHECKING:
@@ -35,14 +22,14 @@ if TYPE_CHECKING:
 
 
 MOST_COMBINATIONS = 10_000
-"""Combinations of categories, or of values that they stand for, that are looked at."""
+"""Combinations of categories, or of values that they stand for, that are tried."""
 
 
-_OR_EQUAL: dict[ComparisonOperator, ComparisonOperator] = {"<": "<=", ">": ">="}
+_OR_EQUAL: dict[x.ComparisonOperator, x.ComparisonOperator] = {"<": "<=", ">": ">="}
 
 
 class Untranslatable(Exception):  # noqa: N818 - never leaves this package
-    """A condition cannot be said of published categories; the text says why."""
+    """A condition cannot be stated of published categories; the text gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +39,17 @@ class Possible:
     `exact`: whether it is true of no other.
     """
 
-    condition: Expression
+    condition: x.Expression
     exact: bool
 
 
-def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]) -> Possible:
+def possible_comparison(comparison: x.Comparison, variables: Mapping[str, Recoded]) -> Possible:
     """Possible form of a comparison of numbers, linear in the recoded ones, by interval arithmetic."""
     abstract, symbols = _with_symbols(comparison, variables)
     factors = _factors(abstract, symbols)
-    names = [name for name in variable_names(comparison) if name in variables]
-    others = set(variable_names(abstract)) - set(symbols)
-    cases: dict[tuple[str, ...], Expression] = {}
+    names = [name for name in x.variable_names(comparison) if name in variables]
+    others = set(x.variable_names(abstract)) - set(symbols)
+    cases: dict[tuple[str, ...], x.Expression] = {}
     exact = True
     for categories in _combinations([variables[name] for name in names]):
         spans = {
@@ -77,59 +64,63 @@ def possible_comparison(comparison: Comparison, variables: Mapping[str, Recoded]
             exact &= all(each is not None and each.is_point for each in values.values())
         else:
             may, must = _decided(comparison, spans)
-            cases[categories] = Truth(may)
+            cases[categories] = x.Truth(may)
             exact &= may == must
     return Possible(_by_category(names, cases, variables), exact)
 
 
-def by_labels(condition: Expression, variables: Mapping[str, Recoded]) -> Comparison | None:
+def by_labels(condition: x.Expression, variables: Mapping[str, Recoded]) -> x.Comparison | None:
     """Comparison of the numbers that the categories of two variables say, as of years; None where it is not one."""
     match condition:
-        case Comparison(operator, VariableReference(first) as left, VariableReference(second) as right) if {
+        case x.Comparison(operator, x.VariableReference(first) as left, x.VariableReference(second) as right) if {
             first,
             second,
         } == set(variables) and all(each.original.is_numeric for each in variables.values()):
-            said = {name: [number_of_text(Text(each)) for each in variables[name].categories] for name in variables}
-            if None in said[first] or None in said[second]:
+            labels_of = {
+                name: [number_of_text(x.Text(each)) for each in variables[name].categories] for name in variables
+            }
+            if None in labels_of[first] or None in labels_of[second]:
                 return None
             weak = _OR_EQUAL.get(operator, operator)
         case _:
             return None
-    for one, values in zip(said[first], variables[first].values, strict=True):
-        for other, others in zip(said[second], variables[second].values, strict=True):
+    for one, values in zip(labels_of[first], variables[first].values, strict=True):
+        for other, others in zip(labels_of[second], variables[second].values, strict=True):
             spans = {first: span_of(values), second: span_of(others)}
             if any(each.is_empty for each in spans.values()) or one is None or other is None:
                 return None
             labels = Interval(one.value - other.value, one.value - other.value)
             if _decided(condition, spans)[0] != _signs(labels, Interval(Fraction(0), Fraction(0)))[weak]:
                 return None
-    return Comparison(weak, left, right)
+    return x.Comparison(weak, left, right)
 
 
-def _with_symbols(comparison: Comparison, variables: Mapping[str, Recoded]) -> tuple[Comparison, dict[str, Expression]]:
+def _with_symbols(
+    comparison: x.Comparison, variables: Mapping[str, Recoded]
+) -> tuple[x.Comparison, dict[str, x.Expression]]:
     """Comparison in which functions of recoded variables are variables of their own, and what each stands for."""
-    symbols: dict[str, Expression] = {}
+    symbols: dict[str, x.Expression] = {}
 
-    def replaced(node: Expression) -> Expression:
-        used = variable_names(node)
-        if isinstance(node, Function) and node.name != "number" and used and set(used) <= set(symbols):
-            inner = rewritten(node, lambda leaf: symbols[leaf.name] if _is_symbol(leaf) else leaf)  # type: ignore[union-attr]
+    def replaced(node: x.Expression) -> x.Expression:
+        used = x.variable_names(node)
+        if isinstance(node, x.Function) and node.name != "number" and used and set(used) <= set(symbols):
+            inner = x.rewritten(node, lambda leaf: symbols[leaf.name] if _is_symbol(leaf) else leaf)  # type: ignore[union-attr]
             symbols[f"{len(symbols)} {node.name}"] = inner
-            return VariableReference(f"{len(symbols) - 1} {node.name}")
-        if isinstance(node, VariableReference) and node.name in variables:
+            return x.VariableReference(f"{len(symbols) - 1} {node.name}")
+        if isinstance(node, x.VariableReference) and node.name in variables:
             symbols.setdefault(node.name, node)
         return node
 
-    def _is_symbol(leaf: Expression) -> bool:
-        return isinstance(leaf, VariableReference) and leaf.name in symbols
+    def _is_symbol(leaf: x.Expression) -> bool:
+        return isinstance(leaf, x.VariableReference) and leaf.name in symbols
 
-    found = rewritten(comparison, replaced)
-    assert isinstance(found, Comparison)
-    left = set(variable_names(found))
+    found = x.rewritten(comparison, replaced)
+    assert isinstance(found, x.Comparison)
+    left = set(x.variable_names(found))
     return found, {name: inner for name, inner in symbols.items() if name in left}
 
 
-def _factors(comparison: Comparison, symbols: Mapping[str, Expression]) -> dict[str, Fraction]:
+def _factors(comparison: x.Comparison, symbols: Mapping[str, x.Expression]) -> dict[str, Fraction]:
     """Coefficient of each symbol in left minus right."""
     left, right = polynomial_of(comparison.left), polynomial_of(comparison.right)
     if left is None or right is None:
@@ -148,19 +139,19 @@ def _factors(comparison: Comparison, symbols: Mapping[str, Expression]) -> dict[
 
 
 def _bounded(
-    comparison: Comparison,
+    comparison: x.Comparison,
     values: Mapping[str, Interval | None],
     factors: Mapping[str, Fraction],
-    symbols: Mapping[str, Expression],
+    symbols: Mapping[str, x.Expression],
     variables: Mapping[str, Recoded],
-) -> Expression:
+) -> x.Expression:
     """What may hold of the other variables."""
     if all(each is not None and each.is_point for each in values.values()):
         ends = {symbol: each.low for symbol, each in values.items() if each is not None and each.low is not None}
         return _put(comparison, comparison.operator, ends, symbols, variables)
     if comparison.operator == "!=":
-        return Truth(True)
-    found: list[Expression] = []
+        return x.Truth(True)
+    found: list[x.Expression] = []
     for operator in {"==": ("<=", ">="), "<=": ("<=",), "<": ("<",), ">=": (">=",), ">": (">",)}[comparison.operator]:
         below = operator in ("<=", "<")
         reached: dict[str, Fraction] = {}
@@ -174,8 +165,8 @@ def _bounded(
             reached[symbol] = end
             closed &= each.low_closed if low else each.high_closed
         else:
-            strict: ComparisonOperator = "<" if below else ">"
-            kept: ComparisonOperator = "<=" if below else ">="
+            strict: x.ComparisonOperator = "<" if below else ">"
+            kept: x.ComparisonOperator = "<=" if below else ">="
             is_strict = not closed or operator == strict
             # What has cancelled out is in no condition: any number does.
             ends = {symbol: reached.get(symbol, Fraction(0)) for symbol in symbols}
@@ -184,47 +175,50 @@ def _bounded(
 
 
 def _put(
-    comparison: Comparison,
-    operator: ComparisonOperator,
+    comparison: x.Comparison,
+    operator: x.ComparisonOperator,
     ends: Mapping[str, Fraction],
-    symbols: Mapping[str, Expression],
+    symbols: Mapping[str, x.Expression],
     variables: Mapping[str, Recoded],
-) -> Comparison:
-    def literal(node: Expression) -> Expression:
-        if not isinstance(node, VariableReference) or node.name not in ends:
+) -> x.Comparison:
+    def literal(node: x.Expression) -> x.Expression:
+        if not isinstance(node, x.VariableReference) or node.name not in ends:
             return node
         inner = symbols[node.name]
-        is_date = isinstance(inner, VariableReference) and variables[inner.name].original.is_date
-        return Date(ends[node.name]) if is_date else Number(ends[node.name])
+        is_date = isinstance(inner, x.VariableReference) and variables[inner.name].original.is_date
+        return x.Date(ends[node.name]) if is_date else x.Number(ends[node.name])
 
-    return Comparison(
-        operator, *(rewritten(rewritten(side, literal), _calculated) for side in (comparison.left, comparison.right))
+    return x.Comparison(
+        operator,
+        *(x.rewritten(x.rewritten(side, literal), _calculated) for side in (comparison.left, comparison.right)),
     )
 
 
-def _calculated(node: Expression) -> Expression:
+def _calculated(node: x.Expression) -> x.Expression:
     """Sum or product of two literals as one; nothing is added or subtracted where that is 0."""
     match node:
-        case Arithmetic("+" | "-", left, Number(value)) if not value and type(node.right) is Number:
+        case x.Arithmetic("+" | "-", left, x.Number(value)) if not value and type(node.right) is x.Number:
             return left
-        case Arithmetic("+" | "-" | "*" as sign, Number(one), Number(other)) if type(node.left) is type(node.right):
-            if type(node.left) is not Number:
+        case x.Arithmetic("+" | "-" | "*" as sign, x.Number(one), x.Number(other)) if type(node.left) is type(
+            node.right
+        ):
+            if type(node.left) is not x.Number:
                 return node
-            return Number(one + other if sign == "+" else one - other if sign == "-" else one * other)
+            return x.Number(one + other if sign == "+" else one - other if sign == "-" else one * other)
         case _:
             return node
 
 
-def _decided(comparison: Comparison, spans: Mapping[str, Interval]) -> tuple[bool, bool]:
+def _decided(comparison: x.Comparison, spans: Mapping[str, Interval]) -> tuple[bool, bool]:
     found = difference(comparison.left, comparison.right, spans)
     if found is None:
         raise Untranslatable("its terms have no known limits")
     zero = Interval(Fraction(0), Fraction(0))
     inside = _signs(found, zero)
-    return inside[comparison.operator], not inside[NEGATED[comparison.operator]]
+    return inside[comparison.operator], not inside[x.NEGATED[comparison.operator]]
 
 
-def _signs(found: Interval, zero: Interval) -> dict[ComparisonOperator, bool]:
+def _signs(found: Interval, zero: Interval) -> dict[x.ComparisonOperator, bool]:
     """Which comparisons with 0 may hold."""
     below = found.low is None or found.low < 0
     above = found.high is None or found.high > 0
@@ -232,11 +226,11 @@ def _signs(found: Interval, zero: Interval) -> dict[ComparisonOperator, bool]:
     return {"<": below, ">": above, "==": equal, "!=": below or above, "<=": below or equal, ">=": above or equal}
 
 
-def possible_by_values(condition: Expression, variables: Mapping[str, Recoded]) -> Possible:
+def possible_by_values(condition: x.Expression, variables: Mapping[str, Recoded]) -> Possible:
     """Possible form of any condition, where each category stands for a few values: these are put in."""
-    names = [name for name in variable_names(condition) if name in variables]
+    names = [name for name in x.variable_names(condition) if name in variables]
     combinations = _combinations([variables[name] for name in names])
-    cases: dict[tuple[str, ...], Expression] = {}
+    cases: dict[tuple[str, ...], x.Expression] = {}
     exact, looked_at = True, 0
     for categories in combinations:
         values = [_few(variables[name], category) for name, category in zip(names, categories, strict=True)]
@@ -253,33 +247,31 @@ def possible_by_values(condition: Expression, variables: Mapping[str, Recoded]) 
     return Possible(_by_category(names, cases, variables), exact)
 
 
-def _few(variable: Recoded, category: str) -> tuple[Number | Text, ...]:
+def _few(variable: Recoded, category: str) -> tuple[x.Number | x.Text, ...]:
     values = variable.values[variable.categories.index(category)]
-    kind = Date if variable.original.is_date else Number
+    kind = x.Date if variable.original.is_date else x.Number
     if isinstance(values, Interval):
         if values.is_empty:
             return ()
         if not values.is_point or values.low is None:
             raise Untranslatable("it is not a comparison that is linear in what is recoded")
         return (kind(values.low),)
-    return tuple(kind(each) if isinstance(each, Fraction) else _literal(each) for each in values)
+    # A category is compared by the number that it is, if it is one.
+    return tuple(
+        kind(each) if isinstance(each, Fraction) else number_of_text(x.Text(each)) or x.Text(each) for each in values
+    )
 
 
-def _literal(text: str) -> Number | Text:
-    """Category as a rule compares it: by the number it says, if it says one."""
-    return number_of_text(Text(text)) or Text(text)
-
-
-def _with_values(condition: Expression, values: Mapping[str, Number | Text]) -> Expression:
+def _with_values(condition: x.Expression, values: Mapping[str, x.Number | x.Text]) -> x.Expression:
     """Condition with values in the place of variables; two literals are compared at once."""
-    found = rewritten(
+    found = x.rewritten(
         condition,
-        lambda node: values[node.name] if isinstance(node, VariableReference) and node.name in values else node,
+        lambda node: values[node.name] if isinstance(node, x.VariableReference) and node.name in values else node,
     )
     match found:
-        case Comparison("==" | "!=" as operator, Text() | Number() as left, Text() | Number() as right):
-            return Truth((left == right) == (operator == "=="))
-        case _ if not variable_names(found):
+        case x.Comparison("==" | "!=" as operator, x.Text() | x.Number() as left, x.Text() | x.Number() as right):
+            return x.Truth((left == right) == (operator == "=="))
+        case _ if not x.variable_names(found):
             raise Untranslatable("it reads nothing that is published as it is")
         case _:
             return found
@@ -292,39 +284,39 @@ def _combinations(variables: Sequence[Recoded]) -> list[tuple[str, ...]]:
 
 
 def _by_category(
-    names: Sequence[str], cases: Mapping[tuple[str, ...], Expression], variables: Mapping[str, Recoded]
-) -> Expression:
-    """Implications from categories to what may hold then; what is the same for several is said once."""
+    names: Sequence[str], cases: Mapping[tuple[str, ...], x.Expression], variables: Mapping[str, Recoded]
+) -> x.Expression:
+    """Implications from categories to what may hold then; what is the same for several is stated once."""
     *outer, last = names
-    grouped: dict[tuple[str, ...], dict[Expression, list[str]]] = {}
+    grouped: dict[tuple[str, ...], dict[x.Expression, list[str]]] = {}
     for categories, condition in cases.items():
         grouped.setdefault(categories[:-1], {}).setdefault(condition, []).append(categories[-1])
-    said: dict[Expression, list[tuple[str, ...]]] = {}
+    stated: dict[x.Expression, list[tuple[str, ...]]] = {}
     for before, by_condition in grouped.items():
         present = [category for listed in by_condition.values() for category in listed]
-        if set(by_condition) <= {Truth(True), Truth(False)}:
-            allowed = by_condition.get(Truth(True), [])
+        if set(by_condition) <= {x.Truth(True), x.Truth(False)}:
+            allowed = by_condition.get(x.Truth(True), [])
             ordered = [each for each in variables[last].categories if each in allowed]
-            said.setdefault(one_of(last, ordered, present, weaker=True), []).append(before)
+            stated.setdefault(one_of(last, ordered, present, weaker=True), []).append(before)
             continue
         inner = [
             implication(one_of(last, listed, present, weaker=False), _never(condition, last))
             for condition, listed in by_condition.items()
         ]
-        said.setdefault(conjunction(inner), []).append(before)
+        stated.setdefault(conjunction(inner), []).append(before)
     if not outer:
-        return conjunction(list(said))
+        return conjunction(list(stated))
     return conjunction(
-        [implication(_either(outer, listed, variables), condition) for condition, listed in said.items()]
+        [implication(_either(outer, listed, variables), condition) for condition, listed in stated.items()]
     )
 
 
-def _never(condition: Expression, last: str) -> Expression:
+def _never(condition: x.Expression, last: str) -> x.Expression:
     """What cannot be true of any record that has a value there."""
-    return one_of(last, (), ("any",), weaker=True) if condition == Truth(False) else condition
+    return one_of(last, (), ("any",), weaker=True) if condition == x.Truth(False) else condition
 
 
-def _either(names: Sequence[str], listed: Sequence[tuple[str, ...]], variables: Mapping[str, Recoded]) -> Expression:
+def _either(names: Sequence[str], listed: Sequence[tuple[str, ...]], variables: Mapping[str, Recoded]) -> x.Expression:
     """One of the listed combinations of categories."""
     if len(names) == 1:
         chosen = {categories[0] for categories in listed}

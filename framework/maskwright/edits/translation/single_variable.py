@@ -11,23 +11,9 @@ import numpy as np
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.date_texts import iso_text
 from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.polynomial import polynomial_of
 from maskwright.edits.evaluation.exact import evaluate_exact
-from maskwright.edits.expression import (
-    And,
-    Comparison,
-    Expression,
-    IfThen,
-    InInterval,
-    InSet,
-    IsMissing,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-)
 from maskwright.edits.translation.values import FIRST_DAY, LAST_DAY, Interval, decided
 from maskwright.foundation.errors import MaskwrightError
 
@@ -41,7 +27,7 @@ if TYPE_CHECKING:
 
 
 MOST_VALUES = 4_000_000
-"""Whole numbers, or days, of a category that are looked at one by one."""
+"""Whole numbers, or days, of a category that are evaluated one by one."""
 MOST_BORDERS = 3
 
 
@@ -70,7 +56,7 @@ class Sides:
     straddling: tuple[Straddling, ...]
 
 
-def sides(condition: Expression, variable: Recoded) -> Sides:
+def sides(condition: x.Expression, variable: Recoded) -> Sides:
     """Sides of a condition on one variable."""
     may: list[str] = []
     must: list[str] = []
@@ -89,7 +75,7 @@ def sides(condition: Expression, variable: Recoded) -> Sides:
     return Sides(tuple(may), tuple(must), tuple(possible), tuple(straddling))
 
 
-def _of_values(condition: Expression, original: Variable, values: Values) -> tuple[bool, bool]:
+def _of_values(condition: x.Expression, original: Variable, values: Values) -> tuple[bool, bool]:
     if isinstance(values, Interval):
         found = decided(condition, {original.name: values})
         listed = _whole_numbers(original, values) if found == (True, False) else None
@@ -114,7 +100,7 @@ def _whole_numbers(original: Variable, values: Interval) -> NDArray[np.float64] 
 
 
 def truth_of_listed(
-    condition: Expression, original: Variable, values: Sequence[str] | Sequence[Fraction]
+    condition: x.Expression, original: Variable, values: Sequence[str] | Sequence[Fraction]
 ) -> NDArray[np.bool_] | None:
     """Whether a condition on one variable is true of each value; None where it is neither true nor false of one."""
     if original.is_numeric:
@@ -126,7 +112,7 @@ def truth_of_listed(
 
 
 def _truth(
-    condition: Expression, original: Variable, values: NDArray[np.float64] | NDArray[np.int32]
+    condition: x.Expression, original: Variable, values: NDArray[np.float64] | NDArray[np.int32]
 ) -> NDArray[np.bool_] | None:
     column = Column(original, values, np.zeros(len(values), dtype=np.bool_))
     try:
@@ -136,7 +122,7 @@ def _truth(
     return None if verdict.unknown.any() else verdict.holds
 
 
-def _borders(condition: Expression, original: Variable, values: Values) -> tuple[str, ...]:
+def _borders(condition: x.Expression, original: Variable, values: Values) -> tuple[str, ...]:
     """Values at which new bands would have to begin; none where that is not known, or where there are many."""
     if not isinstance(values, Interval):
         return ()
@@ -155,10 +141,10 @@ def _borders(condition: Expression, original: Variable, values: Values) -> tuple
     )
 
 
-def _turns(condition: Expression) -> list[tuple[Fraction, bool]]:
+def _turns(condition: x.Expression) -> list[tuple[Fraction, bool]]:
     """Where the truth of a condition turns, and whether that value belongs to what lies above it."""
     match condition:
-        case Comparison(operator, left, right):
+        case x.Comparison(operator, left, right):
             first, second = polynomial_of(left), polynomial_of(right)
             found = None if first is None or second is None else first - second
             if found is None or not found.is_affine or len(found.linear_terms) != 1:
@@ -168,11 +154,11 @@ def _turns(condition: Expression) -> list[tuple[Fraction, bool]]:
             if operator in ("==", "!="):
                 return [(turn, True), (turn, False)]
             return [(turn, (operator in (">=", "<")) == (factor > 0))]
-        case InInterval(_, low, high):
-            below = [(low.value, condition.low_closed)] if isinstance(low, Number) else []
-            return below + ([(high.value, not condition.high_closed)] if isinstance(high, Number) else [])
-        case InSet(_, members):
-            numbers = [member.value for member in members if isinstance(member, Number)]
+        case x.InInterval(_, low, high):
+            below = [(low.value, condition.low_closed)] if isinstance(low, x.Number) else []
+            return below + ([(high.value, not condition.high_closed)] if isinstance(high, x.Number) else [])
+        case x.InSet(_, members):
+            numbers = [member.value for member in members if isinstance(member, x.Number)]
             return [(number, upper) for number in numbers[:MOST_BORDERS] for upper in (True, False)]
         case _:
             return []
@@ -186,44 +172,26 @@ def _start(original: Variable, turn: Fraction, belongs_above: bool) -> Fraction:
     return turn if step is None else turn + Fraction(1, 10**step * original.day)
 
 
-def one_of(name: str, chosen: Sequence[str], categories: Sequence[str], *, weaker: bool) -> Expression:
+def one_of(name: str, chosen: Sequence[str], categories: Sequence[str], *, weaker: bool) -> x.Expression:
     """Condition that a variable has one of the chosen categories."""
-    variable = VariableReference(name)
+    variable = x.VariableReference(name)
     if len(chosen) == len(categories):
-        return Truth(True) if weaker else Not(IsMissing(variable))
+        return x.Truth(True) if weaker else x.Not(x.IsMissing(variable))
     if not chosen:
-        return IsMissing(variable) if weaker else Truth(False)
+        return x.IsMissing(variable) if weaker else x.Truth(False)
     return is_one_of(name, chosen)
 
 
-def is_one_of(name: str, chosen: Sequence[str]) -> Expression:
+def is_one_of(name: str, chosen: Sequence[str]) -> x.Expression:
     """Condition that a variable has one of the categories, at least one."""
-    variable = VariableReference(name)
+    variable = x.VariableReference(name)
     if len(chosen) == 1:
-        return Comparison("==", variable, Text(chosen[0]))
-    return InSet(variable, tuple(Text(each) for each in chosen))
+        return x.Comparison("==", variable, x.Text(chosen[0]))
+    return x.InSet(variable, tuple(x.Text(each) for each in chosen))
 
 
-def conjunction(operands: Sequence[Expression]) -> Expression:
-    """All hold."""
-    flat = [each for one in operands for each in (one.operands if isinstance(one, And) else (one,))]
-    kept = [each for each in dict.fromkeys(flat) if each != Truth(True)]
-    if Truth(False) in kept:
-        return Truth(False)
-    return Truth(True) if not kept else kept[0] if len(kept) == 1 else And(tuple(kept))
-
-
-def disjunction(operands: Sequence[Expression]) -> Expression:
-    """One holds at least."""
-    flat = [each for one in operands for each in (one.operands if isinstance(one, Or) else (one,))]
-    kept = [each for each in dict.fromkeys(flat) if each != Truth(False)]
-    if Truth(True) in kept:
-        return Truth(True)
-    return Truth(False) if not kept else kept[0] if len(kept) == 1 else Or(tuple(kept))
-
-
-def implication(condition: Expression, consequent: Expression) -> Expression:
+def implication(condition: x.Expression, consequent: x.Expression) -> x.Expression:
     """The second holds where the first does."""
-    if consequent == Truth(True) or condition == Truth(False):
-        return Truth(True)
-    return consequent if condition == Truth(True) else IfThen(condition, consequent)
+    if consequent == x.Truth(True) or condition == x.Truth(False):
+        return x.Truth(True)
+    return consequent if condition == x.Truth(True) else x.IfThen(condition, consequent)

@@ -11,30 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.conditions import interval_comparisons, negate
+from maskwright.edits.algebra.conditions import conjunction, disjunction, interval_comparisons, negate
 from maskwright.edits.algebra.conjunctions import distances
 from maskwright.edits.edit import CheckedPart
-from maskwright.edits.expression import (
-    And,
-    Comparison,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsMissing,
-    IsNumber,
-    MissingAs,
-    Not,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-    nodes,
-    variable_names,
-)
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import exact_rule
 from maskwright.edits.languages.conversion.yaml_text import rule_text
@@ -45,15 +26,7 @@ from maskwright.edits.translation.several_variables import (
     possible_by_values,
     possible_comparison,
 )
-from maskwright.edits.translation.single_variable import (
-    Straddling,
-    conjunction,
-    disjunction,
-    implication,
-    is_one_of,
-    one_of,
-    sides,
-)
+from maskwright.edits.translation.single_variable import Straddling, implication, is_one_of, one_of, sides
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
@@ -63,7 +36,7 @@ if TYPE_CHECKING:
 Form = Literal["translated", "weakened"]
 """Whether an edit on published categories has the same verdict as the original one, or is its possible form."""
 
-_NOT_OF_VALUES = (IsMissing, MissingAs, IsNumber, InOriginal)
+_NOT_OF_VALUES = (x.IsMissing, x.MissingAs, x.IsNumber, x.InOriginal)
 """Conditions that are not about the value alone."""
 
 Whole = Callable[[tuple[str, ...]], bool | None]
@@ -78,7 +51,7 @@ class NotKnownYet(Exception):  # noqa: N818 - not an error
 class Translation:
     """What becomes of an edit.
 
-    `edit`: on published categories; None: nothing can be said of them. `reason`: why it cannot be translated; empty
+    `edit`: on published categories; None: no rule on them is possible. `reason`: why it cannot be translated; empty
     where it can. `straddling`: categories that lie on both sides of one of its conditions.
     """
 
@@ -102,7 +75,7 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
         stated = edit.expression if edit.binding == "exact" else exact_rule(edit.expression)
         expression, exact = work.truth(stated, weaker=True)
         short = by_labels(stated, own)
-        if expression == Truth(True):
+        if expression == x.Truth(True):
             if not exact:
                 reason = "nothing is left of it on these categories"
                 return Translation(None, None, edit, reason, tuple(dict.fromkeys(work.straddling)))
@@ -117,9 +90,9 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
         return Translation(None, None, edit, str(refused), tuple(dict.fromkeys(work.straddling)))
     except EditError:
         return Translation(None, None, edit, "no record could satisfy it", tuple(dict.fromkeys(work.straddling)))
-    when = expression.condition if edit.when is not None and isinstance(expression, IfThen) else None
+    when = expression.condition if edit.when is not None and isinstance(expression, x.IfThen) else None
     found = replace(
-        edit, expression=expression, parts=parts, variables=variable_names(expression), text=text, binding="exact",
+        edit, expression=expression, parts=parts, variables=x.variable_names(expression), text=text, binding="exact",
         assertion=None, when=when,
     )  # fmt: skip
     reason = "" if exact or work.straddling else "some values within the categories may satisfy it, and some may not"
@@ -129,7 +102,7 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
 
 
 def _possible(variable: Recoded) -> tuple[str, ...]:
-    return sides(Truth(True), variable).possible or variable.categories
+    return sides(x.Truth(True), variable).possible or variable.categories
 
 
 @dataclass
@@ -138,61 +111,61 @@ class _Work:
     whole: Whole
     straddling: list[Straddling] = field(default_factory=list)
 
-    def truth(self, node: Expression, *, weaker: bool) -> tuple[Expression, bool]:  # noqa: C901, PLR0911, PLR0912
+    def truth(self, node: x.Expression, *, weaker: bool) -> tuple[x.Expression, bool]:  # noqa: C901, PLR0911, PLR0912
         """Condition on what is published, and whether it is true of the same records.
 
         It is true of every record of which `node` is, or, not `weaker`, of none of which `node` is not.
         """
-        names = variable_names(node)
+        names = x.variable_names(node)
         if not set(names) & set(self.variables):
             return node, True
-        if len(names) == 1 and not any(isinstance(each, _NOT_OF_VALUES) for each in nodes(node)):
+        if len(names) == 1 and not any(isinstance(each, _NOT_OF_VALUES) for each in x.nodes(node)):
             return self._of_one(node, names[0], weaker=weaker)
         match node:
-            case And(operands):
+            case x.And(operands):
                 found = [self.truth(operand, weaker=weaker) for operand in operands]
                 return conjunction([each for each, _ in found]), all(exact for _, exact in found)
-            case Or(operands):
+            case x.Or(operands):
                 found = [self.truth(operand, weaker=weaker) for operand in operands]
                 return disjunction([each for each, _ in found]), all(exact for _, exact in found)
-            case Not(operand):
+            case x.Not(operand):
                 pushed = negate(operand)
-                if not isinstance(pushed, Not):
+                if not isinstance(pushed, x.Not):
                     return self.truth(pushed, weaker=weaker)
                 inner, exact = self.truth(operand, weaker=not weaker)
                 return negate(inner), exact
-            case IfThen(condition, consequent, None):
+            case x.IfThen(condition, consequent, None):
                 given, exact = self.truth(condition, weaker=not weaker)
                 then, also = self.truth(consequent, weaker=weaker)
                 return implication(given, then), exact and also
-            case IfThen(condition, consequent, otherwise):
+            case x.IfThen(condition, consequent, otherwise):
                 return self._two_branches(condition, consequent, otherwise, weaker=weaker)
-            case Function("boolean", (argument,)):
+            case x.Function("boolean", (argument,)):
                 return self.truth(argument, weaker=weaker)
-            case IsMissing() | MissingAs():
+            case x.IsMissing() | x.MissingAs():
                 return node, True
-            case IsNumber(VariableReference(name) as variable) if self.variables[name].original.is_numeric:
-                return Not(IsMissing(variable)), True
-            case InOriginal(names):
+            case x.IsNumber(x.VariableReference(name) as variable) if self.variables[name].original.is_numeric:
+                return x.Not(x.IsMissing(variable)), True
+            case x.InOriginal(names):
                 return self._in_original(node, names, weaker=weaker)
             case _:
                 return self._condition(node, weaker=weaker)
 
     def _two_branches(
-        self, condition: Expression, consequent: Expression, otherwise: Expression | None, *, weaker: bool
-    ) -> tuple[Expression, bool]:
+        self, condition: x.Expression, consequent: x.Expression, otherwise: x.Expression | None, *, weaker: bool
+    ) -> tuple[x.Expression, bool]:
         assert otherwise is not None
         given, exact = self.truth(condition, weaker=not weaker)
         then, also = self.truth(consequent, weaker=weaker)
         other, too = self.truth(otherwise, weaker=weaker)
-        if exact and isinstance(given, Truth):
+        if exact and isinstance(given, x.Truth):
             return (then, also) if given.value else (other, too)
         if exact:
-            return IfThen(given, then, other), also and too
+            return x.IfThen(given, then, other), also and too
         refused, _ = self.truth(condition, weaker=weaker)
         return conjunction([implication(given, then), implication(negate(refused), other)]), False
 
-    def _in_original(self, node: InOriginal, names: tuple[str, ...], *, weaker: bool) -> tuple[Expression, bool]:
+    def _in_original(self, node: x.InOriginal, names: tuple[str, ...], *, weaker: bool) -> tuple[x.Expression, bool]:
         """Combinations that occur in the original, which is recoded alike."""
         if any(self.variables[name].overlaps for name in names if name in self.variables):
             raise Untranslatable("the categories overlap, so that no combination of the original has one place")
@@ -203,15 +176,15 @@ class _Work:
             raise Untranslatable("recoded combinations stand for some that do not occur")
         return node, exact
 
-    def _of_one(self, node: Expression, name: str, *, weaker: bool) -> tuple[Expression, bool]:
+    def _of_one(self, node: x.Expression, name: str, *, weaker: bool) -> tuple[x.Expression, bool]:
         found = sides(node, self.variables[name])
         self.straddling += found.straddling
         chosen = found.may if weaker else found.must
         return one_of(name, chosen, found.possible, weaker=weaker), not found.straddling
 
-    def _condition(self, node: Expression, *, weaker: bool) -> tuple[Expression, bool]:
-        own = {name: self.variables[name] for name in variable_names(node) if name in self.variables}
-        if any(isinstance(each, _NOT_OF_VALUES) for each in nodes(node)):
+    def _condition(self, node: x.Expression, *, weaker: bool) -> tuple[x.Expression, bool]:
+        own = {name: self.variables[name] for name in x.variable_names(node) if name in self.variables}
+        if any(isinstance(each, _NOT_OF_VALUES) for each in x.nodes(node)):
             raise Untranslatable("it asks whether a text is a number")
         simpler = _simpler(node)
         if simpler is not None:
@@ -220,41 +193,37 @@ class _Work:
             possible = _possible_form(node, own)
             return possible.condition, possible.exact
         opposite = negate(node)
-        if isinstance(opposite, Not) and isinstance(node, Comparison):
+        if isinstance(opposite, x.Not) and isinstance(node, x.Comparison):
             raise Untranslatable("it has no opposite")
         possible = _possible_form(opposite, own)
         return negate(possible.condition), possible.exact
 
 
-def _simpler(node: Expression) -> Expression | None:
+def _simpler(node: x.Expression) -> x.Expression | None:
     """Comparisons that a condition on several variables stands for; None where it is one."""
     match node:
-        case InInterval():
+        case x.InInterval():
             bounds = interval_comparisons(node)
             return conjunction(bounds) if bounds else None
-        case InSet(operand, members) if not isinstance(operand, VariableReference):
-            return Or(tuple(Comparison("==", operand, each) for each in members)) if len(members) > 1 else None
-        case Comparison(_, left, right) if any(_is_distance(side) for side in (left, right)):
+        case x.InSet(operand, members) if not isinstance(operand, x.VariableReference):
+            return x.Or(tuple(x.Comparison("==", operand, each) for each in members)) if len(members) > 1 else None
+        # Not `max` and `min`: the largest of several numbers is not known while one of them is not.
+        case x.Comparison(_, x.Function("abs"), _) | x.Comparison(_, _, x.Function("abs")):
             found = distances(node)
             if found is not None:
-                return And(tuple(found)) if len(found) > 1 else found[0]
+                return x.And(tuple(found)) if len(found) > 1 else found[0]
             opposite = negate(node)
-            refused = distances(opposite) if isinstance(opposite, Comparison) else None
+            refused = distances(opposite) if isinstance(opposite, x.Comparison) else None
             if refused is not None:
-                return Or(tuple(negate(each) for each in refused)) if len(refused) > 1 else negate(refused[0])
+                return x.Or(tuple(negate(each) for each in refused)) if len(refused) > 1 else negate(refused[0])
     return None
 
 
-def _is_distance(node: Expression) -> bool:
-    """Whether it is an absolute value; the largest of several numbers is not known while one of them is not."""
-    return isinstance(node, Function) and node.name == "abs"
-
-
-def _possible_form(node: Expression, variables: Mapping[str, Recoded]) -> Possible:
+def _possible_form(node: x.Expression, variables: Mapping[str, Recoded]) -> Possible:
     if (
-        isinstance(node, Comparison)
+        isinstance(node, x.Comparison)
         and all(each.original.is_numeric for each in variables.values())
-        and not any(isinstance(side, Text) for side in (node.left, node.right))
+        and not any(isinstance(side, x.Text) for side in (node.left, node.right))
     ):
         try:
             return possible_comparison(node, variables)

@@ -1,4 +1,4 @@
-"""A whole document given to an engine, and what it said: counts, locations, SVRL."""
+"""A whole document given to an engine, and its verdicts: counts, locations, SVRL."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check_document(
         if any(process.reasons(stylesheets)):
             raise EditError(_refusals(process, schema, stylesheets))
         try:
-            answer = process.ask({"apply": document.text}, limits.seconds)
+            answer = process.answer({"apply": document.text}, limits.seconds)
         except EditError as error:
             hint = (
                 f"it may take {limits.seconds:,.0f} seconds (--option max_seconds=N) and "
@@ -85,20 +85,20 @@ def check_document(
             raise EditError(Problem(error.problems[0].message, Place(schema.element.file), hint)) from None
     if "error" in answer:
         raise EditError(_stop(schema, stylesheets, answer))
-    heard = _EngineOutput(schema, keeps_messages=messages)
+    output = _EngineOutput(schema, keeps_messages=messages)
     for text in answer["texts"]:
-        heard.take(text)
-    heard.refuse_errors()
+        output.take(text)
+    output.refuse_errors()
     if svrl is not None:
         _write_svrl(svrl, schema, answer["texts"])
-    return heard.outcome(engine)
+    return output.outcome(engine)
 
 
 def _refusals(process: EngineProcess, schema: Schema, stylesheets: Sequence[str]) -> list[Problem]:
-    """Say which expressions an engine refuses, each asked alone."""
+    """Find which expressions an engine refuses, each compiled alone."""
     expressions: list[Expression | None] = [None, *schema.expressions]
     reasons = process.reasons([stylesheet_of_expression(schema, each) for each in expressions])
-    place = Place(schema.element.file, schema.element.line)
+    place = schema.element.place
     found = []
     for expression, reason in zip(expressions, reasons, strict=True):
         if reason is None:
@@ -125,7 +125,7 @@ def _stop(schema: Schema, stylesheets: Sequence[str], answer: dict[str, object])
         found = [number for number in rules if number is not None]
         if len(found) == 1:
             element = next(rule.element for rule in schema.rules if rule.number == found[0])
-            where = Place(element.file, element.line)
+            where = element.place
             return Problem(
                 f"a test of this rule, or what it rests on, cannot be evaluated ({codes})", where, _AS_NUMBER
             )
@@ -207,7 +207,7 @@ class _EngineOutput:
         parser.Parse(text.encode(), True)
 
     def _mark(self, target: str, text: str) -> None:
-        # Marks stand beside what a rule says; deeper ones would be a copy of the document's own.
+        # Marks stand next to what a rule prints; deeper ones would be a copy of the document's own.
         if target != MARK or self._depth != 1:
             return
         kind, number, *rest = text.split(" ", 3)
@@ -258,7 +258,7 @@ class _EngineOutput:
             else:
                 element = rules[int(number)].element
                 message = f"a variable of this rule cannot be computed{where} ({code})"
-            problems.append(Problem(message, Place(element.file, element.line), _AS_NUMBER))
+            problems.append(Problem(message, element.place, _AS_NUMBER))
         if problems:
             raise InputError(problems)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from pydantic import Field
 
-from maskwright.edits.languages.schematron.document import ENCODINGS
+from maskwright.edits.languages.schematron.document import HardenedParser
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.foundation.errors import DataError, Place, Problem
 from maskwright.foundation.files import note_read
@@ -68,24 +68,19 @@ def read_document_text(path: Path, progress: Progress = silent) -> DocumentText:
     return DocumentText(_DECLARATION.sub("", text).removeprefix("\ufeff"), len(content))
 
 
-class _FirstPass:
+class _FirstPass(HardenedParser):
     """Reads a document once without keeping it, and stops at what is not let through."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        super().__init__(path, DataError)
         self._depth = 0
         self._length = 0
-        self._encoding: str | None = None
-        self._parser = parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.ordered_attributes = True
-        parser.XmlDeclHandler = self._declaration
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.CommentHandler = self._comment
-        parser.ProcessingInstructionHandler = self._instruction
+        self._parser.ordered_attributes = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._text
+        self._parser.CommentHandler = self._comment
+        self._parser.ProcessingInstructionHandler = self._instruction
 
     def read(self, content: bytes, progress: Progress) -> str:
         """Name of the codec the document is written in."""
@@ -102,20 +97,6 @@ class _FirstPass:
         except (LookupError, UnicodeError, ValueError):
             raise DataError(Problem("the text cannot be decoded", Place(str(self._path)))) from None
         return marked or self._encoding or "utf-8"
-
-    def _refuse(self, message: str, hint: str | None = None) -> NoReturn:
-        raise DataError(Problem(message, Place(str(self._path), self._parser.CurrentLineNumber), hint))
-
-    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:  # noqa: ARG002 - expat's call
-        if encoding is not None and encoding.lower() not in ENCODINGS:
-            self._refuse(f"the encoding {encoding!r} is not read", "save the file as UTF-8")
-        self._encoding = encoding
-
-    def _doctype(self, name: str, *_: object) -> None:
-        self._refuse(
-            f"a DOCTYPE ({name}) is refused: it can define entities that reach other files",
-            "remove the <!DOCTYPE ...> and write the entities' text in place",
-        )
 
     def _start(self, name: str, attributes: list[str]) -> None:  # noqa: ARG002 - expat's call
         self._depth += 1
@@ -165,11 +146,11 @@ FIRST_LOCATIONS = 10
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What one assert or report said.
+    """Verdict of one assert or report.
 
     `violations`: nodes on which the assert failed, or the report's test was true. `fired`: nodes that its rule fired
     on. `first_locations`: XPaths of the first violating nodes, at most 10. `first_messages`: their messages, which
-    carry values of the document; None unless they were asked for.
+    carry values of the document; None unless they were wanted.
     """
 
     __test__ = False

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, Version, tokens_of
-from maskwright.foundation.errors import Place, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.xml_syntax import NCNAME
 
@@ -132,7 +132,7 @@ def _reason_of_reference(term: str, text: str, known: Mapping[str, str], variabl
 def _reason_of_name(
     term: str, after: str, version: Version, known: Mapping[str, str], functions: Collection[tuple[str, str]]
 ) -> str | None:
-    """Why a name stands for nothing, or calls what nobody may call."""
+    """Why a name stands for nothing, or calls what no rule may call."""
     if term.startswith("Q{"):
         prefix, uri, local = "Q{}", term[2:].partition("}")[0], term.partition("}")[2]
     else:
@@ -178,9 +178,6 @@ def is_name(text: str) -> bool:
     return re.fullmatch(NCNAME, text) is not None
 
 
-XSL = "http://www.w3.org/1999/XSL/Transform"
-
-
 def walk(element: Element) -> Iterator[Element]:
     """Every Schematron element, without what stands inside a ``let`` or an element of another namespace."""
     yield element
@@ -192,17 +189,7 @@ def walk(element: Element) -> Iterator[Element]:
 
 def problem(element: Element, message: str, hint: str | None = None) -> Problem:
     """A mistake at an element."""
-    return Problem(message, Place(element.file, element.line), hint)
-
-
-def is_abstract(element: Element) -> bool:
-    """Whether an element says that it is abstract."""
-    return element.attributes.get("abstract", "false").strip() == "true"
-
-
-def named(element: Element, name: str) -> list[Element]:
-    """Children of a name in the element's own namespace."""
-    return [child for child in element if child.name == name and child.namespace == element.namespace]
+    return Problem(message, element.place, hint)
 
 
 def text_of(element: Element) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskwright.edits.engines.engine_tests import XSL
 from maskwright.edits.languages.schematron.document import Element, read_document
 from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS, expand_included, with_included
 from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS
 from maskwright.edits.languages.schematron.patterns import severity_of
 from maskwright.edits.languages.schematron.reader import ASCC_NAMESPACE, ISO_NAMESPACE
-from maskwright.edits.whole_documents.expressions import XSL, is_abstract, named, problem, reason_to_refuse, walk
+from maskwright.edits.whole_documents.expressions import problem, reason_to_refuse, walk
 from maskwright.edits.whole_documents.schema_grammar import mistakes_of
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
@@ -112,7 +113,7 @@ class Schema:
     """A schema that may be carried out.
 
     `version`: of XSLT and XPath: says which engine. `start`: expression whose nodes are where patterns start.
-    `instructions`: XSLT beside the patterns: keys, functions.
+    `instructions`: XSLT next to the patterns: keys, functions.
     """
 
     element: Element
@@ -146,7 +147,7 @@ def read_schema(path: Path, options: SchematronOptions) -> Schema:
     if problems:
         raise EditError(problems)
     phase = _phase(whole, options)
-    start = next((_text(each, "from") for each in named(whole, "phase") if _text(each, "id") == phase), "") or "/"
+    start = next((_text(each, "from") for each in whole.named("phase") if _text(each, "id") == phase), "") or "/"
     schema, notes = expand_included(whole, options)
     return _Builder(schema, whole, version, options).schema(phase, start, notes)
 
@@ -169,7 +170,7 @@ def _phase(whole: Element, options: SchematronOptions) -> str:
     default = whole.attributes.get("defaultPhase", ALL).strip()
     phase = options.phase if options.phase not in (None, DEFAULT) else default
     phase = ALL if phase == DEFAULT else str(phase)
-    known = [_text(each, "id") for each in named(whole, "phase")]
+    known = [_text(each, "id") for each in whole.named("phase")]
     if phase != ALL and phase not in known:
         raise EditError(problem(whole, unknown_name("phase", phase, [ALL, *known])))
     return phase
@@ -182,7 +183,7 @@ class _Builder:
         self._options = options
         self._problems: list[Problem] = []
         self._expressions: list[Expression] = []
-        self._namespaces = {_text(each, "prefix"): _text(each, "uri") for each in named(schema, "ns")}
+        self._namespaces = {_text(each, "prefix"): _text(each, "uri") for each in schema.named("ns")}
         self._instructions = tuple(child for child in schema if child.namespace == XSL)
         self._functions = {
             (child.prefixes.get(prefix, ""), local)
@@ -193,8 +194,8 @@ class _Builder:
         self._references = {
             (kind, _text(each, "id")): each
             for kind, single in (("diagnostics", "diagnostic"), ("properties", "property"))
-            for holder in named(schema, kind)
-            for each in named(holder, single)
+            for holder in schema.named(kind)
+            for each in holder.named(single)
         }
         own = [each.attributes["id"] for each in walk(whole) if "id" in each.attributes]
         self._names: set[str] = set(own)
@@ -225,7 +226,7 @@ class _Builder:
     def _lets(self, element: Element, outer: Mapping[str, str]) -> tuple[Let, ...]:
         """Variables of an element, in an order in which each is known to those that use it."""
         found: dict[str, Let] = {}
-        elements = named(element, "let")
+        elements = element.named("let")
         in_rule = element.name == "rule"
         names = {_text(let, "name") for let in elements}
         for let in elements:
@@ -250,8 +251,8 @@ class _Builder:
         scope = {**around, **dict.fromkeys((let.name for let in lets), element.name)}
         unnamed = 0
         rules = []
-        for rule in named(element, "rule"):
-            if is_abstract(rule):
+        for rule in element.named("rule"):
+            if rule.is_abstract:
                 continue
             context = rule.attributes["context"]
             self._take(rule, "context", "match", context, tuple(scope))

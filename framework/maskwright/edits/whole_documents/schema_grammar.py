@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from maskwright.edits.engines.engine_tests import XSL
 from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS
-from maskwright.edits.whole_documents.expressions import XSL, is_abstract, is_name, named, problem, walk
+from maskwright.edits.whole_documents.expressions import is_name, problem, walk
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def wrong_names_of(schema: Element) -> list[Problem]:
     """Find names that are used twice or stand for nothing, in what is carried out and in what is not."""
-    patterns = [element for name in PATTERNS for element in named(schema, name)]
+    patterns = [element for name in PATTERNS for element in schema.named(name)]
     found = [] if patterns else [problem(schema, "the schema holds no pattern")]
     found += _identities(schema) + _phases(schema, patterns) + _instances(patterns)
     return found + _messages(schema) + _abstract_rules(schema)
@@ -37,7 +38,7 @@ def _identities(schema: Element) -> list[Problem]:
             found.append(problem(element, f"the id {name!r} is used twice; first at line {seen[name]}"))
         seen.setdefault(name, element.line)
     spaces: dict[str, str] = {}
-    for element in named(schema, "ns"):
+    for element in schema.named("ns"):
         prefix, uri = element.attributes.get("prefix", ""), element.attributes.get("uri", "")
         if prefix in spaces:
             found.append(problem(element, f"the prefix {prefix!r} is declared twice"))
@@ -50,13 +51,13 @@ def _identities(schema: Element) -> list[Problem]:
 def _phases(schema: Element, patterns: Sequence[Element]) -> list[Problem]:
     """Phases and patterns that are named and are not there, in every phase, used or not."""
     found: list[Problem] = []
-    phases = {phase.attributes.get("id", ""): phase for phase in named(schema, "phase")}
+    phases = {phase.attributes.get("id", ""): phase for phase in schema.named("phase")}
     default = schema.attributes.get("defaultPhase", ALL).strip()
     if default not in (ALL, DEFAULT) and default not in phases:
         found.append(problem(schema, f"defaultPhase: {unknown_name('phase', default, phases)}"))
-    concrete, abstract = ({_id(each) for each in patterns if is_abstract(each) == kind} for kind in (False, True))
+    concrete, abstract = ({_id(each) for each in patterns if each.is_abstract == kind} for kind in (False, True))
     for phase in phases.values():
-        for active in named(phase, "active"):
+        for active in phase.named("active"):
             name = active.attributes.get("pattern", "").strip()
             if name in abstract:
                 found.append(problem(active, f"the pattern {name!r} is abstract: its instances are active, not itself"))
@@ -68,7 +69,7 @@ def _phases(schema: Element, patterns: Sequence[Element]) -> list[Problem]:
 def _instances(patterns: Sequence[Element]) -> list[Problem]:
     """Instances of patterns that are not there or not abstract, or with more than parameters in them."""
     found: list[Problem] = []
-    abstract = {_id(each) for each in patterns if is_abstract(each)}
+    abstract = {_id(each) for each in patterns if each.is_abstract}
     for pattern in patterns:
         name = pattern.attributes.get("is-a", "").strip()
         if "is-a" not in pattern.attributes:
@@ -88,7 +89,7 @@ def _messages(schema: Element) -> list[Problem]:
     found: list[Problem] = []
     tests = [element for element in walk(schema) if element.name in ("assert", "report")]
     for kind, single in (("diagnostics", "diagnostic"), ("properties", "property")):
-        known = {_id(each) for holder in named(schema, kind) for each in named(holder, single)}
+        known = {_id(each) for holder in schema.named(kind) for each in holder.named(single)}
         for test in tests:
             # In an abstract pattern a parameter may stand for the name.
             named_here = [name for name in test.attributes.get(kind, "").split() if "$" not in name]
@@ -109,11 +110,11 @@ def _abstract_rules(schema: Element) -> list[Problem]:
     rules = {
         rule.attributes["id"]: rule
         for rule in walk(schema)
-        if rule.name == "rule" and is_abstract(rule) and "id" in rule.attributes
+        if rule.name == "rule" and rule.is_abstract and "id" in rule.attributes
     }
     found: list[Problem] = []
     for rule in (each for each in walk(schema) if each.name == "rule"):
-        for extends in named(rule, "extends"):
+        for extends in rule.named("extends"):
             name = extends.attributes.get("rule", "").strip()
             if "rule" in extends.attributes and name not in rules and "$" not in name:
                 found.append(problem(extends, unknown_name("abstract rule", name, rules)))
@@ -121,7 +122,7 @@ def _abstract_rules(schema: Element) -> list[Problem]:
         reached: set[str] = set()
         waiting = [rule]
         while waiting:
-            for extends in named(waiting.pop(), "extends"):
+            for extends in waiting.pop().named("extends"):
                 other = extends.attributes.get("rule", "").strip()
                 if other in rules and other not in reached:
                     reached.add(other)
@@ -202,7 +203,7 @@ _AT_TOP: Mapping[Version, frozenset[str]] = {
     "1.0": frozenset({"key", "decimal-format"}),
     "3.0": frozenset({"key", "decimal-format", "function", "accumulator"}),
 }
-"""XSLT that may stand in a schema beside its patterns, and is carried out by the engine in its sandbox."""
+"""XSLT that a schema may hold next to its patterns, and is carried out by the engine in its sandbox."""
 
 _INSTRUCTIONS = frozenset(
     "param sequence value-of variable if choose when otherwise for-each for-each-group perform-sort sort copy copy-of "  # noqa: SIM905
@@ -221,7 +222,7 @@ def mistakes_of(schema: Element, version: Version) -> list[Problem]:
 def _element(element: Element, namespace: str, version: Version) -> Iterator[Problem]:
     name = element.name
     if name not in _ATTRIBUTES and name not in _CHILDREN:
-        return  # told where it stands
+        return  # reported where it stands
     yield from _attributes(element)
     if name not in _HOLD_TEXT and any(isinstance(part, str) and part.strip() for part in element.content):
         yield problem(element, f"<{name}> holds text outside its elements")
@@ -266,24 +267,24 @@ def _special(element: Element, version: Version) -> Iterator[Problem]:
 
 def _rule(element: Element) -> Iterator[Problem]:
     attributes = element.attributes
-    if not is_abstract(element) and "context" not in attributes:
+    if not element.is_abstract and "context" not in attributes:
         yield problem(element, "<rule> needs a context")
-    if is_abstract(element) and "context" in attributes:
+    if element.is_abstract and "context" in attributes:
         yield problem(element, "an abstract rule has no context: the rules that extend it have")
-    if is_abstract(element) and "id" not in attributes:
+    if element.is_abstract and "id" not in attributes:
         yield problem(element, "an abstract rule needs an id, by which it is extended")
 
 
 def _pattern(element: Element) -> Iterator[Problem]:
     attributes = element.attributes
-    if is_abstract(element) and "id" not in attributes:
+    if element.is_abstract and "id" not in attributes:
         yield problem(element, f"an abstract {element.name} needs an id, by which others are instances of it")
-    if is_abstract(element) and "is-a" in attributes:
+    if element.is_abstract and "is-a" in attributes:
         yield problem(element, f"a {element.name} is abstract or an instance (is-a), not both")
     if "documents" in attributes:
         hint = "check the other documents by themselves"
         yield problem(element, "documents=... is refused: it names other documents, which are not read", hint)
-    if "is-a" not in attributes and not is_abstract(element):
+    if "is-a" not in attributes and not element.is_abstract:
         for child in element:
             if child.name == "param" and child.namespace == element.namespace:
                 yield problem(child, "<param> belongs into an instance (is-a) or an abstract pattern")

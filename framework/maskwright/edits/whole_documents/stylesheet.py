@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES
+from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, XSL
 from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
-from maskwright.edits.whole_documents.expressions import XSL, alternatives, text_of
+from maskwright.edits.whole_documents.expressions import alternatives, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ def stylesheet_of(schema: Schema, patterns: Sequence[Pattern]) -> str:
 
 
 def stylesheet_of_expression(schema: Schema, expression: Expression | None) -> str:
-    """Stylesheet that holds one expression, to hear what an engine says of it alone; None: what stands beside all."""
+    """Stylesheet that holds one expression, to compile it alone; None: what all patterns share."""
     writer = _Writer(schema)
     out = [writer.opening()]
     if expression is not None:

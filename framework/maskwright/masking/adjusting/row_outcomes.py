@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.analysis.statements import smallest
 from maskwright.edits.reasoning.answers import Refutation, Space, Value
 from maskwright.edits.reasoning.clauses import Clause, TextSet, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
+from maskwright.edits.reasoning.simplex import smallest
 from maskwright.foundation.randomness import row_hashes
 from maskwright.masking.adjusting.derivation import equalities_of
 

@@ -138,7 +138,7 @@ def test_csv_records_are_checked_too(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_an_engine_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     with EngineProcess("lxml") as process, pytest.raises(EditError, match="more than 0 seconds"):
-        process.ask({"compile": []}, 0.0)
+        process.answer({"compile": []}, 0.0)
 
 
 # Saxon
@@ -294,9 +294,9 @@ def test_the_engines_themselves_are_shut_off(
     )
     with EngineProcess(engine) as process:
         (reason,) = process.reasons([sheet])
-        answer = process.ask({"apply": "<D/>"}, 30) if reason is None else {}
+        answer = process.answer({"apply": "<D/>"}, 30) if reason is None else {}
         entity = f'<!DOCTYPE D [<!ENTITY e SYSTEM "{secret.as_uri()}">]><D>&e;</D>'
-        copied = process.ask({"apply": entity}, 30)
+        copied = process.answer({"apply": entity}, 30)
     assert CANARY not in json.dumps([reason, answer, copied])
     assert not target.exists()
 

@@ -1,1 +1,1 @@
-"""Edits from one language into the other, without loss of meaning; what cannot be said there is refused by name."""
+"""Edits from one language into the other, without loss of meaning; what cannot be written there is refused by name."""

@@ -9,19 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.expression import (
-    MIRRORED,
-    And,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    Negative,
-    Number,
-    Or,
-    VariableReference,
-)
+from maskwright.edits import expression as x
+from maskwright.edits.algebra.conditions import conjunction
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 
@@ -30,7 +19,7 @@ if TYPE_CHECKING:
 
 HIGHEST_POWER = 8
 MOST_PLACES = 15
-_ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
+_ZERO, _ONE = x.Number(Fraction(0)), x.Number(Fraction(1))
 
 
 @dataclass(frozen=True)
@@ -58,12 +47,12 @@ class Grids:
 class _Ratio:
     """``top / bottom``; bottom None is 1. Where a divisor is 0 there is no value."""
 
-    top: Expression
-    bottom: Expression | None = None
-    divisors: tuple[Expression, ...] = ()
+    top: x.Expression
+    bottom: x.Expression | None = None
+    divisors: tuple[x.Expression, ...] = ()
 
 
-def compared(left: Expression, operator: ComparisonOperator, right: Expression, grids: Grids) -> Expression:
+def compared(left: x.Expression, operator: x.ComparisonOperator, right: x.Expression, grids: Grids) -> x.Expression:
     """XPath for "the comparison is true": false where an operand is no number or a divisor is 0."""
     if _is_plain(left) and _is_plain(right):
         return _direct(left, operator, right)
@@ -75,65 +64,65 @@ def compared(left: Expression, operator: ComparisonOperator, right: Expression, 
     bottom = _times(first.bottom, second.bottom)
     nonzero = [_near(divisor, "!=", _ZERO, grids) for divisor in dict.fromkeys(divisors)]
     if operator in ("==", "!="):
-        return _all([*nonzero, _near(top[0], operator, top[1], grids)])
+        return conjunction([*nonzero, _near(top[0], operator, top[1], grids)])
     if bottom is None:
-        return _all([*nonzero, _near(top[0], operator, top[1], grids)])
-    upright = _all([_near(bottom, ">", _ZERO, grids), _near(top[0], operator, top[1], grids)])
-    turned = _all([_near(bottom, "<", _ZERO, grids), _near(top[0], MIRRORED[operator], top[1], grids)])
-    return _all([*nonzero, Or((upright, turned))])
+        return conjunction([*nonzero, _near(top[0], operator, top[1], grids)])
+    upright = conjunction([_near(bottom, ">", _ZERO, grids), _near(top[0], operator, top[1], grids)])
+    turned = conjunction([_near(bottom, "<", _ZERO, grids), _near(top[0], x.MIRRORED[operator], top[1], grids)])
+    return conjunction([*nonzero, x.Or((upright, turned))])
 
 
-def whole(operand: Expression, grids: Grids, *, holds: bool) -> Expression:
+def whole(operand: x.Expression, grids: Grids, *, holds: bool) -> x.Expression:
     """XPath for "the number is whole", or for "it is not": both false where there is no number."""
     if _is_plain(operand):
-        return _direct(Function("floor", (operand,)), "==" if holds else "<", operand)
+        return _direct(x.Function("floor", (operand,)), "==" if holds else "<", operand)
     value = _without_divisor(_ratio(operand, grids), "'is integer'")
     half = _half_unit(value, grids)
-    rest = Arithmetic("-", value, Function("floor", (Arithmetic("+", value, Number(half)),)))
-    return Comparison("<=" if holds else ">", rest, Number(half))
+    rest = x.Arithmetic("-", value, x.Function("floor", (x.Arithmetic("+", value, x.Number(half)),)))
+    return x.Comparison("<=" if holds else ">", rest, x.Number(half))
 
 
-def _is_plain(node: Expression) -> bool:
+def _is_plain(node: x.Expression) -> bool:
     """Whether no calculation comes between the cell, or the literal, and the comparison."""
     match node:
-        case Function("number", (PathReference(is_sum=True),)):
+        case x.Function("number", (PathReference(is_sum=True),)):
             return False
-        case Number() | Function("number"):
+        case x.Number() | x.Function("number"):
             return True
         case _:
             return False
 
 
-def _direct(left: Expression, operator: ComparisonOperator, right: Expression) -> Expression:
+def _direct(left: x.Expression, operator: x.ComparisonOperator, right: x.Expression) -> x.Expression:
     # Not `!=`: it holds where a number is missing.
     if operator == "!=":
-        return Or((Comparison("<", left, right), Comparison(">", left, right)))
-    return Comparison(operator, left, right)
+        return x.Or((x.Comparison("<", left, right), x.Comparison(">", left, right)))
+    return x.Comparison(operator, left, right)
 
 
-def _near(left: Expression, operator: ComparisonOperator, right: Expression, grids: Grids) -> Expression:
+def _near(left: x.Expression, operator: x.ComparisonOperator, right: x.Expression, grids: Grids) -> x.Expression:
     """Comparison of two numbers that differ by nothing or by a unit of the last place at least."""
-    sides = [_places(side, grids) for side in (left, right) if not isinstance(side, Number)]
+    sides = [_places(side, grids) for side in (left, right) if not isinstance(side, x.Number)]
     # Whole numbers are exact, and no rounding brings one nearer to a literal.
     if not any(sides) or (_is_plain(left) and _is_plain(right)):
         return _direct(left, operator, right)
     half = Fraction(1, 2 * 10 ** max(_places(left, grids), _places(right, grids)))
-    if isinstance(right, Number):
-        value, low, high = left, Number(right.value - half), Number(right.value + half)
+    if isinstance(right, x.Number):
+        value, low, high = left, x.Number(right.value - half), x.Number(right.value + half)
     else:
-        value, low, high = Arithmetic("-", left, right), Number(-half), Number(half)
+        value, low, high = x.Arithmetic("-", left, right), x.Number(-half), x.Number(half)
     match operator:
         case "==":
-            return And((Comparison(">=", value, low), Comparison("<=", value, high)))
+            return x.And((x.Comparison(">=", value, low), x.Comparison("<=", value, high)))
         case "!=":
-            return Or((Comparison("<", value, low), Comparison(">", value, high)))
+            return x.Or((x.Comparison("<", value, low), x.Comparison(">", value, high)))
         case "<=" | ">":
-            return Comparison(operator, value, high)
+            return x.Comparison(operator, value, high)
         case _:
-            return Comparison(operator, value, low)
+            return x.Comparison(operator, value, low)
 
 
-def _places(node: Expression, grids: Grids) -> int:
+def _places(node: x.Expression, grids: Grids) -> int:
     """Most decimals that a number can have."""
     places = _raw_places(node, grids)
     if places > MOST_PLACES:
@@ -143,19 +132,19 @@ def _places(node: Expression, grids: Grids) -> int:
     return places
 
 
-def _raw_places(node: Expression, grids: Grids) -> int:
+def _raw_places(node: x.Expression, grids: Grids) -> int:
     match node:
-        case Number(value):
+        case x.Number(value):
             return _decimals(value)
-        case Function("number", (VariableReference(name),)):
+        case x.Function("number", (x.VariableReference(name),)):
             return grids.of(name)
-        case Function("floor" | "ceiling" | "round"):
+        case x.Function("floor" | "ceiling" | "round"):
             return 0
-        case Negative(operand):
+        case x.Negative(operand):
             return _raw_places(operand, grids)
-        case Arithmetic("*", left, right):
+        case x.Arithmetic("*", left, right):
             return _raw_places(left, grids) + _raw_places(right, grids)
-        case Arithmetic(_, left, right):
+        case x.Arithmetic(_, left, right):
             return max(_raw_places(left, grids), _raw_places(right, grids))
         case _:
             raise AssertionError(f"no decimals of {type(node).__name__}")
@@ -171,35 +160,35 @@ def _ends(value: Fraction) -> bool:
     return decimal_text(value) is not None
 
 
-def _half_unit(node: Expression, grids: Grids) -> Fraction:
+def _half_unit(node: x.Expression, grids: Grids) -> Fraction:
     return Fraction(1, 2 * 10 ** max(_places(node, grids), 1))
 
 
-def _ratio(node: Expression, grids: Grids) -> _Ratio:  # noqa: C901, PLR0911 - one case for each kind of node
+def _ratio(node: x.Expression, grids: Grids) -> _Ratio:  # noqa: C901, PLR0911 - one case for each kind of node
     match node:
-        case Number(value):
+        case x.Number(value):
             if _ends(value):
                 return _Ratio(node)
-            return _Ratio(Number(Fraction(value.numerator)), Number(Fraction(value.denominator)))
-        case Function("number", _):
+            return _Ratio(x.Number(Fraction(value.numerator)), x.Number(Fraction(value.denominator)))
+        case x.Function("number", _):
             return _Ratio(node)
-        case Function("floor" | "ceiling" | "round" as name, (argument,)):
+        case x.Function("floor" | "ceiling" | "round" as name, (argument,)):
             return _Ratio(_rounded(name, argument, grids))
-        case Negative(operand):
+        case x.Negative(operand):
             inner = _ratio(operand, grids)
-            return _Ratio(Negative(inner.top), inner.bottom, inner.divisors)
-        case Arithmetic("+" | "-" as operator, left, right):
+            return _Ratio(x.Negative(inner.top), inner.bottom, inner.divisors)
+        case x.Arithmetic("+" | "-" as operator, left, right):
             first, second = _ratio(left, grids), _ratio(right, grids)
-            top = Arithmetic(operator, _scaled(first, second), _scaled(second, first))
+            top = x.Arithmetic(operator, _scaled(first, second), _scaled(second, first))
             return _Ratio(top, _times(first.bottom, second.bottom), (*first.divisors, *second.divisors))
-        case Arithmetic("*", left, right):
+        case x.Arithmetic("*", left, right):
             first, second = _ratio(left, grids), _ratio(right, grids)
             return _product(first, second)
-        case Arithmetic("/", left, right):
+        case x.Arithmetic("/", left, right):
             return _product(_ratio(left, grids), _inverse(_ratio(right, grids)))
-        case Arithmetic("^", base, exponent):
+        case x.Arithmetic("^", base, exponent):
             return _power(_ratio(base, grids), exponent)
-        case Arithmetic("mod", left, right):
+        case x.Arithmetic("mod", left, right):
             return _modulo(left, right, grids)
         case _:
             raise Inexpressible("XPath 1.0 has no such calculation")
@@ -208,28 +197,28 @@ def _ratio(node: Expression, grids: Grids) -> _Ratio:  # noqa: C901, PLR0911 - o
 def _product(first: _Ratio, second: _Ratio) -> _Ratio:
     top = second.top if first.top == _ONE else first.top if second.top == _ONE else None
     return _Ratio(
-        top if top is not None else Arithmetic("*", first.top, second.top),
+        top if top is not None else x.Arithmetic("*", first.top, second.top),
         _times(first.bottom, second.bottom),
         (*first.divisors, *second.divisors),
     )
 
 
 def _inverse(value: _Ratio) -> _Ratio:
-    if isinstance(value.top, Number):
+    if isinstance(value.top, x.Number):
         if value.top.value == 0:
             raise Inexpressible("it divides by zero: it is unknown for every record")
         reciprocal = 1 / value.top.value
         if value.bottom is None and _ends(reciprocal):
-            return _Ratio(Number(reciprocal))
+            return _Ratio(x.Number(reciprocal))
         sign = 1 if value.top.value > 0 else -1
         top = value.bottom or _ONE
-        size = Number(abs(value.top.value))
-        return _Ratio(top if sign > 0 else Negative(top), size if size != _ONE else None, value.divisors)
+        size = x.Number(abs(value.top.value))
+        return _Ratio(top if sign > 0 else x.Negative(top), size if size != _ONE else None, value.divisors)
     return _Ratio(value.bottom or _ONE, value.top, (*value.divisors, value.top))
 
 
-def _power(base: _Ratio, exponent: Expression) -> _Ratio:
-    if not isinstance(exponent, Number) or exponent.value.denominator != 1:
+def _power(base: _Ratio, exponent: x.Expression) -> _Ratio:
+    if not isinstance(exponent, x.Number) or exponent.value.denominator != 1:
         raise Inexpressible("XPath 1.0 has no powers other than whole numbers, multiplied out")
     times = int(exponent.value)
     if times == 0 or abs(times) > HIGHEST_POWER:
@@ -241,51 +230,43 @@ def _power(base: _Ratio, exponent: Expression) -> _Ratio:
     return result
 
 
-def _modulo(left: Expression, right: Expression, grids: Grids) -> _Ratio:
-    steady = isinstance(right, Number) and right.value.denominator == 1 and right.value != 0
+def _modulo(left: x.Expression, right: x.Expression, grids: Grids) -> _Ratio:
+    steady = isinstance(right, x.Number) and right.value.denominator == 1 and right.value != 0
     if steady and _is_plain(left):
-        return _Ratio(Arithmetic("mod", left, right))
+        return _Ratio(x.Arithmetic("mod", left, right))
     top, bottom = _ratio(left, grids), _ratio(right, grids)
     if top.bottom is None and bottom.bottom is None and max(_places(top.top, grids), _places(bottom.top, grids)) == 0:
         divisors = () if steady else (bottom.top,)
         # The guard of a divisor needs a denominator that is positive; 1 is.
-        return _Ratio(Arithmetic("mod", top.top, bottom.top), _ONE if divisors else None, divisors)
+        return _Ratio(x.Arithmetic("mod", top.top, bottom.top), _ONE if divisors else None, divisors)
     raise Inexpressible("mod() of decimals: XPath would round what it divides")
 
 
-def _rounded(name: str, argument: Expression, grids: Grids) -> Expression:
+def _rounded(name: str, argument: x.Expression, grids: Grids) -> x.Expression:
     """Rounding that is not misled by rounding errors just below a whole number."""
-    if _is_plain(argument) or (isinstance(argument, Function) and argument.name in ("floor", "ceiling", "round")):
+    if _is_plain(argument) or (isinstance(argument, x.Function) and argument.name in ("floor", "ceiling", "round")):
         inner = argument if _is_plain(argument) else _ratio(argument, grids).top
-        return Function(name, (inner,))
+        return x.Function(name, (inner,))
     value = _without_divisor(_ratio(argument, grids), f"{name}()")
     if _places(value, grids) == 0:
         return value
     # Less than half a unit for `round`, whose limit lies half-way between whole numbers.
     shift = _half_unit(value, grids) / 2
-    return Function(name, (Arithmetic("-" if name == "ceiling" else "+", value, Number(shift)),))
+    return x.Function(name, (x.Arithmetic("-" if name == "ceiling" else "+", value, x.Number(shift)),))
 
 
-def _without_divisor(value: _Ratio, taker: str) -> Expression:
+def _without_divisor(value: _Ratio, taker: str) -> x.Expression:
     if value.bottom is not None or value.divisors:
         raise Inexpressible(f"{taker} of a quotient: XPath would round it first")
     return value.top
 
 
-def _scaled(value: _Ratio, other: _Ratio) -> Expression:
+def _scaled(value: _Ratio, other: _Ratio) -> x.Expression:
     """Top of one ratio, brought to the common bottom of both."""
-    return value.top if other.bottom is None else Arithmetic("*", value.top, other.bottom)
+    return value.top if other.bottom is None else x.Arithmetic("*", value.top, other.bottom)
 
 
-def _times(first: Expression | None, second: Expression | None) -> Expression | None:
+def _times(first: x.Expression | None, second: x.Expression | None) -> x.Expression | None:
     if first is None or second is None:
         return first if second is None else second
-    return Arithmetic("*", first, second)
-
-
-def _all(operands: list[Expression]) -> Expression:
-    found: list[Expression] = []
-    for operand in operands:
-        found.extend(operand.operands if isinstance(operand, And) else (operand,))
-    unique = list(dict.fromkeys(found))
-    return unique[0] if len(unique) == 1 else And(tuple(unique))
+    return x.Arithmetic("*", first, second)

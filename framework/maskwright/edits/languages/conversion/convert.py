@@ -8,20 +8,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 import yaml
 
-from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, children, nodes
+from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
 from maskwright.edits.languages.conversion.binary_comparison import Grids
-from maskwright.edits.languages.conversion.converted import (
-    Converted,
-    Inexpressible,
-    refusal,
-    silent_rules_note,
-    tree_of,
-)
+from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
-from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule
+from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text, simplified_rule
-from maskwright.edits.languages.r_validate.writer import validate_file
+from maskwright.edits.languages.r_validate.writer import LINE, validate_file
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
@@ -37,7 +31,7 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(rf"\{{({NCNAME})\}}")
 
 
-def schematron_file(  # noqa: C901 - one note after the other
+def schematron_file(
     edits: EditSet,
     record: str,
     grids: Grids,
@@ -45,13 +39,8 @@ def schematron_file(  # noqa: C901 - one note after the other
     rules: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Converted:
     """Write edits as Schematron, one pattern each."""
-    notes: list[str] = []
-    problems: list[Problem] = []
-    patterns: list[str] = []
     taken: set[str] = set()
     renamed: list[str] = []
-    silent: list[str] = []
-    calculated = False
 
     def alone(edit: Edit) -> tuple[str, Expression]:
         tree = tree_of(edit)
@@ -62,43 +51,34 @@ def schematron_file(  # noqa: C901 - one note after the other
             )
         return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
 
-    if not re.fullmatch(NCNAME, record):
-        problems.append(Problem(f"{record!r} cannot be the name of an XML element"))
-    for edit in edits:
-        if edit.shadowed:
-            silent.append(edit.name)
-            continue
-        try:
-            context, test = (written or alone)(edit)
-            text = xpath_text(test)
-        except Inexpressible as reason:
-            problems.append(refusal(edit, "XPath 1.0", reason))
-            continue
-        calculated = calculated or (edit.binding == "exact" and calculates(test))
+    def write(edit: Edit, position: int) -> tuple[str, bool]:  # noqa: ARG001 - patterns have names
+        context, test = (written or alone)(edit)
+        text = xpath_text(test)
         identifier = _identifier(edit.name, taken)
         if identifier != edit.name:
             renamed.append(f"{edit.name} -> {identifier}")
-        patterns.append(_pattern(edit, identifier, context, text, (rules or {}).get(edit.name, {})))
-    if problems:
-        raise EditError(problems)
-    if silent:
-        notes.append(silent_rules_note(silent))
+        pattern = _pattern(edit, identifier, context, text, (rules or {}).get(edit.name, {}))
+        return pattern, edit.binding == "exact" and calculates(test)
+
+    is_name = re.fullmatch(NCNAME, record) is not None
+    problems = () if is_name else (Problem(f"{record!r} cannot be the name of an XML element"),)
+    found, notes = each_written(edits, "XPath 1.0", write, problems)
     if renamed:
         notes.append(f"renamed, because an XML id has no such characters: {', '.join(renamed)}")
-    if calculated:
+    if any(calculated for _, calculated in found):
         notes.append(_decimals_note(grids))
-    if any(_uses_original(edit.expression) for edit in edits):
+    if any(isinstance(node, InOriginal) for edit in edits for node in nodes(edit.expression)):
         notes.append(
             f"{ORIGINAL_FILE} stands for the original file: Maskwright takes it from --original, other engines read it"
         )
-    beside = f' xmlns:mw="{WRITTEN_FROM}"' if rules else ""
+    prefix = f' xmlns:mw="{WRITTEN_FROM}"' if rules else ""
     # A comment of XML holds no two hyphens in a row.
     remarks = "".join(f"<!-- {re.sub('-(?=-|$)', '- ', note)} -->\n" for note in notes)
     return Converted(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         + remarks
-        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{beside} queryBinding="xslt">\n'
-        + "".join(patterns)
+        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="xslt">\n'
+        + "".join(pattern for pattern, _ in found)
         + "</schema>\n",
         tuple(notes),
     )
@@ -113,11 +93,11 @@ def _decimals_note(grids: Grids) -> str:
     )
 
 
-def _pattern(edit: Edit, identifier: str, context: str, test: str, beside: Mapping[str, str]) -> str:
+def _pattern(edit: Edit, identifier: str, context: str, test: str, attributes: Mapping[str, str]) -> str:
     title = f"    <title>{escape(edit.label)}</title>\n" if edit.label else ""
     role = ' role="warning"' if edit.severity == "warning" else ""
     message = _message(edit)
-    rule = "".join(f" mw:{name}={quoteattr(text)}" for name, text in beside.items())
+    rule = "".join(f" mw:{name}={quoteattr(text)}" for name, text in attributes.items())
     return (
         f"  <pattern id={quoteattr(identifier)}>\n{title}    <rule context={quoteattr(context)}>\n"
         f"      <assert test={quoteattr(test)}{role}{rule}>{message}</assert>\n    </rule>\n  </pattern>\n"
@@ -149,24 +129,9 @@ def _identifier(name: str, taken: set[str]) -> str:
     return identifier
 
 
-def _uses_original(expression: Expression) -> bool:
-    stack = [expression]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, InOriginal):
-            return True
-        stack.extend(children(node))
-    return False
-
-
-LINE = 10_000
-
-
 def yaml_file(edits: EditSet) -> Converted:
     """Write edits in the YAML language."""
-    notes: list[str] = []
     problems: list[Problem] = []
-    entries: list[Any] = []
     # Rules on levels say by their names what they are about.
     contexts = {edit.context for edit in edits if edit.context is not None}
     if len(contexts) > 1 and not any(edit.level for edit in edits):
@@ -176,25 +141,10 @@ def yaml_file(edits: EditSet) -> Converted:
                 "rules in YAML are about every record"
             )
         )
-    rounded: list[str] = []
-    silent: list[str] = []
-    for edit in edits:
-        if edit.shadowed:
-            silent.append(edit.name)
-            continue
-        try:
-            entries.append(_yaml_entry(edit, len(entries) + 1))
-        except Inexpressible as reason:
-            problems.append(refusal(edit, "the YAML language", reason))
-        if edit.binding == "xpath1" and calculates(edit.expression):
-            rounded.append(edit.name)
-    if problems:
-        raise EditError(problems)
-    if silent:
-        notes.append(silent_rules_note(silent))
+    entries, notes = each_written(edits, "the YAML language", _yaml_entry, problems)
     if len(contexts) == 1:
         notes.append(f"the context {contexts.pop()} is not written: rules in YAML are about every record")
-    if rounded:
+    if rounded := rounded_in_xpath(edits):
         notes.append(
             f"exact in decimals here, rounded to binary64 in XPath (the same for whole numbers): {', '.join(rounded)}"
         )

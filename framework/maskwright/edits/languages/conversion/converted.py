@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from maskwright.edits.expression import VariableReference
-from maskwright.foundation.errors import Problem
+from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
     from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
+
+
+Written = TypeVar("Written")
 
 
 class Inexpressible(Exception):  # noqa: N818 - the reason by its name; never leaves the conversion
@@ -41,23 +45,37 @@ class Converted:
     notes: tuple[str, ...] = ()
 
 
-def tree_of(edit: Edit, *, ranges: bool = False) -> Expression:
+def tree_of(edit: Edit) -> Expression:
     """Tree of an edit."""
-    if edit.ranged and edit.binding == "exact" and not ranges:
+    if edit.ranged and edit.binding == "exact":
         raise Inexpressible("a range of variables follows the order of the data: convert with the data")
     if edit.checked_by != "model":
         raise Inexpressible(f"its test is outside the subset that is analysed (checked by {edit.checked_by})")
     return edit.expression
 
 
-def refusal(edit: Edit, language: str, reason: Inexpressible) -> Problem:
-    """Problem of an edit that a language cannot say."""
-    return Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place)
+def each_written(
+    edits: EditSet, language: str, write: Callable[[Edit, int], Written], problems: Iterable[Problem] = ()
+) -> tuple[list[Written], list[str]]:
+    """What is written of each edit that can fire, and a note about the others; what cannot be written is one error.
 
-
-def silent_rules_note(names: Sequence[str]) -> str:
-    """Note about edits that never fire."""
-    return f"left out, because an earlier rule of the pattern always fires first: {', '.join(names)}"
+    `write`: gets an edit and its place among these, from 1. `problems`: found before.
+    """
+    wrong = list(problems)
+    found: list[Written] = []
+    silent: list[str] = []
+    for edit in edits:
+        if edit.shadowed:
+            silent.append(edit.name)
+            continue
+        try:
+            found.append(write(edit, len(found) + 1))
+        except Inexpressible as reason:
+            wrong.append(Problem(f"edit {edit.name} cannot be written in {language}: {reason}", edit.place))
+    if wrong:
+        raise EditError(wrong)
+    note = f"left out, because an earlier rule of the pattern always fires first: {', '.join(silent)}"
+    return found, [note] if silent else []
 
 
 @dataclass(frozen=True, slots=True)

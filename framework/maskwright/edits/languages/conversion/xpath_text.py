@@ -11,29 +11,8 @@ import numpy as np
 
 from maskwright.data.date_texts import ISO
 from maskwright.data.dates import CALENDAR, FUNCTIONS_OF_DATES, calendar, year_month_day
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import interval_comparisons
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    Comparison,
-    Date,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsInteger,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-    nodes,
-    rewritten,
-)
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 from maskwright.foundation.xml_syntax import NCNAME
@@ -56,7 +35,7 @@ _ARITHMETIC = {
 }
 
 
-def xpath_text(expression: Expression) -> str:
+def xpath_text(expression: x.Expression) -> str:
     """Text of a test in XPath 1.0; `parse_xpath` reads the same meaning from it."""
     text = _text(expression, _OR)
     if len(text) > LONGEST_TEST:
@@ -71,58 +50,58 @@ def element_name(name: str) -> str:
     return name
 
 
-def _text(node: Expression, level: int) -> str:
+def _text(node: x.Expression, level: int) -> str:
     text, own = _with_level(node)
     return text if own >= level else f"({text})"
 
 
-def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     match node:
-        case Number(value):
+        case x.Number(value):
             text = decimal_text(value)
             if text is None:
                 return f"{value.numerator} div {value.denominator}", _PRODUCT
             return text, _SIGNED if value < 0 else _ATOM
-        case Text(value):
+        case x.Text(value):
             quote = "'" if "'" not in value else '"'
             if quote in value:
                 raise Inexpressible("a text holds both kinds of quotes, which XPath 1.0 cannot write")
             return f"{quote}{value}{quote}", _ATOM
-        case Truth(value):
+        case x.Truth(value):
             return ("true()" if value else "false()"), _ATOM
         case PathReference(path):
             return path, _ATOM
-        case VariableReference(name):
+        case x.VariableReference(name):
             return element_name(name), _ATOM
-        case Negative(operand):
+        case x.Negative(operand):
             return f"-{_text(operand, _SIGNED)}", _SIGNED
-        case Not(operand):
+        case x.Not(operand):
             return f"not({_text(operand, _OR)})", _ATOM
-        case And(operands):
+        case x.And(operands):
             return " and ".join(_text(operand, _EQUAL) for operand in operands), _AND
-        case Or(operands):
+        case x.Or(operands):
             return " or ".join(_text(operand, _AND) for operand in operands), _OR
-        case Comparison(operator, left, right):
+        case x.Comparison(operator, left, right):
             sign, own = _COMPARISONS.get(operator, (operator, _LESS))
             return f"{_text(left, own)} {sign} {_text(right, own + 1)}", own
-        case Arithmetic(operator, left, right) if operator in _ARITHMETIC:
+        case x.Arithmetic(operator, left, right) if operator in _ARITHMETIC:
             sign, own = _ARITHMETIC[operator]
             return f"{_text(left, own)} {sign} {_text(right, own + 1)}", own
-        case Function("number", (PathReference(path, is_number=True),)):
+        case x.Function("number", (PathReference(path, is_number=True),)):
             return path, _ATOM
-        case Function(name, arguments):
+        case x.Function(name, arguments):
             return f"{name}({', '.join(_text(argument, _OR) for argument in arguments)})", _ATOM
-        case InOriginal((name,)):
+        case x.InOriginal((name,)):
             own_name = element_name(name)
             return f"{own_name} = document('{ORIGINAL_FILE}')//{own_name}", _EQUAL
-        case InOriginal():
+        case x.InOriginal():
             raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
         case _:
             raise Inexpressible("the test is outside XPath 1.0")
 
 
-DIGITS, SHAPE, LENGTH = Text("0123456789"), Text("0000-00-00"), 10
-ZERO = Number(Fraction(0))
+DIGITS, SHAPE, LENGTH = x.Text("0123456789"), x.Text("0000-00-00"), 10
+ZERO = x.Number(Fraction(0))
 
 
 @dataclass
@@ -133,7 +112,7 @@ class DateNumbers:
     """
 
     dates: Mapping[str, str]
-    _made: dict[str, Expression] = field(default_factory=dict)
+    _made: dict[str, x.Expression] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,111 +123,102 @@ class DateNumbers:
     def cells(self) -> dict[str, tuple[str, ...]]:
         """Variables of whose cells each of the whole numbers is made."""
         return {
-            name: tuple(dict.fromkeys(each.name for each in nodes(made) if isinstance(each, VariableReference)))
+            name: tuple(dict.fromkeys(each.name for each in x.nodes(made) if isinstance(each, x.VariableReference)))
             for name, made in self._made.items()
         }
 
-    def __call__(self, node: Expression) -> Expression:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+    def __call__(self, node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node
         """Condition or number without dates."""
-        if not any(self._is_date(each) or _is_function(each) for each in nodes(node)):
+        if not any(self._is_date(each) or _is_function(each) for each in x.nodes(node)):
             return node
         match node:
-            case Comparison(operator, left, right) if self._is_date(left) or self._is_date(right):
-                simple = all(isinstance(each, VariableReference | Date) for each in (left, right))
+            case x.Comparison(operator, left, right) if self._is_date(left) or self._is_date(right):
+                simple = all(isinstance(each, x.VariableReference | x.Date) for each in (left, right))
                 if simple:
-                    return Comparison(operator, self._dated(left), self._dated(right))
-                return Comparison(operator, Arithmetic("-", self._days(left), self._days(right)), ZERO)
-            case InInterval() if bounds := interval_comparisons(node):
-                return self(bounds[0]) if len(bounds) == 1 else self(And(bounds))
-            case InSet(VariableReference() as operand, members) if all(isinstance(each, Date) for each in members):
+                    return x.Comparison(operator, self._dated(left), self._dated(right))
+                return x.Comparison(operator, x.Arithmetic("-", self._days(left), self._days(right)), ZERO)
+            case x.InInterval() if bounds := interval_comparisons(node):
+                return self(bounds[0]) if len(bounds) == 1 else self(x.And(bounds))
+            case x.InSet(x.VariableReference() as operand, members) if all(
+                isinstance(each, x.Date) for each in members
+            ):
                 # A text that is no date is none of them, as a text is none of some numbers.
-                return InSet(self._dated(operand), tuple(_ymd_of(each) for each in members if isinstance(each, Date)))
-            case InSet(operand, members):
-                found: tuple[Expression, ...] = tuple(self(Comparison("==", operand, each)) for each in members)
-                return found[0] if len(found) == 1 else Or(found)
-            case And(operands):
-                return And(tuple(map(self, operands)))
-            case Or(operands):
-                return Or(tuple(map(self, operands)))
-            case Not(operand):
-                return Not(self(operand))
-            case IfThen(condition, consequent, otherwise):
-                return IfThen(self(condition), self(consequent), None if otherwise is None else self(otherwise))
-            case Comparison(operator, left, right):
-                return Comparison(operator, self(left), self(right))
-            case Arithmetic("-", left, right) if self._is_date(left):
-                return Arithmetic("-", self._days(left), self._days(right))
-            case Arithmetic(sign, left, right):
-                return Arithmetic(sign, self(left), self(right))
-            case Negative(operand):
-                return Negative(self(operand))
-            case IsInteger(operand):
-                return IsInteger(self(operand))
-            case Function(name, arguments) if name in CALENDAR:
+                return x.InSet(
+                    self._dated(operand), tuple(_ymd_of(each) for each in members if isinstance(each, x.Date))
+                )
+            case x.InSet(operand, members):
+                found: tuple[x.Expression, ...] = tuple(self(x.Comparison("==", operand, each)) for each in members)
+                return found[0] if len(found) == 1 else x.Or(found)
+            case x.Arithmetic("-", left, right) if self._is_date(left):
+                return x.Arithmetic("-", self._days(left), self._days(right))
+            case x.Function(name, arguments) if name in CALENDAR:
                 return self._function(name, arguments)
-            case Function(name, arguments) if name not in FUNCTIONS_OF_DATES and not any(map(self._is_date, arguments)):
-                return Function(name, tuple(map(self, arguments)))
-            case VariableReference() | Function() | Date():
+            case x.Function(name, arguments) if name not in FUNCTIONS_OF_DATES and not any(
+                map(self._is_date, arguments)
+            ):
+                return x.mapped(node, self)
+            case x.VariableReference() | x.Function() | x.Date():
                 raise Inexpressible("XPath 1.0 cannot say this of dates")
             case _:
-                # Whether a cell is missing is asked of the cell itself.
-                return node
+                return x.mapped(node, self)
 
-    def written(self, test: Expression) -> Expression:
+    def written(self, test: x.Expression) -> x.Expression:
         """Test in which the numbers are what XPath makes of the cells."""
 
-        def changed(node: Expression) -> Expression:
+        def changed(node: x.Expression) -> x.Expression:
             match node:
-                case Function("number", (VariableReference(name),)) if name in self._made:
+                case x.Function("number", (x.VariableReference(name),)) if name in self._made:
                     return self._made[name]
                 case _:
                     return node
 
-        return rewritten(test, changed)
+        return x.rewritten(test, changed)
 
-    def _is_date(self, node: Expression) -> bool:
+    def _is_date(self, node: x.Expression) -> bool:
         match node:
-            case VariableReference(name):
+            case x.VariableReference(name):
                 return name in self.dates
-            case Arithmetic("+" | "-", left, right):
+            case x.Arithmetic("+" | "-", left, right):
                 return self._is_date(left) != self._is_date(right)
             case _:
-                return isinstance(node, Date)
+                return isinstance(node, x.Date)
 
-    def _dated(self, node: Expression) -> Expression:
+    def _dated(self, node: x.Expression) -> x.Expression:
         """Number yyyymmdd of a variable or a literal."""
-        if isinstance(node, Date):
+        if isinstance(node, x.Date):
             return _ymd_of(node)
         variable = self._variable(node)
         return self._named(f"date of {variable}", _ymd(variable))
 
-    def _days(self, node: Expression) -> Expression:
+    def _days(self, node: x.Expression) -> x.Expression:
         match node:
-            case Date(value):
-                return Number(value)
-            case VariableReference():
+            case x.Date(value):
+                return x.Number(value)
+            case x.VariableReference():
                 variable = self._variable(node)
                 return self._named(f"days of {variable}", _day_number(_ymd(variable)))
-            case Arithmetic("+" | "-" as sign, left, right):
-                return Arithmetic(sign, *(self._days(each) if self._is_date(each) else self(each)
+            case x.Arithmetic("+" | "-" as sign, left, right):
+                return x.Arithmetic(sign, *(self._days(each) if self._is_date(each) else self(each)
                                           for each in (left, right)))  # fmt: skip
             case _:
                 raise Inexpressible("XPath 1.0 cannot say this of dates")
 
-    def _function(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
-        if all(isinstance(each, Date) for each in arguments):
-            days = [np.array([float(each.value)]) for each in arguments if isinstance(each, Date)]
-            return Number(Fraction(int(calendar(name, days)[0])))
+    def _function(self, name: str, arguments: tuple[x.Expression, ...]) -> x.Expression:
+        if all(isinstance(each, x.Date) for each in arguments):
+            days = [np.array([float(each.value)]) for each in arguments if isinstance(each, x.Date)]
+            return x.Number(Fraction(int(calendar(name, days)[0])))
         if name == "age_at":
-            born, then = (_ymd_of(each) if isinstance(each, Date) else _ymd(self._variable(each)) for each in arguments)
+            born, then = (
+                _ymd_of(each) if isinstance(each, x.Date) else _ymd(self._variable(each)) for each in arguments
+            )
             # Completed years: of two numbers yyyymmdd the difference rounds down to them.
-            return self._named(f"age {len(self._made)}", _floor(Arithmetic("-", then, born), 10_000))
+            return self._named(f"age {len(self._made)}", _floor(x.Arithmetic("-", then, born), 10_000))
         (argument,) = arguments
         variable = self._variable(argument)
         return self._named(f"{name} of {variable}", _PARTS[name](_ymd(variable)))
 
-    def _variable(self, node: Expression) -> str:
-        if not isinstance(node, VariableReference):
+    def _variable(self, node: x.Expression) -> str:
+        if not isinstance(node, x.VariableReference):
             raise Inexpressible("XPath 1.0 cannot calculate with a date in the argument of a function")
         form = self.dates.get(node.name)
         if form is None:
@@ -259,61 +229,61 @@ class DateNumbers:
             )
         return node.name
 
-    def _named(self, name: str, written: Expression) -> Expression:
+    def _named(self, name: str, written: x.Expression) -> x.Expression:
         self._made[name] = written
-        return VariableReference(name)
+        return x.VariableReference(name)
 
 
-def _is_function(node: Expression) -> bool:
-    return isinstance(node, Date) or (isinstance(node, Function) and node.name in FUNCTIONS_OF_DATES)
+def _is_function(node: x.Expression) -> bool:
+    return isinstance(node, x.Date) or (isinstance(node, x.Function) and node.name in FUNCTIONS_OF_DATES)
 
 
-def _ymd(variable: str) -> Expression:
+def _ymd(variable: str) -> x.Expression:
     """Number yyyymmdd of a cell; NaN where it is empty or of another form: nothing is left of its text then."""
-    text = Function("normalize-space", (VariableReference(variable),))
-    fits = Function("number", (Comparison("==", Function("translate", (text, DIGITS, Text("0" * 10))), SHAPE),))
-    whole = Function("substring", (text, Number(Fraction(1)), Arithmetic("*", Number(Fraction(LENGTH)), fits)))
-    return Function("number", (Function("translate", (whole, Text("-"), Text(""))),))
+    text = x.Function("normalize-space", (x.VariableReference(variable),))
+    fits = x.Function("number", (x.Comparison("==", x.Function("translate", (text, DIGITS, x.Text("0" * 10))), SHAPE),))
+    whole = x.Function("substring", (text, x.Number(Fraction(1)), x.Arithmetic("*", x.Number(Fraction(LENGTH)), fits)))
+    return x.Function("number", (x.Function("translate", (whole, x.Text("-"), x.Text(""))),))
 
 
-def _ymd_of(day: Date) -> Number:
+def _ymd_of(day: x.Date) -> x.Number:
     if day.value.denominator != 1:
         raise Inexpressible("XPath 1.0 cannot compare a date with a time of day")
     year, month, of_month = (int(each[0]) for each in year_month_day(np.array([int(day.value)])))
-    return Number(Fraction(10_000 * year + 100 * month + of_month))
+    return x.Number(Fraction(10_000 * year + 100 * month + of_month))
 
 
-def _floor(node: Expression, divisor: int) -> Expression:
-    return Function("floor", (Arithmetic("/", node, Number(Fraction(divisor))),))
+def _floor(node: x.Expression, divisor: int) -> x.Expression:
+    return x.Function("floor", (x.Arithmetic("/", node, x.Number(Fraction(divisor))),))
 
 
-def _mod(node: Expression, divisor: int) -> Expression:
-    return Arithmetic("mod", node, Number(Fraction(divisor)))
+def _mod(node: x.Expression, divisor: int) -> x.Expression:
+    return x.Arithmetic("mod", node, x.Number(Fraction(divisor)))
 
 
-def _plus(node: Expression, number: int) -> Expression:
-    return Arithmetic("+" if number >= 0 else "-", node, Number(Fraction(abs(number))))
+def _plus(node: x.Expression, number: int) -> x.Expression:
+    return x.Arithmetic("+" if number >= 0 else "-", node, x.Number(Fraction(abs(number))))
 
 
-def _times(number: int, node: Expression) -> Expression:
-    return Arithmetic("*", Number(Fraction(number)), node)
+def _times(number: int, node: x.Expression) -> x.Expression:
+    return x.Arithmetic("*", x.Number(Fraction(number)), node)
 
 
-def _month(ymd: Expression) -> Expression:
+def _month(ymd: x.Expression) -> x.Expression:
     return _mod(_floor(ymd, 100), 100)
 
 
-def _day_number(ymd: Expression) -> Expression:
+def _day_number(ymd: x.Expression) -> x.Expression:
     """Days since 1970-01-01."""
     year = _floor(_plus(_floor(ymd, 100), -3), 100)
     month = _mod(_plus(_month(ymd), 9), 12)
-    days = Arithmetic("+", _times(365, year), _floor(year, 4))
-    days = Arithmetic("+", Arithmetic("-", days, _floor(year, 100)), _floor(year, 400))
-    days = Arithmetic("+", days, _floor(_plus(_times(153, month), 2), 5))
-    return _plus(Arithmetic("+", days, _mod(ymd, 100)), -719_469)
+    days = x.Arithmetic("+", _times(365, year), _floor(year, 4))
+    days = x.Arithmetic("+", x.Arithmetic("-", days, _floor(year, 100)), _floor(year, 400))
+    days = x.Arithmetic("+", days, _floor(_plus(_times(153, month), 2), 5))
+    return _plus(x.Arithmetic("+", days, _mod(ymd, 100)), -719_469)
 
 
-_PARTS: dict[str, Callable[[Expression], Expression]] = {
+_PARTS: dict[str, Callable[[x.Expression], x.Expression]] = {
     "year": lambda ymd: _floor(ymd, 10_000),
     "quarter": lambda ymd: _floor(_plus(_month(ymd), 2), 3),
     "month": _month,

@@ -8,35 +8,8 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.date_texts import iso_text
 from maskwright.data.dates import FUNCTIONS_OF_DATES
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import all_of, any_of
-from maskwright.edits.expression import (
-    NEGATED,
-    And,
-    Arithmetic,
-    Comparison,
-    Date,
-    Expression,
-    Function,
-    GroupFunction,
-    IfThen,
-    InInterval,
-    InOriginal,
-    InSet,
-    IsInteger,
-    IsMissing,
-    IsNumber,
-    KindCondition,
-    MissingAs,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableRange,
-    VariableReference,
-    nodes,
-)
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.rule_language.typed_tree import FUNCTIONS, KEYWORDS
 
@@ -50,7 +23,7 @@ _RULE, _OR, _AND, _NOT, _CONDITION, _SUM, _PRODUCT, _SIGNED, _POWER, _ATOM = ran
 _LEVELS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
 
 
-def rule_text(expression: Expression) -> str:
+def rule_text(expression: x.Expression) -> str:
     """Text of a rule; reading it gives the same tree again.
 
     Chains come out as conjunctions (``0 <= x and x <= y``); very long sums may come back grouped differently.
@@ -83,84 +56,92 @@ def name_text(name: str) -> str:
     return f"`{name}`"
 
 
-def _text(node: Expression, level: int) -> str:
+def _text(node: x.Expression, level: int) -> str:
     text, own = _with_level(node)
     return text if own >= level else f"({text})"
 
 
-def _with_level(node: Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     match node:
-        case Date(value):
+        case x.Date(value):
             return iso_text(value), _ATOM
-        case Number(value):
+        case x.Number(value):
             return _number(value)
-        case Text(value):
+        case x.Text(value):
             return quoted_text(value), _ATOM
-        case Truth(value):
+        case x.Truth(value):
             return ("0 == 0" if value else "0 == 1"), _CONDITION
-        case VariableReference(name):
+        case x.VariableReference(name):
             return name_text(name), _ATOM
-        case VariableRange(first, last):
+        case x.VariableRange(first, last):
             return f"{name_text(first)}..{name_text(last)}", _ATOM
-        case Arithmetic("^", left, right):
+        case x.Arithmetic("^", left, right):
             return f"{_text(left, _ATOM)} ^ {_text(right, _SIGNED)}", _POWER
-        case Arithmetic("mod", left, right):
+        case x.Arithmetic("mod", left, right):
             return f"mod({_text(left, _RULE)}, {_text(right, _RULE)})", _ATOM
-        case Arithmetic(operator, left, right):
+        case x.Arithmetic(operator, left, right):
             own = _LEVELS[operator]
             return f"{_text(left, own)} {operator} {_text(right, own + 1)}", own
-        case Negative(operand):
+        case x.Negative(operand):
             return f"-{_text(operand, _SIGNED)}", _SIGNED
-        case Function(name, arguments) if name in FUNCTIONS:
+        case x.Function(name, arguments) if name in FUNCTIONS:
             return f"{name}({', '.join(_text(argument, _RULE) for argument in arguments)})", _ATOM
-        case KindCondition(name, numbers, columns):
-            arguments = (*map(Number, numbers), *columns)
+        case x.KindCondition(name, numbers, columns):
+            arguments = (*map(x.Number, numbers), *columns)
             return f"{name}({', '.join(_text(argument, _RULE) for argument in arguments)})", _ATOM
-        case GroupFunction(function, level, operand, condition):
+        case x.GroupFunction(function, level, operand, condition):
             about = level if operand is None else f"{level}.{operand.name}"
             where = "" if condition is None else f" where {_text(condition, _RULE)}"
             return f"{function}({about}{where})", _ATOM
-        case Comparison(operator, left, right):
+        case x.Comparison(operator, left, right):
             return f"{_text(left, _SUM)} {operator} {_text(right, _SUM)}", _CONDITION
-        case And(operands):
+        case x.And(operands):
             return " and ".join(_text(operand, _NOT) for operand in operands), _AND
-        case Or(operands):
+        case x.Or(operands):
             return " or ".join(_text(operand, _AND) for operand in operands), _OR
-        case Not(InInterval() | InSet() | InOriginal() | IsMissing() | MissingAs() | IsNumber() | IsInteger() as inner):
+        case x.Not(
+            x.InInterval()
+            | x.InSet()
+            | x.InOriginal()
+            | x.IsMissing()
+            | x.MissingAs()
+            | x.IsNumber()
+            | x.IsInteger() as inner
+        ):
             return _membership(inner, "not "), _CONDITION
-        case Not(operand):
+        case x.Not(operand):
             return f"not {_text(operand, _NOT)}", _NOT
-        case IfThen(condition, consequent, otherwise):
+        case x.IfThen(condition, consequent, otherwise):
             text = f"if {_text(condition, _OR)} then {_text(consequent, _OR)}"
             return (text if otherwise is None else f"{text} else {_text(otherwise, _OR)}"), _RULE
-        case InInterval() | InSet() | InOriginal() | IsMissing() | MissingAs() | IsNumber() | IsInteger():
+        case x.InInterval() | x.InSet() | x.InOriginal() | x.IsMissing() | x.MissingAs() | x.IsNumber() | x.IsInteger():
             return _membership(node, ""), _CONDITION
-        case Function(name):
+        case x.Function(name):
             raise Inexpressible(f"{name}() is no function of the YAML language")
         case _:
             raise Inexpressible("the test is outside the language of rules")
 
 
-def _membership(node: Expression, negated: str) -> str:  # noqa: PLR0911 - one for each kind
+def _membership(node: x.Expression, negated: str) -> str:  # noqa: PLR0911 - one for each kind
     match node:
-        case InInterval(operand, low, high, low_closed, high_closed):
+        case x.InInterval(operand, low, high, low_closed, high_closed):
             lower = "-inf" if low is None else _text(low, _SUM)
             upper = "inf" if high is None else _text(high, _SUM)
             opening, closing = "[" if low_closed else "(", "]" if high_closed else ")"
             return f"{_text(operand, _SUM)} {negated}in {opening}{lower}, {upper}{closing}"
-        case InSet(operand, members):
+        case x.InSet(operand, members):
             return f"{_text(operand, _SUM)} {negated}in {{{', '.join(_with_level(one)[0] for one in members)}}}"
-        case InOriginal(names):
+        case x.InOriginal(names):
             quoted = [name_text(name) for name in names]
             listed = quoted[0] if len(quoted) == 1 else f"({', '.join(quoted)})"
             return f"{listed} {negated}in original"
-        case IsMissing(VariableReference(name)):
+        case x.IsMissing(x.VariableReference(name)):
             return f"{name_text(name)} is {negated}missing"
-        case MissingAs(VariableReference(name), meaning):
+        case x.MissingAs(x.VariableReference(name), meaning):
             return f"{name_text(name)} is {negated}{quoted_text(meaning)}"
-        case IsNumber(VariableReference(name)):
+        case x.IsNumber(x.VariableReference(name)):
             return f"{name_text(name)} is {negated}number"
-        case IsInteger(operand):
+        case x.IsInteger(operand):
             return f"{_text(operand, _SUM)} is {negated}integer"
     raise AssertionError(f"no text for {type(node).__name__}")
 
@@ -182,65 +163,65 @@ def quoted_text(text: str) -> str:
     raise Inexpressible("a text holds both kinds of quotes")
 
 
-def simplified_rule(rule: Expression, *, holds: bool = True) -> Expression:  # noqa: PLR0911 - one case for each kind of node
+def simplified_rule(rule: x.Expression, *, holds: bool = True) -> x.Expression:  # noqa: PLR0911 - one case for each kind of node
     """Rule, or its negation, that is violated by the same records."""
     match rule:
-        case Not(operand):
+        case x.Not(operand):
             return simplified_rule(operand, holds=not holds)
-        case And(operands) if holds:
+        case x.And(operands) if holds:
             return _all([simplified_rule(each) for each in operands])
-        case Or(operands) if not holds:
+        case x.Or(operands) if not holds:
             return _all([simplified_rule(each, holds=False) for each in operands])
-        case And(operands) | Or(operands):
+        case x.And(operands) | x.Or(operands):
             return _any([simplified_rule(each, holds=holds) for each in operands])
-        case IfThen(condition, consequent, None) if not holds:
+        case x.IfThen(condition, consequent, None) if not holds:
             return _all([simplified_rule(condition), simplified_rule(consequent, holds=False)])
-        case IfThen(condition, consequent, None):
-            return IfThen(simplified_rule(condition), simplified_rule(consequent))
-        case Comparison(operator) if not holds:
-            return replace(rule, operator=NEGATED[operator])
-        case GroupFunction("any" | "no" as function, condition=asked) if asked is not None:
-            inner = simplified_rule(asked)
+        case x.IfThen(condition, consequent, None):
+            return x.IfThen(simplified_rule(condition), simplified_rule(consequent))
+        case x.Comparison(operator) if not holds:
+            return replace(rule, operator=x.NEGATED[operator])
+        case x.GroupFunction("any" | "no" as function, condition=wanted) if wanted is not None:
+            inner = simplified_rule(wanted)
             return replace(rule, function="any" if (function == "any") == holds else "no", condition=inner)
-        case GroupFunction("all", condition=asked) if asked is not None:
-            inner = simplified_rule(asked, holds=holds)
+        case x.GroupFunction("all", condition=wanted) if wanted is not None:
+            inner = simplified_rule(wanted, holds=holds)
             return replace(rule, function="all" if holds else "any", condition=inner)
         case _:
-            return rule if holds else Not(rule)
+            return rule if holds else x.Not(rule)
 
 
-def _all(operands: Sequence[Expression]) -> Expression:
+def _all(operands: Sequence[x.Expression]) -> x.Expression:
     """Conjunction, in which `a <= b and a >= b` is `a == b`."""
-    flat = [one for each in operands for one in (each.operands if isinstance(each, And) else (each,))]
-    found: list[Expression] = []
+    flat = [one for each in operands for one in (each.operands if isinstance(each, x.And) else (each,))]
+    found: list[x.Expression] = []
     for each in dict.fromkeys(flat):
         last = found[-1] if found else None
         match last, each:
-            case Comparison("<=" | ">=" as one), Comparison("<=" | ">=" as other) if one != other and (
+            case x.Comparison("<=" | ">=" as one), x.Comparison("<=" | ">=" as other) if one != other and (
                 (last.left, last.right) == (each.left, each.right)
             ):
-                found[-1] = Comparison("==", each.left, each.right)
+                found[-1] = x.Comparison("==", each.left, each.right)
             case _:
                 found.append(each)
     return all_of(found)
 
 
-def _any(operands: Sequence[Expression]) -> Expression:
+def _any(operands: Sequence[x.Expression]) -> x.Expression:
     """Disjunction without the guards of the sums in its comparisons."""
-    flat = [one for each in operands for one in (each.operands if isinstance(each, Or) else (each,))]
-    guards = {guard for each in flat if isinstance(each, Comparison) for guard in _guards(each)}
+    flat = [one for each in operands for one in (each.operands if isinstance(each, x.Or) else (each,))]
+    guards = {guard for each in flat if isinstance(each, x.Comparison) for guard in _guards(each)}
     kept = [each for each in dict.fromkeys(flat) if each not in guards]
     return any_of(kept)
 
 
-def _guards(node: Comparison) -> list[Expression]:
-    """What is said of members where a sum of a comparison is not known."""
-    found: list[Expression] = []
-    for each in nodes(node):
-        if isinstance(each, GroupFunction) and each.function == "sum" and each.operand is not None:
-            lost: Expression = Not(IsNumber(each.operand))
+def _guards(node: x.Comparison) -> list[x.Expression]:
+    """What holds of members where a sum of a comparison is not known."""
+    found: list[x.Expression] = []
+    for each in x.nodes(node):
+        if isinstance(each, x.GroupFunction) and each.function == "sum" and each.operand is not None:
+            lost: x.Expression = x.Not(x.IsNumber(each.operand))
             if each.condition is not None:
                 meant, other = simplified_rule(each.condition), simplified_rule(each.condition, holds=False)
                 lost = _all([meant, _any([other, lost])])
-            found.append(GroupFunction("any", each.level, None, lost))
+            found.append(x.GroupFunction("any", each.level, None, lost))
     return found

@@ -14,27 +14,8 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import all_of
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    ArithmeticOperator,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    IfThen,
-    InInterval,
-    InSet,
-    IsMissing,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-)
 from maskwright.edits.languages.conversion.converted import Inexpressible
 
 if TYPE_CHECKING:
@@ -48,41 +29,9 @@ LARGEST_TREE = 10_000
 DEEPEST = 100
 
 _AGGREGATES = frozenset(
-    [
-        "sum",
-        "mean",
-        "median",
-        "min",
-        "max",
-        "var",
-        "sd",
-        "quantile",
-        "cor",
-        "length",
-        "nrow",
-        "any",
-        "all",
-        "all_complete",
-        "all_unique",
-        "is_unique",
-        "unique",
-        "duplicated",
-        "do_by",
-        "sum_by",
-        "mean_by",
-        "min_by",
-        "max_by",
-        "is_linear_sequence",
-        "in_linear_sequence",
-        "part_whole_relation",
-        "contains_exactly",
-        "contains_at_least",
-        "contains_at_most",
-        "does_not_contain",
-        "exists_any",
-        "exists_one",
-        "hierarchy",
-    ]
+    "sum mean median min max var sd quantile cor length nrow any all all_complete all_unique is_unique unique "  # noqa: SIM905
+    "duplicated do_by sum_by mean_by min_by max_by is_linear_sequence in_linear_sequence part_whole_relation "
+    "contains_exactly contains_at_least contains_at_most does_not_contain exists_any exists_one hierarchy".split()
 )
 _REASONS = {
     "round": "R rounds halves to the even digit, the YAML language upwards",
@@ -154,15 +103,15 @@ class Translator:
         self._visited = 0
         self._level = 0
 
-    def condition(self, node: Node) -> Expression:
+    def condition(self, node: Node) -> x.Expression:
         """Rule, or part of one."""
         return self._counted(node, self._condition)
 
-    def value(self, node: Node) -> Expression:
+    def value(self, node: Node) -> x.Expression:
         """Number, or text, or variable."""
         return self._counted(node, self._value)
 
-    def _counted(self, node: Node, read: Callable[[Node], Expression]) -> Expression:
+    def _counted(self, node: Node, read: Callable[[Node], x.Expression]) -> x.Expression:
         """What := defined may make a short rule huge."""
         self._visited += 1
         self._level += 1
@@ -172,28 +121,28 @@ class Translator:
         self._level -= 1
         return found
 
-    def _condition(self, node: Node) -> Expression:  # noqa: C901, PLR0911 - one case for each kind of node
+    def _condition(self, node: Node) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node
         parts = node.children
         match node.data:
             case "conditional":
                 given, then, other = (None if part is None else self.condition(cast("Node", part)) for part in parts)
                 assert given is not None
                 assert then is not None
-                return IfThen(given, then, other)
+                return x.IfThen(given, then, other)
             case "any_of":
-                return Or((self.condition(cast("Node", parts[0])), self.condition(cast("Node", parts[2]))))
+                return x.Or((self.condition(cast("Node", parts[0])), self.condition(cast("Node", parts[2]))))
             case "all_of":
-                return And((self.condition(cast("Node", parts[0])), self.condition(cast("Node", parts[2]))))
+                return x.And((self.condition(cast("Node", parts[0])), self.condition(cast("Node", parts[2]))))
             case "negated":
-                return Not(self.condition(cast("Node", parts[0])))
+                return x.Not(self.condition(cast("Node", parts[0])))
             case "compared":
                 return self._compared(*parts)
             case "special" if str(parts[1]) in ("%in%", "%vin%"):
-                return InSet(self.value(cast("Node", parts[0])), self._members(cast("Node", parts[2])))
+                return x.InSet(self.value(cast("Node", parts[0])), self._members(cast("Node", parts[2])))
             case "call":
                 return self._call(str(parts[0]), [cast("Node", part) for part in parts[1:] if part is not None])
             case "name" if str(parts[0]) in _CONSTANTS:
-                return Truth(_CONSTANTS[str(parts[0])])
+                return x.Truth(_CONSTANTS[str(parts[0])])
             case "name" if str(parts[0]) in self._defined:
                 return self.condition(self._value_of(str(parts[0])))
             case "dependency":
@@ -201,25 +150,25 @@ class Translator:
             case _:
                 raise Inexpressible("it is no condition on a record")
 
-    def _value(self, node: Node) -> Expression:  # noqa: PLR0911 - one case for each kind of node
+    def _value(self, node: Node) -> x.Expression:  # noqa: PLR0911 - one case for each kind of node
         parts = node.children
         match node.data:
             case "number":
-                return Number(Fraction(str(parts[0]).removesuffix("L")))
+                return x.Number(Fraction(str(parts[0]).removesuffix("L")))
             case "text":
-                return Text(str(parts[0])[1:-1])
+                return x.Text(str(parts[0])[1:-1])
             case "quoted":
-                return VariableReference(str(parts[0])[1:-1])
+                return x.VariableReference(str(parts[0])[1:-1])
             case "name":
                 return self._name(str(parts[0]))
             case "signed":
                 inner = self.value(cast("Node", parts[1]))
                 if str(parts[0]) == "+":
                     return inner
-                return Number(-inner.value) if isinstance(inner, Number) else Negative(inner)
+                return x.Number(-inner.value) if isinstance(inner, x.Number) else x.Negative(inner)
             case "arithmetic":
-                operator = cast("ArithmeticOperator", "^" if str(parts[1]) == "**" else str(parts[1]))
-                return Arithmetic(operator, self.value(cast("Node", parts[0])), self.value(cast("Node", parts[2])))
+                operator = cast("x.ArithmeticOperator", "^" if str(parts[1]) == "**" else str(parts[1]))
+                return x.Arithmetic(operator, self.value(cast("Node", parts[0])), self.value(cast("Node", parts[2])))
             case "special":
                 return self._special(*parts)
             case "call":
@@ -227,33 +176,33 @@ class Translator:
             case _:
                 raise Inexpressible("it calculates with a condition")
 
-    def _name(self, name: str) -> Expression:
+    def _name(self, name: str) -> x.Expression:
         if name in self._defined:
             return self.value(self._value_of(name))
         if name in ("NA", "NULL", "NaN", "Inf", ".") or name in _CONSTANTS:
             raise Inexpressible(f"it uses {name} as a value")
-        return VariableReference(name)
+        return x.VariableReference(name)
 
     def _value_of(self, name: str) -> Node:
         return self._defined[name]
 
-    def _compared(self, left: object, operator: object, right: object) -> Expression:
+    def _compared(self, left: object, operator: object, right: object) -> x.Expression:
         first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
-        return Comparison(cast("ComparisonOperator", str(operator)), first, second)
+        return x.Comparison(cast("x.ComparisonOperator", str(operator)), first, second)
 
-    def _special(self, left: object, operator: object, right: object) -> Expression:
+    def _special(self, left: object, operator: object, right: object) -> x.Expression:
         first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
-        whole = Function("floor", (Arithmetic("/", first, second),))
+        whole = x.Function("floor", (x.Arithmetic("/", first, second),))
         match str(operator):
             case "%/%":
                 return whole
             case "%%":
                 # R's remainder has the sign of the divisor.
-                return Arithmetic("-", first, Arithmetic("*", second, whole))
+                return x.Arithmetic("-", first, x.Arithmetic("*", second, whole))
             case other:
                 raise Inexpressible(f"it uses {other}")
 
-    def _members(self, node: Node) -> tuple[Number | Text, ...]:
+    def _members(self, node: Node) -> tuple[x.Number | x.Text, ...]:
         """Literals of ``c(1, 2)``, ``1:5`` or one literal."""
         if node.data == "name" and str(node.children[0]) in self._defined:
             return self._members(self._value_of(str(node.children[0])))
@@ -262,29 +211,29 @@ class Translator:
             return tuple(member for child in listed for member in self._members(child))
         if node.data == "sequence":
             first, last = (self.value(cast("Node", child)) for child in node.children)
-            if isinstance(first, Number) and isinstance(last, Number) and first.value.denominator == 1:
+            if isinstance(first, x.Number) and isinstance(last, x.Number) and first.value.denominator == 1:
                 size = int(last.value - first.value)
                 if not 0 <= size < LONGEST_SEQUENCE:
                     raise Inexpressible(f"the sequence has more than {LONGEST_SEQUENCE} numbers, or runs downwards")
-                return tuple(Number(first.value + step) for step in range(size + 1))
+                return tuple(x.Number(first.value + step) for step in range(size + 1))
         if node.data in ("number", "text", "signed"):
             value = self.value(node)
-            if isinstance(value, (Number, Text)):
+            if isinstance(value, (x.Number, x.Text)):
                 return (value,)
         raise Inexpressible("the code list is not written out, as c('a', 'b') is")
 
-    def _call(self, name: str, arguments: Sequence[Node]) -> Expression:
+    def _call(self, name: str, arguments: Sequence[Node]) -> x.Expression:
         match name:
             case "is.na" if len(arguments) == 1:
-                return IsMissing(self._variable(arguments[0], name))
+                return x.IsMissing(self._variable(arguments[0], name))
             case "is_complete" if arguments:
-                return all_of([Not(IsMissing(self._variable(argument, name))) for argument in arguments])
+                return all_of([x.Not(x.IsMissing(self._variable(argument, name))) for argument in arguments])
             case "in_range" | "between":
                 return self._in_range(name, arguments)
             case _:
                 raise Inexpressible(_reason(name))
 
-    def _in_range(self, name: str, arguments: Sequence[Node]) -> Expression:
+    def _in_range(self, name: str, arguments: Sequence[Node]) -> x.Expression:
         names = ["x", "min", "max", "strict"]
         given: dict[str, Node] = {}
         for argument in arguments:
@@ -295,30 +244,30 @@ class Translator:
                 given[free or "?"] = argument
         if set(given) - set(names) or not {"x", "min", "max"} <= set(given):
             raise Inexpressible(f"{name}() is understood with x, min, max and strict")
-        strict = "strict" in given and self.condition(given["strict"]) == Truth(True)
+        strict = "strict" in given and self.condition(given["strict"]) == x.Truth(True)
         bounds = [self.value(given[key]) for key in ("min", "max")]
-        if any(isinstance(bound, Text) for bound in bounds):
+        if any(isinstance(bound, x.Text) for bound in bounds):
             raise Inexpressible("it compares dates or periods")
-        return InInterval(self.value(given["x"]), bounds[0], bounds[1], not strict, not strict)
+        return x.InInterval(self.value(given["x"]), bounds[0], bounds[1], not strict, not strict)
 
-    def _function(self, name: str, arguments: Sequence[Node]) -> Expression:
+    def _function(self, name: str, arguments: Sequence[Node]) -> x.Expression:
         if any(argument.data == "named" for argument in arguments):
             raise Inexpressible(f"it calls {name}() with named arguments")
         match name, len(arguments):
             case ("abs" | "floor" | "ceiling") as known, 1:
-                return Function(known, (self.value(arguments[0]),))
+                return x.Function(known, (self.value(arguments[0]),))
             case ("pmin" | "pmax") as known, count if count > 1:
-                return Function(known[1:], tuple(self.value(argument) for argument in arguments))
+                return x.Function(known[1:], tuple(self.value(argument) for argument in arguments))
             case (("as.numeric" | "as.character" | "as.integer"), 1) if name != "as.integer":
                 return self.value(arguments[0])
             case "sqrt", 1:
-                return Arithmetic("^", self.value(arguments[0]), Number(Fraction(1, 2)))
+                return x.Arithmetic("^", self.value(arguments[0]), x.Number(Fraction(1, 2)))
             case _:
                 raise Inexpressible(_reason(name))
 
-    def _variable(self, node: Node, taker: str) -> VariableReference:
+    def _variable(self, node: Node, taker: str) -> x.VariableReference:
         value = self.value(node)
-        if not isinstance(value, VariableReference):
+        if not isinstance(value, x.VariableReference):
             raise Inexpressible(f"{taker}() of something computed")
         return value
 

@@ -139,8 +139,8 @@ class _Reading(Inclusion):
     def closing_notes(self, file: str) -> Iterator[str]:
         """What a person should know when all is read."""
         if self.unused:
-            said = ", ".join(f"{name} ({count})" for name, count in self.unused.items())
-            yield f"{file}: not used: {said}"
+            unused = ", ".join(f"{name} ({count})" for name, count in self.unused.items())
+            yield f"{file}: not used: {unused}"
         if self.linear and self.equality is None and self.inequality is None:
             yield (
                 f"{file}: {self.linear} linear rules are exact here; validate lets them miss by 1e-8 (lin.eq.eps, "
@@ -198,9 +198,9 @@ class _Reading(Inclusion):
             if name not in _UNDERSTOOD:
                 self.unused[name] = self.unused.get(name, 0) + 1
         for ours, theirs in (("name", "name"), ("label", "label"), ("message", "description")):
-            said = element.get(theirs)
-            if said is not None and said.is_scalar and said.raw.strip():
-                fields[ours] = " ".join(said.raw.split())
+            stated = element.get(theirs)
+            if stated is not None and stated.is_scalar and stated.raw.strip():
+                fields[ours] = " ".join(stated.raw.split())
         meta = element.get("meta")
         for key, value in meta.entries if meta is not None else ():
             if key.raw == "severity" and value.raw in _SEVERITIES:
@@ -255,7 +255,8 @@ class _Reading(Inclusion):
 
     def _instances(self, tree: r_rules.Node) -> Iterator[tuple[r_rules.Node, dict[str, r_rules.Node]]]:
         """Copies of a rule with one variable of each group that it uses."""
-        used = [name for name in _names(tree) if name in self.groups]
+        names = [str(node.children[0]) for node in subtrees(tree) if node.data == "name"]
+        used = [name for name in names if name in self.groups]
         if len(set(used)) < len(used):
             raise Inexpressible("it uses a variable group twice, and which variables go together is not said")
         copies = 1
@@ -265,11 +266,6 @@ class _Reading(Inclusion):
             raise Inexpressible(f"its variable groups make more than {MOST_COPIES} rules")
         for members in itertools.product(*(self.groups[name] for name in used)):
             yield tree, dict(zip(used, members, strict=True))
-
-
-def _names(tree: r_rules.Node) -> list[str]:
-    """Names that stand for a value, as often as they occur."""
-    return [str(node.children[0]) for node in subtrees(tree) if node.data == "name"]
 
 
 def _resolved(tree: r_rules.Node, defined: Mapping[str, r_rules.Node]) -> r_rules.Node:

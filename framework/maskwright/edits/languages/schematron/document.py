@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 from xml.parsers import expat
 
-from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.errors import DataError, EditError, Place, Problem
 from maskwright.foundation.files import note_read
 from maskwright.foundation.xml_syntax import marked_encoding, xml_problem
 
@@ -50,6 +50,49 @@ class Element:
     def __iter__(self) -> Iterator[Element]:
         return (part for part in self.content if isinstance(part, Element))
 
+    @property
+    def place(self) -> Place:
+        """File and line."""
+        return Place(self.file, self.line)
+
+    @property
+    def is_abstract(self) -> bool:
+        """Whether it states that it is abstract."""
+        return self.attributes.get("abstract", "false").strip() == "true"
+
+    def named(self, name: str) -> list[Element]:
+        """Children of a name in its own namespace."""
+        return [child for child in self if child.name == name and child.namespace == self.namespace]
+
+
+class HardenedParser:
+    """Expat on one file that may be hostile: a DOCTYPE and encodings that are not known are refused.
+
+    `error`: raised for what is wrong with the file.
+    """
+
+    def __init__(self, path: Path, error: type[DataError | EditError], separator: str | None = None) -> None:
+        self._path, self._error = path, error
+        self._encoding: str | None = None
+        self._parser = expat.ParserCreate(namespace_separator=separator)
+        self._parser.buffer_text = True
+        self._parser.XmlDeclHandler = self._declaration
+        self._parser.StartDoctypeDeclHandler = self._doctype
+
+    def _refuse(self, message: str, hint: str | None = None) -> NoReturn:
+        raise self._error(Problem(message, Place(str(self._path), self._parser.CurrentLineNumber), hint))
+
+    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:  # noqa: ARG002 - expat's call
+        if encoding is not None and encoding.lower() not in ENCODINGS:
+            self._refuse(f"the encoding {encoding!r} is not read", "save the file as UTF-8")
+        self._encoding = encoding
+
+    def _doctype(self, name: str, *_: object) -> None:
+        self._refuse(
+            f"a DOCTYPE ({name}) is refused: it can define entities that reach other files",
+            "remove the <!DOCTYPE ...> and write the entities' text in place",
+        )
+
 
 def read_document(path: Path, options: SchematronOptions) -> Element:
     """Read a rule file.
@@ -60,19 +103,14 @@ def read_document(path: Path, options: SchematronOptions) -> Element:
     return _Builder(path, options).read()
 
 
-class _Builder:
+class _Builder(HardenedParser):
     def __init__(self, path: Path, options: SchematronOptions) -> None:
-        self._path = path
+        super().__init__(path, EditError, " ")
         self._options = options
         self._open: list[Element] = []
         self._root: Element | None = None
         self._count = 0
         self._declared: dict[str, str] = {}
-        self._encoding: str | None = None
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.buffer_text = True
-        self._parser.XmlDeclHandler = self._declaration
-        self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.StartElementHandler = self._start
         self._parser.StartNamespaceDeclHandler = self._namespace
         self._parser.EndElementHandler = self._end
@@ -110,20 +148,6 @@ class _Builder:
         if not content.strip():
             raise EditError(Problem("the rule file is empty; expected a Schematron schema", place))
         return content
-
-    def _refuse(self, message: str, hint: str | None = None) -> NoReturn:
-        raise EditError(Problem(message, Place(str(self._path), self._parser.CurrentLineNumber), hint))
-
-    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:  # noqa: ARG002 - expat's call
-        if encoding is not None and encoding.lower() not in ENCODINGS:
-            self._refuse(f"the encoding {encoding!r} is not read", "save the file as UTF-8")
-        self._encoding = encoding
-
-    def _doctype(self, name: str, *_: object) -> None:
-        self._refuse(
-            f"a DOCTYPE ({name}) is refused: it can define entities that reach other files",
-            "remove the <!DOCTYPE ...> and write the entities' text in place",
-        )
 
     def _namespace(self, prefix: str | None, uri: str | None) -> None:
         self._declared[prefix or ""] = uri or ""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from maskwright.edits.languages.schematron.document import RAISE_LIMIT, Element, read_document
-from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.xml_syntax import NCNAME
 
@@ -44,20 +44,20 @@ def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element
     expansion = _Expansion(options)
     rules = {
         rule.attributes["id"]: rule
-        for pattern in (*_named(whole, "pattern"), *_named(whole, "group"), *_named(whole, "rules"))
-        for rule in (*_named(pattern, "rule"), *_named(whole, "rule"))
-        if _is_abstract(rule) and "id" in rule.attributes
+        for pattern in (*whole.named("pattern"), *whole.named("group"), *whole.named("rules"))
+        for rule in (*pattern.named("rule"), *whole.named("rule"))
+        if rule.is_abstract and "id" in rule.attributes
     }
     templates = {
         pattern.attributes["id"]: pattern
-        for pattern in (*_named(whole, "pattern"), *_named(whole, "group"))
-        if _is_abstract(pattern) and "id" in pattern.attributes
+        for pattern in (*whole.named("pattern"), *whole.named("group"))
+        if pattern.is_abstract and "id" in pattern.attributes
     }
     content: list[str | Element] = []
     for part in whole.content:
         if isinstance(part, str) or part.name not in PATTERNS or part.namespace != whole.namespace:
             content.append(part)
-        elif not _is_abstract(part):
+        elif not part.is_abstract:
             pattern = expansion.instance(part, templates) if "is-a" in part.attributes else part
             content.append(expansion.with_rules(pattern, rules))
     return _in_phase(replace(whole, content=content), options)
@@ -117,7 +117,7 @@ class _Expansion:
         return self.with_includes(root, (*files, path)), path
 
     def permitted(self, reference: Element, name: str, main: Path) -> Path:
-        """Path of an included file; nothing outside the declared folder is even looked at."""
+        """Path of an included file; nothing outside the declared folder is accessed."""
         folder = self.options.include_folder
         if folder is None:
             hint = "name the folder that included files may be in: include_folder (--include FOLDER), or copy them in"
@@ -143,7 +143,7 @@ class _Expansion:
         if odd:
             _refuse(pattern, f"<pattern is-a=...> holds <{odd[0]}>; understood are param, title and p")
         values: dict[str, str] = {}
-        for param in (*_named(template, "param"), *_named(pattern, "param")):
+        for param in (*template.named("param"), *pattern.named("param")):
             name, value = param.attributes.get("name", "").strip(), param.attributes.get("value")
             if not name or value is None:
                 _refuse(param, "<param> needs a name and a value")
@@ -167,13 +167,13 @@ class _Expansion:
 
     def with_rules(self, pattern: Element, everywhere: Mapping[str, Element]) -> Element:
         """Pattern in which ``extends`` is replaced by what the abstract rule says; abstract rules are left out."""
-        own = {rule.attributes["id"]: rule for rule in _named(pattern, "rule") if "id" in rule.attributes}
-        known = {**everywhere, **{name: rule for name, rule in own.items() if _is_abstract(rule)}}
+        own = {rule.attributes["id"]: rule for rule in pattern.named("rule") if "id" in rule.attributes}
+        known = {**everywhere, **{name: rule for name, rule in own.items() if rule.is_abstract}}
         content: list[str | Element] = []
         for part in pattern.content:
             if isinstance(part, str) or part.name != "rule":
                 content.append(part)
-            elif not _is_abstract(part):
+            elif not part.is_abstract:
                 content.append(replace(part, content=list(self.extended(part, known, ()))))
         return replace(pattern, content=content)
 
@@ -191,7 +191,7 @@ class _Expansion:
 
 
 def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
-    phases = {phase.attributes.get("id", ""): phase for phase in _named(schema, "phase")}
+    phases = {phase.attributes.get("id", ""): phase for phase in schema.named("phase")}
     default = schema.attributes.get("defaultPhase", ALL).strip()
     wanted = options.phase if options.phase not in (None, DEFAULT) else default
     rest = [part for part in schema.content if not _is(part, "phase")]
@@ -201,9 +201,9 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
     if wanted not in phases:
         _refuse(schema, unknown_name("phase", str(wanted), [ALL, *phases]))
     phase = phases[wanted]
-    patterns = {pattern.attributes.get("id") for name in PATTERNS for pattern in _named(schema, name)}
+    patterns = {pattern.attributes.get("id") for name in PATTERNS for pattern in schema.named(name)}
     active: set[str] = set()
-    for each in _named(phase, "active"):
+    for each in phase.named("active"):
         name = each.attributes.get("pattern", "")
         if name not in patterns:
             _refuse(each, unknown_name("pattern", name, [known for known in patterns if known]))
@@ -211,27 +211,19 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
     odd = [each.name for each in phase if each.name not in ("active", "let", "p", "title")]
     if odd:
         _refuse(phase, f"<phase> holds <{odd[0]}>; understood are active, let and p")
-    kept = [part for part in rest if not _is_pattern(part) or _id_of(part) in active]
+    kept = [
+        part
+        for part in rest
+        if isinstance(part, str) or part.name not in PATTERNS or part.attributes.get("id") in active
+    ]
     left_out = len(rest) - len(kept)
     note = f"{schema.file}: phase {wanted!r}: {left_out} pattern{'s are' if left_out != 1 else ' is'} left out"
     # Variables of a phase are seen in all its patterns, as those of the schema are.
-    return replace(schema, attributes=attributes, content=[*_named(phase, "let"), *kept]), [note]
-
-
-def _id_of(part: str | Element) -> str | None:
-    return None if isinstance(part, str) else part.attributes.get("id")
+    return replace(schema, attributes=attributes, content=[*phase.named("let"), *kept]), [note]
 
 
 def _is(part: str | Element, name: str) -> bool:
     return isinstance(part, Element) and part.name == name
-
-
-def _is_pattern(part: str | Element) -> bool:
-    return any(_is(part, name) for name in PATTERNS)
-
-
-def _named(element: Element, name: str) -> list[Element]:
-    return [child for child in element if child.name == name and child.namespace == element.namespace]
 
 
 def _descendants(element: Element) -> Iterable[Element]:
@@ -240,9 +232,5 @@ def _descendants(element: Element) -> Iterable[Element]:
         yield from _descendants(child)
 
 
-def _is_abstract(element: Element) -> bool:
-    return element.attributes.get("abstract", "false").strip() == "true"
-
-
 def _refuse(element: Element, message: str, hint: str | None = None) -> NoReturn:
-    raise EditError(Problem(message, Place(element.file, element.line), hint))
+    raise EditError(Problem(message, element.place, hint))

@@ -6,21 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    Comparison,
-    Expression,
-    Function,
-    InOriginal,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Truth,
-    VariableReference,
-    variable_names,
-)
+from maskwright.edits import expression as x
 from maskwright.edits.languages.xpath.parser import OriginalNodes, parse_value, parse_xpath
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.xml_syntax import NCNAME
@@ -44,7 +30,7 @@ class _DifferentAnswerError(Exception):
     """The subtree on which the versions part; the message is the reason."""
 
 
-def reason_to_refuse(expression: Expression) -> str | None:
+def reason_to_refuse(expression: x.Expression) -> str | None:
     """Say why XPath 1.0 and XPath 2.0 or later may answer a test differently; None when they agree.
 
     They agree on calculations with doubles, that is where every variable is wrapped in ``number()``. They part on
@@ -58,34 +44,34 @@ def reason_to_refuse(expression: Expression) -> str | None:
     return None
 
 
-def _later_type(node: Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
+def _later_type(node: x.Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     match node:
-        case Number():
+        case x.Number():
             return "decimal"
-        case Truth() | InOriginal():
+        case x.Truth() | x.InOriginal():
             return "boolean"
-        case Function() | VariableReference():
+        case x.Function() | x.VariableReference():
             return _later_call(node)
-        case Negative(operand):
+        case x.Negative(operand):
             kind = _later_number(operand)
-            if kind == "decimal" and not (isinstance(operand, Number) and operand.value != 0):
+            if kind == "decimal" and not (isinstance(operand, x.Number) and operand.value != 0):
                 _differ("a negative zero is written with literals only")
             return kind
-        case Arithmetic(_, left, right):
+        case x.Arithmetic(_, left, right):
             if _later_number(left) == _later_number(right) == "decimal":
                 _differ("literals are calculated with each other (in decimal arithmetic there): write the result")
             return "double"
-        case Comparison(_, left, right):
+        case x.Comparison(_, left, right):
             types = {_later_type(left), _later_type(right)}
             if types == {"decimal"}:
                 _differ("literals are compared with each other")
             if "boolean" in types and len(types) > 1:
                 _differ("a number is compared with a truth value")
             return "boolean"
-        case Not(operand):
+        case x.Not(operand):
             _later_type(operand)
             return "boolean"
-        case And(operands) | Or(operands):
+        case x.And(operands) | x.Or(operands):
             for operand in operands:
                 _later_type(operand)
             return "boolean"
@@ -93,27 +79,27 @@ def _later_type(node: Expression) -> _LaterType:  # noqa: C901, PLR0911, PLR0912
             return _differ("a text is used")
 
 
-def _later_call(node: Function | VariableReference) -> _LaterType:
+def _later_call(node: x.Function | x.VariableReference) -> _LaterType:
     match node:
-        case VariableReference(name):
+        case x.VariableReference(name):
             return _differ(f"the variable {name} is used without number(): write number({name})")
-        case Function("number", (VariableReference(),)):
+        case x.Function("number", (x.VariableReference(),)):
             return "double"
-        case Function("number", (argument,)):
+        case x.Function("number", (argument,)):
             _later_type(argument)
             return "double"
-        case Function("boolean", (argument,)):
+        case x.Function("boolean", (argument,)):
             _later_type(argument)
             return "boolean"
-        case Function("floor" | "ceiling" | "round" as name, (argument,)):
+        case x.Function("floor" | "ceiling" | "round" as name, (argument,)):
             if _later_number(argument) == "decimal":
                 _differ(f"{name}() of a literal")
             return "double"
-        case Function(name):
+        case x.Function(name):
             return _differ(f"{name}() is used")
 
 
-def _later_number(node: Expression) -> _LaterType:
+def _later_number(node: x.Expression) -> _LaterType:
     kind = _later_type(node)
     if kind == "boolean":
         _differ("a truth value is calculated with")
@@ -138,7 +124,7 @@ class Let:
 
     value: str
     text: str
-    tree: Expression | OriginalNodes | None
+    tree: x.Expression | OriginalNodes | None
     problem: Problem | None
     in_rule: bool
 
@@ -162,7 +148,7 @@ def lets_of(reading: Reading, element: Element, outer: Mapping[str, Let], *, in_
             continue
         own.add(name)
         tree, problem = _parsed(reading, let, value, scope)
-        if not in_rule and tree is not None and not isinstance(tree, OriginalNodes) and variable_names(tree):
+        if not in_rule and tree is not None and not isinstance(tree, OriginalNodes) and x.variable_names(tree):
             hint = "move the <let> into the rule"
             message = f"the variable {name!r} outside a rule is computed at the top of the document, not on a record"
             tree, problem = None, Problem(message, reading.place(let, value), hint)
@@ -172,14 +158,14 @@ def lets_of(reading: Reading, element: Element, outer: Mapping[str, Let], *, in_
 
 def _parsed(
     reading: Reading, let: Element, value: str, scope: Mapping[str, Let]
-) -> tuple[Expression | OriginalNodes | None, Problem | None]:
+) -> tuple[x.Expression | OriginalNodes | None, Problem | None]:
     try:
         return parse_value(value, reading.place(let), trees(scope), reading.options), None
     except EditError as error:
         return None, error.problems[0]
 
 
-def trees(scope: Mapping[str, Let]) -> dict[str, Expression | OriginalNodes]:
+def trees(scope: Mapping[str, Let]) -> dict[str, x.Expression | OriginalNodes]:
     """What the variables of the subset stand for."""
     return {name: let.tree for name, let in scope.items() if let.tree is not None}
 
@@ -240,9 +226,9 @@ def _placeholder(text: str) -> tuple[str, bool]:
     return (f"{{{variable}}}" if variable else f"{{{text}}}"), True
 
 
-def _single_variable(tree: Expression) -> str | None:
+def _single_variable(tree: x.Expression) -> str | None:
     match tree:
-        case VariableReference(name) | Function("number" | "string", (VariableReference(name),)):
+        case x.VariableReference(name) | x.Function("number" | "string", (x.VariableReference(name),)):
             return name
         case _:
             return None

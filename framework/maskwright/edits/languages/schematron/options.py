@@ -69,7 +69,7 @@ READ_ELSEWHERE = frozenset({"ns", "diagnostics", "properties"})
 FOR_PEOPLE = frozenset({"title", "p"})
 
 NOT_USED = frozenset({"key"})
-"""Counted, and told in a note."""
+"""Counted, and stated in a note."""
 
 NOT_READ = {
     "include": "it cannot stand here",
@@ -84,7 +84,7 @@ NOT_READ = {
 class NestedLevels:
     """Two levels, and how a document calls their records.
 
-    `key`: variable that tells members of a group apart. `pointers`: variables that name another member by it.
+    `key`: variable that identifies the members of a group. `pointers`: variables that name another member by it.
     """
 
     group: str

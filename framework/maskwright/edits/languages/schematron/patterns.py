@@ -123,7 +123,7 @@ class PatternReader:
 
     @staticmethod
     def _are_plain(contexts: Sequence[str]) -> bool:
-        """Whether it can be said without looking which rule a record fires."""
+        """Whether the contexts alone determine which rule a record fires."""
         matches = [_CONTEXT.fullmatch(context) for context in contexts]
         plain = [match["name"] or match["path"] for match in matches if match is not None]
         return len(plain) == len(contexts) and not any(
@@ -278,7 +278,7 @@ class PatternReader:
             self._add_for_engine(stated, rule, test, pattern, test.problem)
 
     def _stated(self, rule: RuleOfPattern, test: TestOfRule) -> Edit:
-        """Edit as the file states it, before anyone is asked what it means."""
+        """Edit as the file states it, before it is parsed."""
         reading = self._reading
         element = test.element
         attributes = element.attributes
@@ -328,7 +328,7 @@ class PatternReader:
     def _add_for_engine(
         self, stated: Edit, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern, problem: Problem
     ) -> None:
-        """Take up an edit that an engine is to check; whether the engine takes it is asked at the end of the file."""
+        """Take up an edit that an engine is to check; whether the engine takes it is checked at the end of the file."""
         reading = self._reading
         reason = self._reason(test, rule)
         if reason is not None:

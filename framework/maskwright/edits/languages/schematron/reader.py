@@ -71,9 +71,10 @@ class LeveledPatternReader(PatternReader):
             earlier = before.setdefault(level, [])
             # Within a pattern only the first rule that matches a record fires.
             shadowed = None in earlier
-            when = _together([*(Not(each) for each in earlier if each is not None), *([] if own is None else [own])])
+            conditions = [*(Not(each) for each in earlier if each is not None), *([] if own is None else [own])]
+            when = all_of(conditions) if conditions else None
             earlier.append(own)
-            # The variables of a rule are looked at where they are used: they too may be about members.
+            # The variables of a rule are parsed where they are used: they too may be about members.
             rule = RuleOfPattern(element, reading.rules, context, scope, shadowed, [])
             self._read_leveled(rule, level, when)
 
@@ -115,8 +116,8 @@ class LeveledPatternReader(PatternReader):
     def _local(self, text: str) -> str:
         """Expression in which elements of the one declared namespace that it names have no prefix.
 
-        Variables are called by their local names; an engine sees the expression as it is written, and has the last
-        word on whether the document is in that namespace.
+        Variables are called by their local names; an engine sees the expression as it is written, and decides
+        whether the document is in that namespace.
         """
         namespaces = self._reading.namespaces
         try:
@@ -148,10 +149,6 @@ class LeveledPatternReader(PatternReader):
 
 def _no_tokens(reason: str) -> NoReturn:
     raise EditError(reason)
-
-
-def _together(conditions: list[Expression]) -> Expression | None:
-    return all_of(conditions) if conditions else None
 
 
 def _with_hint(problem: Problem) -> Problem:

@@ -50,16 +50,16 @@ class Reading:
 
     @property
     def version(self) -> Version:
-        """Which XPath and XSLT an engine is asked to speak."""
+        """Which XPath and XSLT an engine evaluates."""
         return "1.0" if self.later_binding is None else "3.0"
 
     def place(self, element: Element, text: str | None = None) -> Place:
         """Where an element stands."""
         return Place(element.file or str(self.path), element.line, None, text)
 
-    def refuse(self, element: Element, message: str, hint: str | None = None, text: str | None = None) -> None:
+    def refuse(self, element: Element, message: str, hint: str | None = None) -> None:
         """Take up a mistake."""
-        self.problems.append(Problem(message, self.place(element, text), hint))
+        self.problems.append(Problem(message, self.place(element), hint))
 
     def note(self, element: Element, message: str) -> None:
         """Take up what a person should know."""

@@ -7,23 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
 
-from maskwright.edits.expression import (
-    NEGATED,
-    And,
-    Arithmetic,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    GroupFunction,
-    IsMissing,
-    Negative,
-    Not,
-    Number,
-    VariableReference,
-    rewritten,
-    variable_names,
-)
+from maskwright.edits import expression as x
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.conversions import as_condition
 from maskwright.edits.languages.xpath.parser import Grown, XPathParser
@@ -39,38 +23,38 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import Place
 
 
-def chooses_by_position(tree: Expression | OriginalNodes) -> bool:
+def chooses_by_position(tree: x.Expression | OriginalNodes) -> bool:
     """Whether a predicate would choose by position."""
     match tree:
-        case Number() | Arithmetic() | Negative() | GroupFunction("sum" | "count"):
+        case x.Number() | x.Arithmetic() | x.Negative() | x.GroupFunction("sum" | "count"):
             return True
-        case Function(name):
+        case x.Function(name):
             return name in ("number", "floor", "ceiling", "round")
         case _:
             return False
 
 
-def without_conversions(condition: Expression) -> Expression:
+def without_conversions(condition: x.Expression) -> x.Expression:
     """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
 
-    def change(node: Expression) -> Expression:  # noqa: PLR0911 - one for each kind of node
+    def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
         match node:
-            case Function("number" | "string", (VariableReference() | GroupFunction() as inner,)):
+            case x.Function("number" | "string", (x.VariableReference() | x.GroupFunction() as inner,)):
                 return inner
-            case Function("number", (Number() as inner,)):
+            case x.Function("number", (x.Number() as inner,)):
                 return inner
-            case Negative(Number(value)):
-                return Number(-value)
-            case Not(Not(inner)):
+            case x.Negative(x.Number(value)):
+                return x.Number(-value)
+            case x.Not(x.Not(inner)):
                 return inner
-            case Not(GroupFunction("any", level, None, Comparison(operator) as condition)):
-                return GroupFunction("all", level, None, replace(condition, operator=NEGATED[operator]))
-            case Not(GroupFunction("any", level, None, condition)):
-                return GroupFunction("no", level, None, condition)
+            case x.Not(x.GroupFunction("any", level, None, x.Comparison(operator) as condition)):
+                return x.GroupFunction("all", level, None, replace(condition, operator=x.NEGATED[operator]))
+            case x.Not(x.GroupFunction("any", level, None, condition)):
+                return x.GroupFunction("no", level, None, condition)
             case _:
                 return node
 
-    return rewritten(condition, change)
+    return x.rewritten(condition, change)
 
 
 _CURRENT = "current()."
@@ -89,11 +73,11 @@ def parse_nested(
     level: str,
     levels: NestedLevels,
     place: Place | None = None,
-    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
     *,
     as_value: bool = False,
-) -> Expression:
+) -> x.Expression:
     """Parse a test on a record of a level into a condition of the language of levels."""
     parser = _NestedParser(text, place, variables or {}, limits or SchematronOptions(), levels, level)
     return without_conversions(parser.value()) if as_value else without_conversions(as_condition(parser.condition()))
@@ -101,7 +85,7 @@ def parse_nested(
 
 def parse_context(
     text: str, levels: NestedLevels, place: Place | None = None, limits: SchematronOptions | None = None
-) -> tuple[str, Expression | None] | None:
+) -> tuple[str, x.Expression | None] | None:
     """Level of a rule's context, and the condition of its records; None: it is no record of a level."""
     match = re.fullmatch(rf"(?://?)?(?:{NCNAME}/)*(?P<name>{NCNAME})\s*(?:\[(?P<condition>.*)\])?", text, re.DOTALL)
     level = None if match is None else levels.named(match["name"])
@@ -122,7 +106,7 @@ class _NestedParser(XPathParser):
         self,
         text: str,
         place: Place | None,
-        variables: Mapping[str, Expression | OriginalNodes],
+        variables: Mapping[str, x.Expression | OriginalNodes],
         limits: SchematronOptions,
         levels: NestedLevels,
         level: str,
@@ -131,15 +115,15 @@ class _NestedParser(XPathParser):
         self._levels, self._here, self._rule_level = levels, level, level
         self._inside = 0
 
-    def condition(self) -> Expression:
+    def condition(self) -> x.Expression:
         """The whole text as a condition."""
         return self.truth(self.parse())
 
-    def truth(self, tree: Expression | OriginalNodes) -> Expression:
+    def truth(self, tree: x.Expression | OriginalNodes) -> x.Expression:
         """What was read, as a condition."""
         return self._as_truth(Grown(tree, 1, 1)).value
 
-    def value(self) -> Expression:
+    def value(self) -> x.Expression:
         """The whole text as a value."""
         return self._as_number(Grown(self.parse(), 1, 1)).value
 
@@ -165,7 +149,7 @@ class _NestedParser(XPathParser):
         self._expect("/")
         if self._token.kind == "name" and self._token.text == self._levels.member_element:
             return self._path_of_members()
-        return _leaf(VariableReference(f"{self._levels.group}.{self._step()}"))
+        return _leaf(x.VariableReference(f"{self._levels.group}.{self._step()}"))
 
     def _step(self) -> str:
         token = self._advance()
@@ -182,13 +166,13 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported(f"the axis {token.text}::", token)
         if self._inside and token.text == "preceding-sibling" and self._is_sign("/"):
             self._advance()
-            return _leaf(VariableReference(f"{_BEFORE}{self._step()}"))
+            return _leaf(x.VariableReference(f"{_BEFORE}{self._step()}"))
         self._expect("[")
         if self._advance().text != "1":
             self._refuse.unsupported("a neighbour other than the next", token)
         self._expect("]")
         self._expect("/")
-        return _leaf(VariableReference(f"{_NEIGHBOURS[token.text]}.{self._step()}"))
+        return _leaf(x.VariableReference(f"{_NEIGHBOURS[token.text]}.{self._step()}"))
 
     def _current(self) -> Grown:
         token = self._advance()
@@ -200,13 +184,13 @@ class _NestedParser(XPathParser):
             self._expect("/")
             if self._rule_level != self._levels.member:
                 self._refuse.unsupported("what is around a record of the upper level", token)
-            return _leaf(VariableReference(f"{self._levels.group}.{self._step()}"))
+            return _leaf(x.VariableReference(f"{self._levels.group}.{self._step()}"))
         name = self._step()
         if not self._inside:
-            return _leaf(VariableReference(name))
+            return _leaf(x.VariableReference(name))
         if self._rule_level == self._levels.group:
-            return _leaf(VariableReference(f"{self._levels.group}.{name}"))
-        return _leaf(VariableReference(f"{_CURRENT}{name}"))
+            return _leaf(x.VariableReference(f"{self._levels.group}.{name}"))
+        return _leaf(x.VariableReference(f"{_CURRENT}{name}"))
 
     def _aggregate(self) -> Grown:
         token = self._advance()
@@ -222,7 +206,7 @@ class _NestedParser(XPathParser):
     def _path_of_members(self) -> Grown:
         """``Person[p]/x``: members of the group of the record, or of the record itself."""
         token = self._advance()
-        conditions: list[Expression] = []
+        conditions: list[x.Expression] = []
         first = False
         while self._is_sign("["):
             self._advance()
@@ -239,18 +223,18 @@ class _NestedParser(XPathParser):
             self._advance()
             operand = self._step()
         self._refuse.path(self._token)
-        if any(name.startswith(_BEFORE) for each in conditions for name in variable_names(each)):
+        if any(name.startswith(_BEFORE) for each in conditions for name in x.variable_names(each)):
             return self._differ(token, conditions, operand)
         pointer = self._pointer(conditions)
         if pointer is not None:
             if operand is None:
-                return _leaf(Not(IsMissing(VariableReference(f"{pointer}.{self._levels.key}"))))
-            return _leaf(VariableReference(f"{pointer}.{operand}"))
-        condition = None if not conditions else conditions[0] if len(conditions) == 1 else And(tuple(conditions))
-        variable = None if operand is None else VariableReference(operand)
-        return _leaf(GroupFunction(_FIRST if first else _PATH, self._levels.member, variable, condition))
+                return _leaf(x.Not(x.IsMissing(x.VariableReference(f"{pointer}.{self._levels.key}"))))
+            return _leaf(x.VariableReference(f"{pointer}.{operand}"))
+        condition = None if not conditions else conditions[0] if len(conditions) == 1 else x.And(tuple(conditions))
+        variable = None if operand is None else x.VariableReference(operand)
+        return _leaf(x.GroupFunction(_FIRST if first else _PATH, self._levels.member, variable, condition))
 
-    def _predicate(self) -> Expression:
+    def _predicate(self) -> x.Expression:
         outer, self._here = self._here, self._levels.member
         self._inside += 1
         found = self._expression(1)
@@ -261,12 +245,19 @@ class _NestedParser(XPathParser):
         self._here = outer
         return without_conversions(as_condition(grown.value))
 
-    def _differ(self, token: Token, conditions: list[Expression], operand: str | None) -> Grown:
+    def _differ(self, token: Token, conditions: list[x.Expression], operand: str | None) -> Grown:
         """``Person[pno = preceding-sibling::Person/pno]``: two members have the same."""
         match conditions:
-            case [And((Not(IsMissing(known)), Comparison("==", VariableReference(one), VariableReference(other))))]:
+            case [
+                x.And(
+                    (
+                        x.Not(x.IsMissing(known)),
+                        x.Comparison("==", x.VariableReference(one), x.VariableReference(other)),
+                    )
+                )
+            ]:
                 named = known.name == one
-            case [Comparison("==", VariableReference(one), VariableReference(other))]:
+            case [x.Comparison("==", x.VariableReference(one), x.VariableReference(other))]:
                 named = True
             case _:
                 named, one, other = False, "", ""
@@ -274,23 +265,23 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported(
                 "a comparison with all members before, other than whether they have the same", token
             )
-        return _leaf(Not(GroupFunction("unique", self._levels.member, VariableReference(one))))
+        return _leaf(x.Not(x.GroupFunction("unique", self._levels.member, x.VariableReference(one))))
 
-    def _pointer(self, conditions: list[Expression]) -> str | None:
+    def _pointer(self, conditions: list[x.Expression]) -> str | None:
         """Pointer that ``[pno = current()/mother]`` follows."""
         if len(conditions) != 1:
             return None
         match conditions[0]:
-            case Comparison("==", VariableReference(one), VariableReference(other)):
+            case x.Comparison("==", x.VariableReference(one), x.VariableReference(other)):
                 for key, pointer in ((one, other), (other, one)):
                     name = pointer.removeprefix(_CURRENT)
                     if key == self._levels.key and name != pointer and name in self._levels.pointers:
                         return name
         return None
 
-    def _check_own(self, found: GroupFunction, use: str) -> None:
+    def _check_own(self, found: x.GroupFunction, use: str) -> None:
         """Refuse members that are compared with the one that the rule is about: no rule on levels says that."""
-        names = () if found.condition is None else variable_names(found.condition)
+        names = () if found.condition is None else x.variable_names(found.condition)
         if any(name.startswith(_CURRENT) for name in names):
             hint = f"understood is {self._levels.member_element}[{self._levels.key} = current()/NAME], NAME a pointer"
             self._refuse.fail(f"{use} of members that are compared with the record itself", hint)
@@ -306,10 +297,10 @@ class _NestedParser(XPathParser):
                 self._check_of_record(argument)
                 if name == "number":
                     argument = self._as_number(argument)
-                    return self._grow(Function("number", (argument.value,)), argument)
+                    return self._grow(x.Function("number", (argument.value,)), argument)
                 argument = self._as_truth(argument)
                 holds = as_condition(argument.value)
-                return self._grow(Not(holds) if name == "not" else holds, argument)
+                return self._grow(x.Not(holds) if name == "not" else holds, argument)
             self._next = start
         return super()._call()
 
@@ -325,24 +316,24 @@ class _NestedParser(XPathParser):
         return super()._combine(operator, self._as_number(left), self._as_number(right))
 
     def _some_member(
-        self, operator: str, members: GroupFunction, own: VariableReference, other: Grown, *, mirrored: bool
+        self, operator: str, members: x.GroupFunction, own: x.VariableReference, other: Grown, *, mirrored: bool
     ) -> Grown:
         """``Person/x = v``: some member has a variable that compares so."""
         if _is_path(other.tree):
             self._refuse.unsupported("a comparison of members with members", self._token)
         self._check_own(members, "a comparison")
-        relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
-        if self._here != self._levels.group and variable_names(other.value):
+        relation = cast("x.ComparisonOperator", "==" if operator == "=" else operator)
+        if self._here != self._levels.group and x.variable_names(other.value):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
-        value = rewritten(other.value, self._of_group)
+        value = x.rewritten(other.value, self._of_group)
         pair = (value, own) if mirrored else (own, value)
-        compared = without_conversions(as_condition(Comparison(relation, *pair)))
-        condition = compared if members.condition is None else And((members.condition, compared))
-        return _leaf(GroupFunction("any", self._levels.member, None, condition))
+        compared = without_conversions(as_condition(x.Comparison(relation, *pair)))
+        condition = compared if members.condition is None else x.And((members.condition, compared))
+        return _leaf(x.GroupFunction("any", self._levels.member, None, condition))
 
-    def _of_group(self, node: Expression) -> Expression:
-        if isinstance(node, VariableReference) and "." not in node.name:
-            return VariableReference(f"{self._levels.group}.{node.name}")
+    def _of_group(self, node: x.Expression) -> x.Expression:
+        if isinstance(node, x.VariableReference) and "." not in node.name:
+            return x.VariableReference(f"{self._levels.group}.{node.name}")
         return node
 
     def _as_truth(self, grown: Grown) -> Grown:
@@ -353,12 +344,12 @@ class _NestedParser(XPathParser):
         self._check_own(found, "a condition")
         condition = found.condition
         if found.operand is not None:
-            there = Not(IsMissing(found.operand))
-            condition = there if condition is None else And((condition, there))
+            there = x.Not(x.IsMissing(found.operand))
+            condition = there if condition is None else x.And((condition, there))
         if condition is None:
-            some: Expression = Comparison(">", GroupFunction("count", self._levels.member), Number(Fraction(0)))
+            some: x.Expression = x.Comparison(">", x.GroupFunction("count", self._levels.member), x.Number(Fraction(0)))
             return _leaf(some)
-        return _leaf(GroupFunction("any", self._levels.member, None, condition))
+        return _leaf(x.GroupFunction("any", self._levels.member, None, condition))
 
     def _as_number(self, grown: Grown) -> Grown:
         """A path to members as a value: that of the first."""
@@ -371,9 +362,9 @@ class _NestedParser(XPathParser):
         return _leaf(replace(found, function="first"))
 
 
-def _is_path(tree: Expression | OriginalNodes) -> TypeGuard[GroupFunction]:
-    return isinstance(tree, GroupFunction) and tree.function in (_PATH, _FIRST)
+def _is_path(tree: x.Expression | OriginalNodes) -> TypeGuard[x.GroupFunction]:
+    return isinstance(tree, x.GroupFunction) and tree.function in (_PATH, _FIRST)
 
 
-def _leaf(tree: Expression) -> Grown:
+def _leaf(tree: x.Expression) -> Grown:
     return Grown(tree, 1, 1)

@@ -11,24 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from maskwright.edits.expression import (
-    And,
-    Arithmetic,
-    ArithmeticOperator,
-    Comparison,
-    ComparisonOperator,
-    Expression,
-    Function,
-    InOriginal,
-    Negative,
-    Not,
-    Number,
-    Or,
-    Text,
-    Truth,
-    VariableReference,
-    children,
-)
+from maskwright.edits import expression as x
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.tokens import DOMAIN_HINT, Refusals, Token, tokens_of
 from maskwright.foundation.errors import EditError, Place, Problem
@@ -59,12 +42,12 @@ class OriginalNodes:
 class Grown(NamedTuple):
     """A subtree with its depth and number of nodes, so that neither can explode through ``let``."""
 
-    tree: Expression | OriginalNodes
+    tree: x.Expression | OriginalNodes
     depth: int
     size: int
 
     @property
-    def value(self) -> Expression:
+    def value(self) -> x.Expression:
         """The tree, where it is known to be of the record."""
         assert not isinstance(self.tree, OriginalNodes)
         return self.tree
@@ -73,9 +56,9 @@ class Grown(NamedTuple):
 def parse_xpath(
     text: str,
     place: Place | None = None,
-    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
-) -> Expression:
+) -> x.Expression:
     """Parse the test of an assert.
 
     `place`: file and line of the test, for errors. `variables`: what ``$name`` stands for; the expression takes the
@@ -83,7 +66,7 @@ def parse_xpath(
     Returns `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=``
     is ``==``.
 
-    Whether a value occurs in the original file is asked as the rules of the source paper ask it,
+    Whether a value occurs in the original file is written as in the rules of the source paper,
     ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
     document that is named is never opened.
     """
@@ -96,9 +79,9 @@ def parse_xpath(
 def parse_value(
     text: str,
     place: Place | None = None,
-    variables: Mapping[str, Expression | OriginalNodes] | None = None,
+    variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
-) -> Expression | OriginalNodes:
+) -> x.Expression | OriginalNodes:
     """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
     return XPathParser(text, place, variables or {}, limits or SchematronOptions()).parse()
 
@@ -110,7 +93,7 @@ class XPathParser:
         self,
         text: str,
         place: Place | None,
-        variables: Mapping[str, Expression | OriginalNodes],
+        variables: Mapping[str, x.Expression | OriginalNodes],
         limits: SchematronOptions,
     ) -> None:
         self._refuse = Refusals(text, place, limits.max_nesting)
@@ -125,7 +108,7 @@ class XPathParser:
             )
         self._tokens = tokens_of(text, self._refuse.fail)
 
-    def parse(self) -> Expression | OriginalNodes:
+    def parse(self) -> x.Expression | OriginalNodes:
         """Read the whole text."""
         if self._tokens[0].kind == "end":
             self._refuse.fail("this expression is empty")
@@ -177,7 +160,7 @@ class XPathParser:
         operand = self._primary()
         for _ in range(minus):
             self._check_of_record(operand)
-            operand = self._grow(Negative(operand.value), operand)
+            operand = self._grow(x.Negative(operand.value), operand)
         return operand
 
     def _primary(self) -> Grown:
@@ -189,10 +172,10 @@ class XPathParser:
                     self._refuse.fail(
                         f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits"
                     )
-                grown = Grown(Number(Fraction(token.text.removesuffix("."))), 1, 1)
+                grown = Grown(x.Number(Fraction(token.text.removesuffix("."))), 1, 1)
             case "string":
                 self._advance()
-                grown = Grown(Text(token.text[1:-1]), 1, 1)
+                grown = Grown(x.Text(token.text[1:-1]), 1, 1)
             case "reference":
                 self._advance()
                 grown = self._substitute(token.text[1:].strip())
@@ -225,7 +208,7 @@ class XPathParser:
                 self._refuse.unsupported("a step that names no child element", token)
         if ":" in token.text:
             self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
-        return Grown(VariableReference(token.text), 1, 1)
+        return Grown(x.VariableReference(token.text), 1, 1)
 
     def _call(self) -> Grown:
         token = self._advance()
@@ -233,7 +216,7 @@ class XPathParser:
         name = token.text
         if name in ("true", "false"):
             self._expect(")")
-            return Grown(Truth(name == "true"), 1, 1)
+            return Grown(x.Truth(name == "true"), 1, 1)
         if name in ("document", "doc"):
             return self._document()
         if name == "exists" and self._token.text == "index-of":
@@ -246,7 +229,7 @@ class XPathParser:
         argument = self._expression(1)
         self._expect(")")
         self._check_of_record(argument)
-        return self._grow(Not(argument.value) if name == "not" else Function(name, (argument.value,)), argument)
+        return self._grow(x.Not(argument.value) if name == "not" else x.Function(name, (argument.value,)), argument)
 
     def _document(self) -> Grown:
         """``document('name')``: the name of the file is a convention, the person says which file it is."""
@@ -268,8 +251,8 @@ class XPathParser:
 
     def _occurs(self, nodes: Grown, value: Grown, token: Token) -> Grown:
         if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
-            if value.tree == VariableReference(nodes.tree.column):
-                return Grown(InOriginal((nodes.tree.column,)), 1, 1)
+            if value.tree == x.VariableReference(nodes.tree.column):
+                return Grown(x.InOriginal((nodes.tree.column,)), 1, 1)
             self._refuse.unsupported("a comparison with another column of the original file", token, DOMAIN_HINT)
         return self._refuse.unsupported("this use of another document", token, DOMAIN_HINT)
 
@@ -292,7 +275,8 @@ class XPathParser:
             self._refuse.fail(unknown_name("let variable", name, self._variables))
         if name not in self._substituted:
             tree = self._variables[name]
-            self._substituted[name] = Grown(tree, 1, 1) if isinstance(tree, OriginalNodes) else _measured(tree)
+            size, depth = (1, 1) if isinstance(tree, OriginalNodes) else x.size_and_depth(tree)
+            self._substituted[name] = Grown(tree, depth, size)
         return self._substituted[name]
 
     def _combine(self, operator: str, left: Grown, right: Grown) -> Grown:
@@ -303,20 +287,20 @@ class XPathParser:
         self._check_of_record(left, right)
         match operator:
             case "and" | "or":
-                kind = And if operator == "and" else Or
+                kind = x.And if operator == "and" else x.Or
                 if isinstance(left.tree, kind):
                     # One flat node: a long conjunction is wide, not deep.
                     depth, size = max(left.depth, right.depth + 1), left.size + right.size
                     return self._checked(Grown(kind((*left.tree.operands, right.value)), depth, size))
                 return self._grow(kind((left.value, right.value)), left, right)
             case "+" | "-" | "*" | "div" | "mod":
-                sign: ArithmeticOperator = "/" if operator == "div" else operator
-                return self._grow(Arithmetic(sign, left.value, right.value), left, right)
+                sign: x.ArithmeticOperator = "/" if operator == "div" else operator
+                return self._grow(x.Arithmetic(sign, left.value, right.value), left, right)
             case _:
-                relation = cast("ComparisonOperator", "==" if operator == "=" else operator)
-                return self._grow(Comparison(relation, left.value, right.value), left, right)
+                relation = cast("x.ComparisonOperator", "==" if operator == "=" else operator)
+                return self._grow(x.Comparison(relation, left.value, right.value), left, right)
 
-    def _grow(self, tree: Expression, *parts: Grown) -> Grown:
+    def _grow(self, tree: x.Expression, *parts: Grown) -> Grown:
         depth = 1 + max(part.depth for part in parts)
         return self._checked(Grown(tree, depth, 1 + sum(part.size for part in parts)))
 
@@ -328,14 +312,3 @@ class XPathParser:
                 f"with its let variables written out, this expression has more than {LARGEST_TREE:,} terms"
             )
         return grown
-
-
-def _measured(tree: Expression) -> Grown:
-    deepest = size = 0
-    stack: list[tuple[Expression, int]] = [(tree, 1)]
-    while stack:
-        node, depth = stack.pop()
-        size += 1
-        deepest = max(deepest, depth)
-        stack.extend((child, depth + 1) for child in children(node))
-    return Grown(tree, deepest, size)

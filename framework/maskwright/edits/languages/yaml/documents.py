@@ -16,14 +16,14 @@ from maskwright.foundation.yaml_document import Node, load_yaml
 MOST_BYTES = 4_000_000
 
 
-def load_rule_file(path: Path, place: Place | None = None, problems: list[Problem] | None = None) -> Node:
+def load_rule_file(path: Path, problems: list[Problem] | None = None) -> Node:
     """Root of a YAML file of rules."""
-    return load_yaml(rule_text_of(path, place), str(path), EditError, problems)
+    return load_yaml(rule_text_of(path), str(path), EditError, problems)
 
 
-def rule_text_of(path: Path, place: Place | None = None) -> str:
+def rule_text_of(path: Path) -> str:
     """Text of a rule file."""
-    where = place or Place(str(path))
+    where = Place(str(path))
     note_read(path)
     try:
         if path.stat().st_size > MOST_BYTES:
