@@ -27,7 +27,7 @@ from maskwright.data.parts.model import in_its_part
 from maskwright.data.record_groups import with_household_role, with_households
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.errors import DataError, InputError, Place, Problem
+from maskwright.foundation.errors import DataError, InputError, Place, Problem, refuse_problems
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, silent
@@ -255,8 +255,7 @@ def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) 
             for name in declared
             if name not in names and name != data.cluster
         ]
-        if unknown:
-            raise InputError(unknown)
+        refuse_problems(unknown)
         make = dataset_from_table if isinstance(data.data, pa.Table) else dataset_from_frame
         return make(data.data, declared)
     if declared:

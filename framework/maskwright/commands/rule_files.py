@@ -10,7 +10,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError
-from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.progress import Reporter, notify, stage
 from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rules import RulesFor
 
@@ -83,8 +83,7 @@ def _on_levels(
 
 
 def _with_notices(found: Converted, rules: EditSet, reporter: Reporter) -> str:
-    for note in dict.fromkeys((*rules.notes, *found.notes)):
-        reporter.notice(note)
+    notify(reporter, dict.fromkeys((*rules.notes, *found.notes)))
     return found.text
 
 

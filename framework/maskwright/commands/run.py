@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.background_task import background_task
 from maskwright.commands.running.loading import Clock
 from maskwright.commands.running.preparation import apply_plan_checks, prepare
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
-from maskwright.commands.running.release_validation import last_doubts
-from maskwright.commands.running.stages import PipelineRun
+from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
@@ -251,6 +249,8 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
         )
         refuse_release(described, result, outcome, record, judgement)
-        texts = HeldTexts.of(released)
-        write_release_codebook(release, described, record, texts, result.masked.variables, ready.plan.recoded)
+        write_release_codebook(
+            release, described, record, HeldTexts.of(released), result.masked.variables, ready.plan.recoded,
+            described.data.cluster,
+        )  # fmt: skip
         return publish(running, record, found)

@@ -20,7 +20,7 @@ from maskwright.edits.suggestions.model import Suggestions
 from maskwright.edits.suggestions.suggest import LIMIT
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
 from maskwright.foundation.errors import InputError
-from maskwright.foundation.progress import Reporter, silent, stage
+from maskwright.foundation.progress import Reporter, notify, silent, stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,8 +162,7 @@ def suggest_for_file(
     with stage(reporter, f"Reading {data.name}"):
         file, said = with_found_options(file, silent)
         dataset = load(file, identifiers=True, may_lack="identifiers")
-    for notice in said:
-        reporter.notice(notice)
+    notify(reporter, said)
     with stage(reporter, "Searching for rules") as progress:
         known = written_out(rules, dataset.names)
         return suggest_rules(dataset, known, share, progress, limit=limit, show_values=show_values)

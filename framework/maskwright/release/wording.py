@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maskwright.planning.model import PlanningParams
-from maskwright.release import adjusted_rows
 from maskwright.release.record.run_record import ClassSizes
 
 if TYPE_CHECKING:
@@ -35,9 +34,6 @@ KEPT_BY: Mapping[KeptBy, str] = {
 MOST_NAMED = 3
 """Edits that a sentence names before it counts the others."""
 
-level_of = adjusted_rows.level_of
-moved_rows = adjusted_rows.moved_rows
-what_adjusted_counts = adjusted_rows.what_adjusted_counts
 
 DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
 
@@ -362,3 +358,39 @@ def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
         else ""
     )
     return said + (f" (by edit: {', '.join(edits)})" if edits else "") + moved
+
+
+def moved_rows(record: RunRecord) -> str:
+    """``3 of 212 representatives``: how many rows adjusting moved, each counted once; empty when there were none.
+
+    Of data of several levels each level by itself: ``household: 3 of 212 records; person: 9 of 640 records``.
+    """
+    levels: dict[str, list[str]] = {}
+    for kind in ("representatives", "records"):
+        parts: dict[str, list[str]] = {}
+        for each in record.moved:
+            if each.acting_on == kind:
+                own = level_of(record, (name for names in each.variables for name in names))
+                parts.setdefault(own, []).append(f"{each.moved:,} of {each.rows:,}")
+        for level, counts in parts.items():
+            groups = f" ({len(counts)} variable groups)" if len(counts) > 1 else ""
+            levels.setdefault(level, []).append(f"{', '.join(counts)} {kind}{groups}")
+    return "; ".join(f"{level + ': ' if level else ''}{'; '.join(said)}" for level, said in levels.items())
+
+
+def level_of(record: RunRecord, variables: Iterable[str]) -> str:
+    """Level of variables that were moved together; empty where there is only one, or they are of several."""
+    known = {each.name: each.level or "" for each in record.variables}
+    levels = {known.get(name, "") for name in variables}
+    return levels.pop() if len(levels) == 1 else ""
+
+
+def what_adjusted_counts(record: RunRecord) -> str:
+    """What the column "adjusted" of the table of edits counts in data of several levels; empty where it has nothing."""
+    if len(record.levels) < 2 or not any(each.adjusted or each.infeasible for each in record.edits):
+        return ""
+    top, low = list(record.levels)[:2]
+    return (
+        f"records, not cells, of the level that the edit is about; {top} records where an edit across "
+        f"levels moved these with their {low} records"
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from pydantic_core import PydanticUndefined
 
-from maskwright.commands.parted.support import support
+from maskwright.commands.parted.feasibility import support
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.hierarchies.declaration import HierarchyDeclaration
 from maskwright.data.levels.linked_data import LevelDeclaration

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.steps import maskable
+from maskwright.commands.running.loading import identifiers_in_file
 from maskwright.data.levels.consistency import constant_within_groups
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
@@ -24,7 +25,7 @@ from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.release_outcomes import EditViolation
-from maskwright.pipeline.variable_names import names_in, names_of_files, with_nearest_names, wrong_level_names
+from maskwright.pipeline.variable_names import names_of_files, with_nearest_names, wrong_level_names
 from maskwright.planning.step_variables import default_variables
 from maskwright.release.release_decision import flow_text
 
@@ -86,10 +87,7 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for source in levels.sources.values():
         own = [name for name, each in source.variables.items() if each.role == "identifier" and name not in keys]
-        if not source.described_only.isdisjoint(own):
-            there = names_in(source) or own
-            own = [name for name in own if name not in source.described_only or name in there]
-        found |= dict.fromkeys(own)
+        found |= dict.fromkeys(identifiers_in_file(source, own))
     return tuple(found)
 
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.levels.steps import maskable
-from maskwright.commands.running.input_checks import dropped_doubts, is_many
+from maskwright.commands.running.loading import (
+    dropped_doubts,
+    input_violation,
+    is_many,
+    violated_edits,
+    violation_counts,
+)
 from maskwright.data.levels.linking import with_most_frequent
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
@@ -20,7 +26,6 @@ from maskwright.edits.levels.structure import StructureColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.planning.applicable_edits import without_violations
 from maskwright.release.file_validation import check_nested
 
@@ -208,20 +213,11 @@ def on_violation(
     found: FalseOnMissing,
 ) -> InputViolations:
     """Do what the pipeline says with groups that break an edit."""
-    broken = [
-        each
-        for outcome in found.arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
-    ]  # fmt: skip
+    broken = violated_edits(each for outcome in found.arrival.values() for each in outcome.edits)
     if not broken:
         return InputViolations(linked)
-    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if described.on_input_violation == "fail":
-        raise EditViolation(
-            Problem(
-                f"records of the original violate edits ({shown})",
-                hint=alternatives_to_failing(linked, bound, [each.name for each in broken]),
-            )
-        )
+        raise input_violation(broken, alternatives_to_failing(linked, bound, [each.name for each in broken]))
     top = linked.levels[0]
     varying = {name: int(varies.sum()) for name, varies in top.varying.items() if varies.any()}
     doubts = tuple(_varying_doubts(top, linked.levels[-1], varying))
@@ -241,7 +237,7 @@ def _dropped(
     broken: Sequence[EditOutcome],
     doubts: tuple[Doubt, ...],
 ) -> InputViolations:
-    top, shown = linked.levels[0], ", ".join(f"{each.name}: {each.violations}" for each in broken)
+    top, shown = linked.levels[0], violation_counts(broken)
     bad = np.zeros(len(top), dtype=np.bool_)
     for level in linked:
         broken_here = _violating(linked, bound, level.name)

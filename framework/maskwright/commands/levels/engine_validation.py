@@ -18,13 +18,13 @@ from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.levels.structure_edits import sources_of_edit
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.progress import silent, stage
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import Pipeline, RuleFile, RuleText
 from maskwright.release.data_file import written_file
 from maskwright.release.file_validation import check_nested
-from maskwright.release.files import writing
+from maskwright.release.files import output_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -128,8 +128,7 @@ def engine_rules(described: Pipeline) -> EngineRules | None:
     if levels.form != "nested" or not schematron:
         return None
     edits, problems = read_edits_of([_for_engine(each) for each in described.edits], levels.declared)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     limits = next((each.params for each in schematron if isinstance(each.params, SchematronOptions)), None)
     return EngineRules(
         EditSet(tuple(edit for edit in edits if edit.engine is not None)),
@@ -172,10 +171,7 @@ def validate_by_engine(
 ) -> tuple[Problem, ...]:
     """Ask the engine about the written file, and write the SVRL report where one is asked for."""
     with contextlib.ExitStack() as stack:
-        stream: IO[bytes] | None = None
-        if described.output.svrl is not None:
-            stack.enter_context(writing(release.temporary("svrl")))
-            stream = stack.enter_context(release.temporary("svrl").open("wb"))
+        stream = stack.enter_context(output_stream(release, "svrl", is_wanted=described.output.svrl is not None))
         asked = engine_validated(rules, stated, published)
         by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
         if stream is not None and not by_engine:

@@ -22,7 +22,7 @@ from maskwright.edits.levels.expansion import OPEN, Pattern, UndefinedValue, nam
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, StructureColumn
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.localisation.search import Located
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.masking.field_adjustment import FieldAdjustment, adjust_fields, adjustment_notices, adjustment_record
 
@@ -95,8 +95,7 @@ def costs_of(linked: LinkedData, weights: Mapping[str, float]) -> dict[str, floa
     """Cost of changing each variable of either level."""
     names = [name for level in linked for name in level.data.names]
     unknown = [Problem(unknown_name("variable", name, names)) for name in weights if name not in names]
-    if unknown:
-        raise InputError(unknown)
+    refuse_problems(unknown)
     keys = {level.declared.key for level in linked}
     return {name: float(weights.get(name, KEYS if name in keys else 1.0)) for name in names}
 

@@ -20,7 +20,7 @@ from maskwright.edits.levels.joint_rules import (
     put_back,
 )
 from maskwright.edits.levels.joint_writing import JointWriter
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -115,8 +115,7 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
                 "or leave `unit` out."
             )
         problems.append(Problem(message, other.place, hint))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return True
 
 

@@ -32,7 +32,7 @@ from maskwright.edits.levels.structure import Structure, refuse_conditions, refu
 from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_dates
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.progress import silent, stage
 from maskwright.pipeline.execution_section import choice_notices
 from maskwright.pipeline.variable_names import (
@@ -206,8 +206,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     names = {name: source.name for name, source in levels.sources.items()}
     levels = without_dropped(levels, {name: file.names for name, file in files.items()})
     problems = _unknown(levels, files, levels.uses)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
         return levels_of_flat(files[lowest], levels.declared, names[lowest])

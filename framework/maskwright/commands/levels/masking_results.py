@@ -28,7 +28,7 @@ from maskwright.release.codebook import (
     treatment,
 )
 from maskwright.release.levels.arrangement import places_of
-from maskwright.release.levels.class_sizes import LevelClassSizes, four_counts
+from maskwright.release.levels.class_sizes import four_counts
 from maskwright.release.record.record_parts import PlanRecord
 from maskwright.release.record.run_record import GroupClassSizes, SuppressedCells, VariableRecord
 from maskwright.release.wording import k_among_records
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.levels.arrangement import ArrangedLevels
-    from maskwright.release.record.run_record import RunRecord
+    from maskwright.release.record.run_record import LikeClasses, RunRecord
 
 
 def with_changed_weights(
@@ -143,7 +143,7 @@ def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Datas
     return replace(seen, columns=tuple(own[name] for name in dict.fromkeys((*level.names, *own)) if name in own))
 
 
-def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LevelClassSizes, ...]:
+def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LikeClasses, ...]:
     """The four counts, each group of variables for its own k, the others for the largest; none where none is asked."""
     top, low = masked.linked.levels
     promised = [step.k for ready in planned.ready.values() for step in ready.plan.steps if step.k is not None]
@@ -160,7 +160,7 @@ def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LevelC
     return four_counts(masked.linked, groups, own_groups, own, derived, below, largest)
 
 
-def class_size_notices(masked: MaskedLevels, alike: Sequence[LevelClassSizes]) -> tuple[str, ...]:
+def class_size_notices(masked: MaskedLevels, alike: Sequence[LikeClasses]) -> tuple[str, ...]:
     """What to tell of groups that are unlike others although their records are not."""
     if not alike or not alike[-1].below:
         return ()

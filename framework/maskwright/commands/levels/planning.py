@@ -15,8 +15,6 @@ from maskwright.commands.levels.group_masking import (
     masks_as_groups,
     plan_group_masking,
 )
-from maskwright.commands.levels.loading import LoadedLevels, load_levels
-from maskwright.commands.levels.measuring import measures_of_levels
 from maskwright.commands.levels.plan_checks import level_disclosure_doubts, with_exact_sums
 from maskwright.commands.levels.steps import (
     LevelSteps,
@@ -29,8 +27,8 @@ from maskwright.commands.levels.steps import (
     takes_records,
     without_derived,
 )
-from maskwright.commands.running.loading import Clock
-from maskwright.commands.running.preparation import ReadyRun, plan_findings, prepare
+from maskwright.commands.running.loading import Clock, violated_edits, violation_counts
+from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
@@ -61,13 +59,12 @@ from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
-from maskwright.release.protection_checks import require_every_step_planned
-from maskwright.release.record.record_parts import PlanRecord, StepRecord, doubt_records
-from maskwright.release.release_decision import decide_release
+from maskwright.release.record.record_parts import PlanRecord, StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.data.levels.linked_data import Level
     from maskwright.edits.edit import Edit
     from maskwright.foundation.doubts import Doubt
@@ -280,26 +277,6 @@ def _ready(
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
 
 
-def plan_json(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
-    """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it."""
-    clock = Clock()
-    arrived = load_levels(described, reporter, clock)
-    planned = plan_levels(described, arrived, reporter, clock)
-    arrived = planned.arrived
-    measures = measures_of_levels(described, arrived, planned)
-    doubts = (*arrived.doubts, *planned.doubts, *measures.doubts)
-    notices = (*arrived.notices, *planned.notices, *measures.notices)
-    judgement = decide_release(doubts, described.waivers)
-    plan = planned.to_json()
-    told = {
-        "doubts": [each.to_json() for each in doubt_records(judgement)],
-        "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
-        "levels": {level.name: len(level) for level in arrived.linked},
-    }
-    require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
-    return plan | told | ({"checks": plan_findings(described, plan)} if described.checks else {})
-
-
 def _to_mask(
     arrived: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
 ) -> Dataset:
@@ -331,12 +308,11 @@ def _made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Ite
 
 
 def _refuse_broken_structure(across: AcrossLevels, arrived: LoadedLevels) -> None:
-    broken = [
-        each for outcome in arrived.standing.values() for each in outcome.edits
-        if each.violations and each.severity == "error" and each.name in (*across.structure, *across.present)
-    ]  # fmt: skip
+    checked = (*across.structure, *across.present)
+    verdicts = (each for outcome in arrived.standing.values() for each in outcome.edits if each.name in checked)
+    broken = violated_edits(verdicts)
     if broken:
-        shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+        shown = violation_counts(broken)
         names = [each.name for each in broken]
         ways = remedies_without_masking(arrived.linked, arrived.bound, names, localized=arrived.mended is not None)
         hint = "; ".join((*(() if arrived.mended is None else arrived.mended.notices), ways))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.levels.loading import edits_of_levels, linked_as
-from maskwright.commands.running.release_validation import check_round_trip
-from maskwright.data.codebooks.files import refuse_otherwise, write_codebook
+from maskwright.commands.running.publish import write_release_codebook
+from maskwright.commands.running.stages import check_round_trip, write_release_rules
 from maskwright.data.record_groups import shared_codes
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -19,8 +19,7 @@ from maskwright.edits.levels.structure import Structure, StructureColumn
 from maskwright.edits.levels.structure_edits import spans_records, with_conditions
 from maskwright.foundation.progress import stage
 from maskwright.masking.levels.suppression_state import dropped_names
-from maskwright.masking.suppressing.published_rules import rule_file
-from maskwright.release.codebook import HeldTexts, release_codebook
+from maskwright.release.codebook import HeldTexts
 from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
 from maskwright.release.levels.arrangement import flat_table, joined_table, linked_tables, nested_tables
@@ -265,32 +264,20 @@ class LevelFiles:
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
         """Write the rules that hold in the published data, where they are asked for."""
-        target = self.described.output.edits
-        if target is None:
-            return ()
         columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
-        text, notices = rule_file(target, edits.rules, columns, None)
-        with writing(self.release.temporary("edits")):
-            self.release.temporary("edits").write_text(text, encoding="utf-8")
-        return notices
+        return write_release_rules(self.release, self.described, edits.rules, columns, None)
 
     def write_codebook(
         self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels, recoded: Collection[str]
     ) -> None:
         """Write one codebook of the variables of all levels, where one is asked for."""
-        target = self.described.output.codebook
-        if target is None:
+        if self.described.output.codebook is None:
             return
         file = next(reversed(list(self.originals.values())))
         names = dict.fromkeys(name for each in self.originals.values() for name in each.names)
         table = joined_table(released, tuple(names), file)
         variables = tuple(each for level in arranged.linked for each in level.data.variables)
-        book = release_codebook(
-            self.described.output.data.name, record, HeldTexts.of(table), variables, self.described.data.variables,
-            set(recoded), released.levels[0].declared.key,
+        write_release_codebook(
+            self.release, self.described, record, HeldTexts.of(table), variables, set(recoded),
+            released.levels[0].declared.key,
         )  # fmt: skip
-        written = self.release.temporary("codebook")
-        with writing(written):
-            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
-        refuse_otherwise(written, book)
-        self.release.sealed("codebook")

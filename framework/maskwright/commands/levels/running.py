@@ -32,12 +32,11 @@ from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, pu
 from maskwright.commands.running.preparation import apply_plan_checks
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.commands.running.release_validation import last_doubts
-from maskwright.commands.running.stages import PipelineRun
+from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import Problem
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.planning.levels.guarantees import steps_requiring_k
@@ -73,7 +72,7 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
-    from maskwright.release.levels.class_sizes import LevelClassSizes
+    from maskwright.release.record.run_record import LikeClasses
     from maskwright.release.release_decision import ReleaseDecision
 
 
@@ -192,8 +191,7 @@ class _LevelsRun:
         return f"{way}; {BARE_TOTAL}" if guarded else way
 
     def _tell(self, notices: Iterable[str]) -> None:
-        for notice in dict.fromkeys(notices):
-            self.reporter.notice(notice)
+        notify(self.reporter, dict.fromkeys(notices))
 
     @property
     def _files(self) -> LevelFiles:
@@ -309,7 +307,7 @@ class _LevelsRun:
         released: LinkedData,
         arranged: ArrangedLevels,
         judgement: ReleaseDecision,
-        alike: Sequence[LevelClassSizes],
+        alike: Sequence[LikeClasses],
         notices: tuple[str, ...],
         edits: PublishedEdits,
     ) -> RunRecord:

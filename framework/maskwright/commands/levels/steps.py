@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.levels.steps import in_pipeline
 from maskwright.planning.step_variables import default_variables
@@ -120,8 +120,7 @@ def refuse_unknown_variables(steps: Sequence[Step], linked: LinkedData) -> None:
                 problems.append(Problem(f"step {number}: {name!r} is a key or a pointer: it is not masked", step.place))
             elif name not in names:
                 problems.append(Problem(f"step {number}: {unknown_name('variable', name, names)}", step.place))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
@@ -197,8 +196,7 @@ def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLeve
                         "pipeline of its own, on what the other steps release."
                     )
                     problems.append(Problem(message, step.place, hint))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def records_name(level: Level) -> str:

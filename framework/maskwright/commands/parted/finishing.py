@@ -26,7 +26,7 @@ from maskwright.commands.parted.partial_statistics import (
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
 from maskwright.commands.parted.task_settings import Stored, empty, in_file_terms
-from maskwright.commands.running.release_validation import check_round_trip
+from maskwright.commands.running.stages import check_round_trip
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import home_of
 from maskwright.commands.parted.finishing import (
     FOUND,
     OCCURRING,
@@ -32,7 +33,6 @@ from maskwright.commands.parted.partial_statistics import DISTINCT_AT_ONCE, Drif
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.results import TaskResults, class_sets, masking_result
 from maskwright.commands.parted.shuffling import spilled, together
-from maskwright.commands.parted.support import home_of
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, MeasureFacts, PartedRun
 from maskwright.commands.parted.task_settings import empty
 from maskwright.data.dataset import Column, Dataset

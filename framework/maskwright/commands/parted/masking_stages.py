@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import is_by_record
 from maskwright.commands.parted.protecting import (
     GATHERED,
     VARIABLES,
@@ -20,7 +21,6 @@ from maskwright.commands.parted.protecting import (
 )
 from maskwright.commands.parted.shuffling import MaskedGroup, Shuffle, borders_of, shuffle
 from maskwright.commands.parted.strata import Combinations, Conditions, blocks_of, cut_of_group, survey
-from maskwright.commands.parted.support import is_by_record
 from maskwright.commands.parted.task_settings import as_published
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError

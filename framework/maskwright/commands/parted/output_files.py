@@ -13,7 +13,7 @@ from maskwright.commands.parted.finishing import FOUND, SVRL, Finish, validated
 from maskwright.commands.parted.part_output import name_of, write_part, written_files, written_part
 from maskwright.commands.parted.task_settings import Stored
 from maskwright.commands.reading import load
-from maskwright.commands.running.release_validation import check_round_trip
+from maskwright.commands.running.stages import check_round_trip
 from maskwright.data.parts.manifest import write_manifest
 from maskwright.data.parts.model import FoundPart
 from maskwright.data.parts.part_files import hive_of, natural_key, stamp_of
@@ -22,7 +22,6 @@ from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.files import PUBLIC, masked_mode
 from maskwright.foundation.progress import silent
-from maskwright.masking.suppressing.published_rules import rule_file
 from maskwright.plugins.parts_reading import files_source
 from maskwright.plugins.parts_writing import WRITTEN, WrittenPart
 from maskwright.plugins.registry import find_source
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.masking.masking_result import MaskingResult
     from maskwright.release.files import Release
 
 
@@ -154,19 +152,6 @@ def write_svrl(run: PartedRun, release: Release, edits: EditSet, layout: Layout)
         for share in run.files(run.published, SVRL):
             with share.open("rb") as found:
                 report.add_share(found)
-
-
-def write_rules(run: PartedRun, release: Release, result: MaskingResult, layout: Layout) -> None:
-    """Write the rules that hold in the published data, where they are asked for."""
-    target = run.pipeline.output.edits
-    if target is None:
-        return
-    place = layout.details.get("record_path")
-    text, notices = rule_file(target, result.edits, result.masked, place[-1] if place else None)
-    for notice in notices:
-        run.reporter.notice(notice)
-    with writing(release.temporary("edits")):
-        release.temporary("edits").write_text(text, encoding="utf-8")
 
 
 def gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import home_of
 from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, drift_of_sums, unchanged_doubts
-from maskwright.commands.parted.support import home_of
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost

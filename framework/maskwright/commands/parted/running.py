@@ -15,12 +15,13 @@ from maskwright.commands.parted.feasibility import (
     refuse_request,
     refuse_too_large_parts,
     refuse_unscannable,
+    support_of_measure,
+    support_of_method,
     worker_limit,
 )
 from maskwright.commands.parted.finishing import FOUND
-from maskwright.commands.parted.output_files import gather, write_rules, write_svrl
+from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, planned, scan, scanned_file
-from maskwright.commands.parted.support import support_of_measure, support_of_method
 from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
@@ -28,9 +29,10 @@ from maskwright.commands.running.loading import Clock
 from maskwright.commands.running.preparation import ReadyRun, apply_plan_checks, doubts_of_measures
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.addresses import address_of
 from maskwright.data.parts.part_files import is_several
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -151,8 +153,7 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     described = refuse_plan(usual, plan.plan)
     run.pipeline = described
     refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
-    for notice in (*release.notices, *plan.notices, *dropped_notices(usual, described)):
-        run.reporter.notice(notice)
+    notify(run.reporter, (*release.notices, *plan.notices, *dropped_notices(usual, described)))
     doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
     if described.checks:
         apply_plan_checks(described, plan.plan.to_json(), run.reporter)
@@ -165,12 +166,12 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
     left = undecided_doubts(outcome, found.outcome)
     judgement = decide_release((*doubts, *result.doubts, *left, *seen), described.waivers)
-    for notice in (*result.notices, *judgement.notices):
-        run.reporter.notice(notice)
+    notify(run.reporter, (*result.notices, *judgement.notices))
     original = replace(empty(found.variables), layout=found.layout)
     ready = ReadyRun(
-        described, original, plan.edits, found.outcome, masking.plan, plan.notices, doubts, None, plan.dropped
-    )
+        original, plan.edits, found.outcome, {}, (), plan.notices, doubts, request=described, plan=masking.plan,
+        dropped=plan.dropped,
+    )  # fmt: skip
     found_measures = measured(run, plan.plan, masked.published, told, first)
     record = run_record(
         MeasuredRun(
@@ -182,11 +183,13 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     with run.clock("publish"):
         refuse_changed_parts(run.parts)
         write_svrl(run, release, masking.edits, found.layout)
-        write_rules(run, release, result, found.layout)
+        notify(run.reporter, write_release_rules(release, described, result.edits, result.masked, found.layout))
         if described.output.codebook is not None:
             texts = HeldTexts.merged([each.texts for each in run.read(run.finished, FOUND)])
             recoded = masking.plan.recoded
-            write_release_codebook(release, described, record, texts, result.masked.variables, recoded)
+            write_release_codebook(
+                release, described, record, texts, result.masked.variables, recoded, described.data.cluster
+            )
         gather(run, release, [each.variable for each in masked.published.values()])
         record = publish_record(release, described, record)
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.cost_estimates import refuse_too_large, refuse_unreadable
 from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input
 from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.release_outcomes import PlanRefused
 from maskwright.masking.protecting.processes import refuse_unsendable
@@ -33,7 +33,7 @@ from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
 from maskwright.release.measures.variable_selection import measure_doubts, measure_problems, to_be_measured
 from maskwright.release.output_format import label_notices, missing_code_notices
-from maskwright.release.pseudonymisation import Arranged, Keys, arranged
+from maskwright.release.pseudonymisation import Arranged, arranged
 from maskwright.release.reference_validation import no_reference_doubts
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
-    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest
@@ -66,8 +65,7 @@ def _refuse_units(request: MaskingRequest) -> None:
                 "Declare `data: levels:`; `maskwright explain levels` says how.")
         for number, step in enumerate(request.steps, 1) if step.unit is not None
     ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
@@ -90,8 +88,7 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
         for number, step in enumerate(request.steps, 1)
         if step.promised is not None and not step.method.counts_households
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _refuse_small_blocks(request: MaskingRequest) -> None:
@@ -104,33 +101,20 @@ def _refuse_small_blocks(request: MaskingRequest) -> None:
         for number, step in enumerate(request.steps, 1)
         if size is not None and step.k is not None and size < 2 * step.k
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
-@dataclass(frozen=True, eq=False)
-class ReadyRun:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReadyRun(CheckedInput):
     """A request with its data and edits read, and the plan made.
 
-    `edits`: that fire on these data. `localisation`: under ``on_input_violation: localize``: which fields of which
-    records were adjusted. Confidential. `dropped`: those that steps drop, because what they read is published as
-    categories. `keys`: published with new values; they are put back when all else is done. `as_it_came`: verdicts on
-    all records of the original, those that were dropped among them; None: `arrival` has them. `left_out`: records of
-    the original that were dropped since they violate an edit.
+    `edits`: that fire on these data, and that the steps do not drop. `dropped`: those that they drop, because what they
+    read is published as categories.
     """
 
     request: MaskingRequest
-    original: Dataset
-    edits: EditSet
-    arrival: Outcome
     plan: Plan
-    notices: tuple[str, ...]
-    doubts: tuple[Doubt, ...] = ()
-    localisation: Mapping[str, Any] | None = None
     dropped: tuple[Edit, ...] = ()
-    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
-    as_it_came: Outcome | None = None
-    left_out: int = 0
 
     @property
     def is_shuffled(self) -> bool:
@@ -180,22 +164,9 @@ def prepare(
         *plan.warnings,
         *publication_notices(arrived.original, plan, arrived.broken, computed),
     )
-    ready = ReadyRun(
-        request,
-        arrived.original,
-        plan.edits,
-        arrived.outcome,
-        plan,
-        notices,
-        (*doubts, *written),
-        arrived.localisation,
-        dropped,
-        arrived.keys,
-        arrived.as_it_came,
-        arrived.dropped,
-    )
+    ready = ReadyRun(**vars(arrived), request=request, plan=plan, dropped=dropped)
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
-    return replace(ready, doubts=(*ready.doubts, *sorted_by))
+    return replace(ready, edits=plan.edits, notices=notices, doubts=(*doubts, *written, *sorted_by))
 
 
 def plan_of(request: MaskingRequest, arrived: CheckedInput, computed: Collection[str] = ()) -> Plan:

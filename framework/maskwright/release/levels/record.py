@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
     from maskwright.planning.model import Keeper
-    from maskwright.release.levels.class_sizes import LevelClassSizes
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def record_of_levels(
     parts: Mapping[str, LevelPart],
     bound: BoundEdits,
     across: AcrossLevels,
-    alike: Sequence[LevelClassSizes],
+    alike: Sequence[LikeClasses],
     untouched: Mapping[str, Sequence[VariableRecord]],
     moved: Mapping[str, int],
     infeasible: Mapping[str, int],
@@ -178,16 +177,7 @@ def record_of_levels(
             "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
             "cautions": tuple(dict.fromkeys(_joined(each.cautions for each in every))),
             "levels": {name: part.level for name, part in parts.items()},
-            "k_of_groups": tuple(
-                LikeClasses(
-                    about=each.about,
-                    records=each.records,
-                    expected=each.expected,
-                    smallest=each.smallest,
-                    below=each.below,
-                )
-                for each in alike
-            ),
+            "k_of_groups": tuple(alike),
         }
     )
 

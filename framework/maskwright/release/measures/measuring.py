@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
+from maskwright.foundation.errors import InputError, Problem, UnpairedRecords, refuse_problems
 from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
@@ -249,8 +249,7 @@ def compute_level_measures(
             )  # fmt: skip
             found = computed(request, comparison, seed, unpaired, before=True)
         results[request.label] = replace(found, notes=(*found.notes, *about), leaves_out=missed.names)
-    if unpaired:
-        raise InputError(unpaired)
+    refuse_problems(unpaired)
     return results
 
 
