@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.experiment import Cell
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
-    from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
 
 
@@ -94,22 +91,17 @@ class CellRunner:
             *released_variables(original, masked, plan.masked, plan.recoded),
             *released_categories(original, masked, plan.masked),
         )
+        found = compute_measures(
+            measures, original, masked, plan.edits_on_values, plan.to_json(), seed, Quiet(), names,
+            changed=plan.masked if active.steps else (), before=False, drawn=plan.draws_records,
+        )  # fmt: skip
         return {
             "status": "ok",
             "problem": None,
             "violations": sum(each.violations for each in outcome.edits if each.severity == "error"),
             "adjusted": adjusted,
             "smallest_class": smallest,
-            "measures": _measured(
-                measures,
-                original,
-                masked,
-                plan.edits_on_values,
-                plan,
-                seed,
-                names,
-                plan.masked if active.steps else (),
-            ),
+            "measures": {label: _plain(each) for label, each in found.items()},
         }
 
 
@@ -123,23 +115,6 @@ def one_line(error: MaskwrightError) -> str:
     where = str(replace(place, file=None if place.file is None else Path(place.file).name))
     remedy = "" if not first.hint else f". What to do: {' '.join(first.hint.split())}"
     return f"{where + ': ' if where else ''}{first.message}" + (f" (and {more} more)" if more else "") + remedy
-
-
-def _measured(
-    measures: Sequence[MeasureRequest],
-    original: Dataset,
-    masked: Dataset,
-    edits: EditSet,
-    plan: Plan,
-    seed: int,
-    names: tuple[str, ...],
-    changed: tuple[str, ...],
-) -> dict[str, Any]:
-    found = compute_measures(
-        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False,
-        drawn=plan.draws_records,
-    )  # fmt: skip
-    return {label: _plain(each) for label, each in found.items()}
 
 
 def _plain(found: Measurement) -> dict[str, Any]:

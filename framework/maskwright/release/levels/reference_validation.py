@@ -19,9 +19,12 @@ from maskwright.release.reference_validation import (
     SAMPLE,
     ReferenceVerdict,
     binary_columns,
-    combinations,
+    combinations_asked,
     differences,
     evaluate_block,
+    evaluator_of,
+    refuse_disagreement,
+    unjudged_edits,
 )
 
 if TYPE_CHECKING:
@@ -154,14 +157,9 @@ def validate_levels_by_reference(
             raise EvaluationsDisagree(Problem(f"{said} the second time"))
         asked = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
         looked = _reference_verdicts(columns, level, asked, reference)
-        first = {each.name: each for each in outcome.edits}
-        problems += [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
-        judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
-        judged |= {*judged_elsewhere}
-        alone += [each.name for each in outcome.edits if each.fired and each.name not in judged]
-    if problems:
-        hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
-        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written files disagree", hint=hint)])
+        problems += differences(looked, outcome)
+        alone += unjudged_edits(looked, outcome, judged_elsewhere)
+    refuse_disagreement(problems, "the written files")
     return tuple(alone)
 
 
@@ -191,7 +189,7 @@ def _reference_verdicts(
                 decimals[name] = _of(columns, meant[0]).decimals.get(meant[1])
                 meanings[name] = meant[1]
     opinion = with_meanings(columns.opinion, meanings)
-    asked = {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)}
+    asked = combinations_asked(original, looked)
     n = level.records
     rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64))
     own = ReferenceEvaluator(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
@@ -219,15 +217,10 @@ def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: Bo
     is_nested = len({each.path for each in tables.values()}) < len(tables)
     read = _read_nested(tables, top) if is_nested else {name: _read(each) for name, each in tables.items()}
     binary: set[str] = set()
-    missing, meant, dates = {}, {}, {}
     for each in tables.values():
         decimals = {variable.name: variable.decimals for variable in each.table.variables}
         binary |= {one for one in binary_columns(each.path, each.source, each.table) if decimals.get(one) is None}
-        for variable in each.table.variables:
-            missing[variable.name] = frozenset(code.strip() for code in variable.empty_texts)
-            meant[variable.name] = tuple((code.strip(), meaning) for code, meaning in variable.empty_meanings)
-            if variable.is_date:
-                dates[variable.name] = variable.date_text
+    opinion = evaluator_of((own for each in tables.values() for own in each.table.variables), frozenset(binary), {})
     levels = []
     for level in (top, bottom):
         file = level.name if level.name in read else bottom.name
@@ -241,9 +234,7 @@ def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: Bo
     is_flat = len(tables) == 1
     rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows, len(bottom)) if is_flat else {}
     columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
-    return SecondColumns(
-        levels[0], levels[1], ReferenceEvaluator(frozenset(binary), missing, meant, {}, dates), columns, rows
-    )
+    return SecondColumns(levels[0], levels[1], opinion, columns, rows)
 
 
 def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: int) -> dict[str, Readable]:
