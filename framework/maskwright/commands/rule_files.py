@@ -95,10 +95,7 @@ def describe_edits(
     reporter: Reporter,
     language: str | None = None,
 ) -> dict[str, Any]:
-    """List edits with kind and text, and analyse them; with data, how many records satisfy each.
-
-    With data, published decimals are those of its cells, and the analysis says whether they can be met.
-    """
+    """List edits with kind and text, and analyse them; with data, how many records satisfy each."""
     from maskwright.edits.analysis.analyse import analyse
 
     given = data_files([] if data is None else (data,), options, [] if language else files)

@@ -106,10 +106,7 @@ class CellRunner:
 
 
 def one_line(error: MaskwrightError) -> str:
-    """First problem of an error, with its place, how many more there are, and what to do.
-
-    Of the file only the name is told: a table must not depend on the folder.
-    """
+    """First problem of an error, with its place (the file without its folder), how many more there are, what to do."""
     first, more = error.problems[0], len(error.problems) - 1
     place = Place() if first.place is None else first.place
     where = str(replace(place, file=None if place.file is None else Path(place.file).name))

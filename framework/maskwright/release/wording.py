@@ -361,10 +361,7 @@ def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
 
 
 def moved_rows(record: RunRecord) -> str:
-    """``3 of 212 representatives``: how many rows adjusting moved, each counted once; empty when there were none.
-
-    Of data of several levels each level by itself: ``household: 3 of 212 records; person: 9 of 640 records``.
-    """
+    """``3 of 212 representatives``: how many rows adjusting moved, each counted once, by level; empty without any."""
     levels: dict[str, list[str]] = {}
     for kind in ("representatives", "records"):
         parts: dict[str, list[str]] = {}

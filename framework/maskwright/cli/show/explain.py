@@ -58,16 +58,7 @@ CONTRACT = "contract"
 
 
 def explain(name: str) -> str:
-    """Text about the plugin or plugins of that name.
-
-    ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
-    parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
-    (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
-    place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
-    ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
-    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
-    ``contract`` what plugins are held to, with every field and legal value, ``scale`` what runs over parts.
-    """
+    """Text about the plugins, the topic or the doubt of that name; a doubt also has an id."""
     if name in _pages():
         return _pages()[name]()
     if name in KEYS:
@@ -189,24 +180,16 @@ def _doubt(kind: DoubtKind) -> list[str]:
     return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in said)]
 
 
+EXPLAINED_KINDS = (
+    "method", "partition", "aggregation", "constraint", "measure", "source", "edit_reader", "report", "rule_writer",
+    "plan_check", "report_section", "action", "command", "engine",
+)  # fmt: skip
+"""Kinds of plugins, in the order in which they are listed."""
+
+
 def offered(registry: Registry) -> dict[str, dict[str, Any]]:
     """All plugins that can be explained, by kind and name."""
-    return {
-        "method": dict(registry.methods),
-        "partition": dict(registry.partitions),
-        "aggregation": dict(registry.aggregations),
-        "constraint": dict(registry.constraints),
-        "measure": dict(registry.measures),
-        "source": dict(registry.sources),
-        "edit_reader": dict(registry.edit_readers),
-        "report": dict(registry.reports),
-        "rule_writer": dict(registry.rule_writers),
-        "plan_check": dict(registry.plan_checks),
-        "report_section": dict(registry.report_sections),
-        "action": dict(registry.actions),
-        "command": dict(registry.commands),
-        "engine": dict(registry.engines),
-    }
+    return {kind: dict(getattr(registry, f"{kind}s")) for kind in EXPLAINED_KINDS}
 
 
 def _text(registry: Registry, kind: str, plugin: Any) -> str:

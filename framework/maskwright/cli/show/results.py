@@ -167,10 +167,7 @@ def _grid(grid: Mapping[str, int | None]) -> str:
 
 
 def print_result(shown: Mapping[str, object]) -> None:
-    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict.
-
-    Notices are not repeated: they were shown when they arose, and are in the report.
-    """
+    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict."""
     record = RunRecord.model_validate(shown)
     out = console()
     plan = record.plan

@@ -78,10 +78,7 @@ Floats = NDArray[np.float64]
 
 
 def survey(records: int) -> Iterator[pa.RecordBatch]:
-    """Yield records of the survey, as published text, in batches of at most 10,000.
-
-    Deterministic: the first n records are the same however many are asked for.
-    """
+    """Yield records of the survey, as published text, at most 10,000 at a time; the first n are always the same."""
     for first in range(0, records, CHUNK):
         columns = _chunk(first)
         yield pa.RecordBatch.from_pydict(columns).slice(0, min(CHUNK, records - first))
@@ -199,10 +196,7 @@ class DemoFiles:
 
 
 def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -> DemoFiles:
-    """Write the example: `survey.xml`, `survey.sch` and `pipeline.yaml`.
-
-    The same number of records gives the same bytes. Memory does not grow with the number of records.
-    """
+    """Write the example: `survey.xml`, `survey.sch` and `pipeline.yaml`; as many records give the same bytes."""
     refuse_size(records, FEWEST_RECORDS, MOST_RECORDS, "records")
     texts = {"survey.sch": _text("survey.sch"), "pipeline.yaml": pipeline_text(records)}
     own = {

@@ -71,6 +71,12 @@ def composition_columns(names: Iterable[str], linked: LinkedData) -> tuple[Colum
     return tuple(found)
 
 
+def levels_of(described: Pipeline) -> LevelSources:
+    """Levels of a pipeline whose data have several."""
+    assert described.levels is not None
+    return described.levels
+
+
 def identifiers(levels: LevelSources) -> frozenset[str]:
     """Variables that are not published, and not even read into levels."""
     return frozenset(

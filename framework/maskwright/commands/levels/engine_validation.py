@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.edit_violations import WHAT_TO_DO, unknown_records
 from maskwright.data.levels.linked_data import NestedElements
 from maskwright.edits.edit import LinearPart
@@ -123,7 +124,7 @@ class EngineRules:
 
 def engine_rules(described: Pipeline) -> EngineRules | None:
     """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron."""
-    levels = _levels(described)
+    levels = levels_of(described)
     schematron = [each for each in described.edits if isinstance(each, RuleFile) and each.reader.name == SCHEMATRON]
     if levels.form != "nested" or not schematron:
         return None
@@ -176,7 +177,7 @@ def validate_by_engine(
         by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
         if stream is not None and not by_engine:
             outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
-            write_linked_svrl(stream, released, published.edits, outcomes, _levels(described))
+            write_linked_svrl(stream, released, published.edits, outcomes, levels_of(described))
         if rules is None:
             return ()
         if len(asked) < len(rules.edits):
@@ -184,7 +185,7 @@ def validate_by_engine(
             reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         svrl = stream if by_engine else None
-        beside = _on_structure(released, published, found, asked, _levels(described)) if by_engine else []
+        beside = _on_structure(released, published, found, asked, levels_of(described)) if by_engine else []
         outcome = _by_engine(described, replace(rules, edits=asked), release, svrl, beside, progress)
     own = {each.name: each for one in found.values() for each in one.edits}
     return tuple(_refuted(outcome, own, lambda name: _on_missing(name, outcome, released, published)))
@@ -198,8 +199,8 @@ def _by_engine(
     beside: Sequence[tuple[Edit, Placed]],
     progress: Progress,
 ) -> Outcome:
-    top, bottom = _levels(described).sources
-    file = written_file(release.temporary("data"), replace(described, data=_levels(described).sources[top]), ())
+    top, bottom = levels_of(described).sources
+    file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[top]), ())
     assert file.source.open_nested is not None
     reading = file.source.open_nested(file.path, file.params, progress)
     return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=beside)
@@ -277,8 +278,3 @@ def _for_engine(rules: RuleText | RuleFile) -> RuleText | RuleFile:
 
     reader: EditReader = replace(rules.reader, read=read, read_leveled=None)
     return replace(rules, reader=reader)
-
-
-def _levels(described: Pipeline) -> LevelSources:
-    assert described.levels is not None
-    return described.levels

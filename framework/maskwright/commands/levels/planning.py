@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.levels.declarations import composition_columns, dropped_identifiers, report_forgotten_first
+from maskwright.commands.levels.declarations import (
+    composition_columns,
+    dropped_identifiers,
+    levels_of,
+    report_forgotten_first,
+)
 from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, masks_as_groups, plan_group_masking
 from maskwright.commands.levels.steps import (
@@ -270,8 +275,7 @@ def _ready(
     with numbered_by_pipeline(steps.numbers):
         ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
-    assert described.levels is not None
-    dropped = dropped_identifiers(described.levels)
+    dropped = dropped_identifiers(levels_of(described))
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
     ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
     if not any(len(each) for each in arrived.bound.edits.values()):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.loading import edits_of_levels, linked_as
 from maskwright.commands.running.publish import write_release_codebook
 from maskwright.commands.running.stages import check_round_trip, write_release_rules
@@ -171,8 +172,7 @@ class LevelFiles:
 
     @property
     def _levels(self) -> LevelSources:
-        assert self.described.levels is not None
-        return self.described.levels
+        return levels_of(self.described)
 
     def write_data(self, arranged: ArrangedLevels) -> dict[str, Written]:
         """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""

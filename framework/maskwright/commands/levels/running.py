@@ -7,6 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.engine_validation import (
     BARE_TOTAL,
     EngineRules,
@@ -209,10 +210,9 @@ class _LevelsRun:
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
         runs = {}
-        assert self.described.levels is not None
         for name, ready in self.planned.ready.items():
             own = replace(
-                self.described, data=self.described.levels.sources[name], levels=None, steps=ready.request.steps,
+                self.described, data=levels_of(self.described).sources[name], levels=None, steps=ready.request.steps,
                 measures=self.measures.of_level.get(name, ()), thresholds=self.measures.thresholds,
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)

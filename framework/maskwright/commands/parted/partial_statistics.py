@@ -88,9 +88,13 @@ class CategoryTotals:
             before.unit, tuple(dict.fromkeys([*before.names, *facts["names"]])), before.rows + rows,
             before.moved + moved, before.infeasible + infeasible, before.changed + changed, before.restored + restored,
         )  # fmt: skip
-        for known, more in ((self.touched, facts["touched"]), (self.failing, facts["failing"])):
-            for name, count in more.items():
-                known[name] = known.get(name, 0) + int(count)
+        _add_counts(self.touched, facts["touched"])
+        _add_counts(self.failing, facts["failing"])
+
+
+def _add_counts(known: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        known[name] = known.get(name, 0) + int(count)
 
 
 class UnitTotals:
@@ -117,10 +121,8 @@ class UnitTotals:
         self.squares = [one + other for one, other in zip(self.squares, facts["squares"], strict=True)]
         method, adjustment, rounding, several = facts["loss"]
         self.cost += Cost(method, adjustment, rounding, facts["edits"], several)
-        for name, count in facts["touched"].items():
-            self.touched[name] = self.touched.get(name, 0) + int(count)
-        for name, count in facts["failing"].items():
-            self.failing[name] = self.failing.get(name, 0) + int(count)
+        _add_counts(self.touched, facts["touched"])
+        _add_counts(self.failing, facts["failing"])
 
     @property
     def acting_on(self) -> str:

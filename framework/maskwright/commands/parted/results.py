@@ -211,10 +211,7 @@ def _flags(told: TaskResults, plan: Plan) -> Dataset:
 
 
 def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
-    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together.
-
-    As `maskwright.masking.guarantees.smallest_classes` has them.
-    """
+    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together."""
     groups: list[dict[str, Any]] = []
     for group in plan.groups:
         step = plan.steps[group.step - 1]

@@ -32,7 +32,7 @@ from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.addresses import address_of
 from maskwright.data.parts.part_files import is_several
-from maskwright.foundation.progress import notify, stage
+from maskwright.foundation.progress import notify, silent, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.planning import ScannedFile
     from maskwright.data.parts.model import Parts
-    from maskwright.foundation.progress import Reporter
+    from maskwright.foundation.progress import Progress, Reporter
     from maskwright.pipeline.execution_section import ChosenEngine
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.record.run_record import RunRecord
@@ -70,10 +70,8 @@ def run_parted(
     assert chosen is not None
     refuse_request(described)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
-        source = find_source(described.data.source.name)
-        parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
-    refuse_output(described, parts)
-    refuse_unscannable(described, parts)
+        parts = _parts_of(described, progress)
+
     paths, output = described.output.paths, described.output.data
     folders = frozenset({"data"} if described.output.is_folder else ())
     identity = _identity(described, parts)
@@ -93,10 +91,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)
-    source = find_source(described.data.source.name)
-    parts = scan_parts(source, described.data.params, address_of(str(described.data.path)))
-    refuse_output(described, parts)
-    refuse_unscannable(described, parts)
+    parts = _parts_of(described, silent)
     with (
         passing_scratch_folder(_scratch_of(described, chosen)) as folder,
         chosen.plugin.start(_terms(described, folder), chosen.params) as workers,
@@ -124,6 +119,15 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
             "notices": [*said, *plan.notices, *dropped_notices(usual, described)],
         }
     )
+
+
+def _parts_of(described: Pipeline, progress: Progress) -> Parts:
+    """Parts of the data, none of which is too large for a worker."""
+    source = find_source(described.data.source.name)
+    parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
+    refuse_output(described, parts)
+    refuse_unscannable(described, parts)
+    return parts
 
 
 def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:

@@ -118,10 +118,7 @@ def arrays_of(
 def dataset_of(
     arrays: Mapping[str, NDArray[np.generic]], names: Sequence[str], known: Mapping[str, WholeVariable]
 ) -> Dataset:
-    """Dataset of the variables that `arrays_of` gave.
-
-    `arrays`: shape (n,).
-    """
+    """Dataset of the variables that `arrays_of` gave."""
     columns = []
     for name in names:
         variable, values = known[name].variable, arrays[f"v:{name}"]

@@ -189,10 +189,7 @@ def read_rules(request: MaskingRequest) -> EditSet:
 def _read(
     request: MaskingRequest, reporter: Reporter, timed: Clock
 ) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys, Dataset]:
-    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read.
-
-    Mistakes of data and edits are told together.
-    """
+    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read."""
     in_memory = isinstance(request.data, DataInMemory)
     try:
         rules = read_rules(request)

@@ -254,10 +254,7 @@ def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
-    """Who else claims the files, and what the format of the masked file cannot say.
-
-    Of codes of recoded variables that is seen when they are.
-    """
+    """Who else claims the files, and what the format of the masked file cannot say."""
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None

@@ -208,10 +208,7 @@ def released_variables(
 
 
 def released_categories(original: Dataset, released: Dataset, masked: Collection[str] = ()) -> tuple[str, ...]:
-    """Variables of a released file that are measured as categories, recoded numbers among them.
-
-    Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are.
-    """
+    """Variables of a released file that are measured as categories, recoded numbers among them."""
     return tuple(
         column.name
         for column in original

@@ -66,11 +66,7 @@ class LevelsDemoFiles:
 
 
 def write_levels_demo(folder: Path, households: int = HOUSEHOLDS, progress: Progress = silent) -> LevelsDemoFiles:
-    """Write a survey of households and persons in three forms, with edits and pipelines.
-
-    `survey.csv`, `households.csv` and `persons.csv`, and `survey.xml` hold the same cells. The same number of
-    households gives the same bytes. Memory does not grow with it.
-    """
+    """Write one survey of households and persons in three forms, with edits and pipelines; always the same bytes."""
     refuse_size(households, FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, "households")
     texts = {name: _text(name, households) for name in (*RULES, *PIPELINES)}
     own = {name: {_text(name, FEWEST_HOUSEHOLDS), _text(name, MOST_HOUSEHOLDS)} for name in texts}

@@ -128,10 +128,7 @@ class _Members:
 
 
 def survey(households: int, seed: int = SEED) -> Iterator[Households]:
-    """Yield a survey of so many households, at most 10,000 at a time.
-
-    Deterministic: the first households are the same however many are asked for.
-    """
+    """Yield a survey of so many households, at most 10,000 at a time; the first n are always the same."""
     for first in range(0, households, CHUNK):
         yield _first_of(_chunk(first, seed), min(CHUNK, households - first))
 
