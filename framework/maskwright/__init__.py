@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description as Description
     from maskwright.commands.describe_data import describe as describe
+    from maskwright.commands.edits import suggest as suggest
     from maskwright.commands.input_data import analyse_edits as analyse_edits
     from maskwright.commands.input_data import linked_data as linked_data
     from maskwright.commands.input_data import pipeline_data as pipeline_data
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from maskwright.commands.reading import read_edits as read_edits
     from maskwright.commands.run import RunResult as RunResult
     from maskwright.commands.run import run as run
-    from maskwright.commands.suggest import suggest as suggest
     from maskwright.commands.validate import validate as validate
     from maskwright.commands.validate import validate_document as validate_document
     from maskwright.data.dataset import Column as Column
@@ -345,7 +345,7 @@ _HOME = {
     "RunRecord": "maskwright.release.record.run_record",
     "RunResult": "maskwright.commands.run",
     "Source": "maskwright.plugins.source",
-    "suggest": "maskwright.commands.suggest",
+    "suggest": "maskwright.commands.edits",
     "Suggestions": "maskwright.edits.suggestions.model",
     "ThresholdMissed": "maskwright.foundation.release_outcomes",
     "tune": "maskwright.experiments.tune",

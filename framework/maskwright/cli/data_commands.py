@@ -229,7 +229,7 @@ def _validate_document(chosen: argparse.Namespace) -> int:
 
 def _edits(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.tables import print_edits
-    from maskwright.commands.rule_files import convert_rules, describe_edits
+    from maskwright.commands.edits import convert_rules, describe_edits
 
     if chosen.suggest:
         return _suggest(chosen)
@@ -251,7 +251,7 @@ def _edits(chosen: argparse.Namespace) -> int:
 
 
 def _suggest(chosen: argparse.Namespace) -> int:
-    from maskwright.commands.suggest import suggest_for_file
+    from maskwright.commands.edits import suggest_for_file
     from maskwright.edits.suggestions.model import as_yaml
 
     if chosen.to is not None or (chosen.data is None and chosen.pipeline is None):
