@@ -212,9 +212,9 @@ def _validate_document(chosen: argparse.Namespace) -> int:
         "--original": chosen.original, "--fired": chosen.fired, "--allow-unknown": chosen.allow_unknown,
         "--fail-on-unknown": chosen.fail_on_unknown,
     }  # fmt: skip
-    said = [flag for flag, value in about_records.items() if value]
-    if said:
-        refuse(f"{said[0]} is about records, and --document checks a document as a whole")
+    messages = [flag for flag, value in about_records.items() if value]
+    if messages:
+        refuse(f"{messages[0]} is about records, and --document checks a document as a whole")
     if len(chosen.data) > 1:
         refuse("--document checks one document: name one")
     if len(chosen.edits) > 1:

@@ -38,9 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from maskwright.cli.plugin_commands import is_of_plugin, run_plugin_command
 
         if is_of_plugin(given[0]):
-            told = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
+            reported = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
             return ended_truthfully(
-                lambda: run_plugin_command(given), lambda error: _explain_error(error, told), trace=told.traceback
+                lambda: run_plugin_command(given),
+                lambda error: _explain_error(error, reported),
+                trace=reported.traceback,
             )
     chosen = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)

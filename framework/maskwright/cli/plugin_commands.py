@@ -48,16 +48,16 @@ def command_parser(command: Command, says: str = "") -> argparse.ArgumentParser:
     parser.add_argument("--traceback", action="store_true", help="show a traceback when something goes wrong")
     for name, field in command.params.model_fields.items():
         flag = option_name(name)
-        said = field.description or ""
+        stated = field.description or ""
         if any(isinstance(each, Positional) for each in field.metadata):
-            parser.add_argument(name, nargs=None if field.is_required() else "?", metavar=name.upper(), help=said)
+            parser.add_argument(name, nargs=None if field.is_required() else "?", metavar=name.upper(), help=stated)
         elif field.annotation is bool:
-            parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=said)
+            parser.add_argument(flag, dest=name, action=argparse.BooleanOptionalAction, default=None, help=stated)
         elif get_origin(field.annotation) in (tuple, list, set, frozenset):
-            parser.add_argument(flag, dest=name, action="append", metavar="X", help=f"{said} (may be repeated)")
+            parser.add_argument(flag, dest=name, action="append", metavar="X", help=f"{stated} (may be repeated)")
         else:
             default = "" if field.is_required() or field.default is None else f" ({field.default})"
-            parser.add_argument(flag, dest=name, metavar="X", required=field.is_required(), help=said + default)
+            parser.add_argument(flag, dest=name, metavar="X", required=field.is_required(), help=stated + default)
     return parser
 
 

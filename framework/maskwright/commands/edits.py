@@ -175,12 +175,12 @@ def suggest_levels(
     read = [f"count({low.name})", *(f"sum({low.name}.{name_text(name)})" for name in _amounts(low))]
     above = [f"{top.name}.{name_text(name)}" for name in _amounts(top)]
     seen = {top.name: read, low.name: above}
-    asked = EditSet.parse([
+    requested = EditSet.parse([
         {"rule": f"{each} == {each}" if level == top.name else f"{own} == {each}", "name": f"read: {each}"}
         for level, several in seen.items() for each in several
         for own in (_amounts(low)[:1] if level == low.name else [""])
     ])  # fmt: skip
-    bound = edits_of_levels(known + asked, linked)
+    bound = edits_of_levels(known + requested, linked)
     found = []
     notes: dict[str, None] = {}
     for level in linked:
@@ -297,9 +297,9 @@ def suggest_for_file(
     (file,) = data_files((data,), options, [] if language else files)
     rules = read_rule_files(files, options, language)
     with stage(reporter, f"Reading {data.name}"):
-        file, said = with_found_options(file, silent)
+        file, stated = with_found_options(file, silent)
         dataset = load(file, identifiers=True, may_lack="identifiers")
-    notify(reporter, said)
+    notify(reporter, stated)
     with stage(reporter, "Searching for rules") as progress:
         known = written_out(rules, dataset.names)
         return suggest_rules(dataset, known, share, progress, limit=limit, show_values=show_values)

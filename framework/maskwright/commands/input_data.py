@@ -264,7 +264,7 @@ def _tables(
     refuse_problems(unknown)
     return {
         name: each if isinstance(each, Dataset)
-        else load(DataInMemory(each, {one: said for one, said in variables.items() if one in names[name]}),
+        else load(DataInMemory(each, {one: text for one, text in variables.items() if one in names[name]}),
                   identifiers=True)
         for name, each in held.items()
     }  # fmt: skip

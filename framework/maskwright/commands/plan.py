@@ -172,9 +172,9 @@ def plan_pipeline(
     plan = plan_of_steps(request.steps, variables, edits)
     refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
-    said = recoded_edit_notices(plan.translations, dropped)
+    stated = recoded_edit_notices(plan.translations, dropped)
     costs = _costs(request, plan, len(variables), assume_records)
-    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *said]} | costs
+    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *stated]} | costs
 
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
@@ -203,15 +203,15 @@ def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -
     clock = Clock()
     loaded = load_levels(request, reporter, clock)
     planned = plan_levels(request, loaded, reporter, clock)
-    measures = measures_of_levels(request, planned.arrived, planned)
-    doubts = (*planned.arrived.doubts, *planned.doubts, *measures.doubts)
-    notices = (*planned.arrived.notices, *planned.notices, *measures.notices)
+    measures = measures_of_levels(request, planned.loaded, planned)
+    doubts = (*planned.loaded.doubts, *planned.doubts, *measures.doubts)
+    notices = (*planned.loaded.notices, *planned.notices, *measures.notices)
     plan = planned.to_json()
     require_every_step_planned(request.steps, PlanRecord.model_validate(plan))
     found = {
         "doubts": [each.to_json() for each in doubt_records(decide_release(doubts, request.waivers))],
         "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
-        "levels": {level.name: len(level) for level in planned.arrived.linked},
+        "levels": {level.name: len(level) for level in planned.loaded.linked},
     }
     return plan | found | ({"checks": plan_findings(request, plan)} if request.checks else {})
 

@@ -311,11 +311,11 @@ def _from_reading(
         together = declared_together(of_file or {}, there)
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        said, notation = codebook_notices(data, names), number_notation(reading)
+        given, notation = codebook_notices(data, names), number_notation(reading)
         with codebook_named(data.codebook), located_in_parts(reading):
             read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation, again=again)
-        told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
-        return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
+        reported = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
+        return without_extremes(replace(read, notes=(*given, *read.notes), of_file=reported), data)
 
 
 @contextlib.contextmanager

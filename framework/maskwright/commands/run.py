@@ -31,7 +31,7 @@ from maskwright.release.part_layout import refuse_changed_original, refuse_discl
 from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.release_decision import decide_release
-from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
+from maskwright.release.wording import count, kept_as_planned, release_remarks, step_line, verdict, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,18 +52,18 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
     released = _facts(described) if described.after else {}
     for each in described.after:
         failed: MaskwrightError | None = None
-        said = None
+        stated = None
         try:
             with stage(reporter, f"After the release: {each.plugin.name}"):
-                said = each.plugin.act(frozen(outputs), shown, each.params)
+                stated = each.plugin.act(frozen(outputs), shown, each.params)
         except MaskwrightError as error:
             failed = error
         _refuse_changed(each.plugin, released, _facts(described))
         if failed is not None:
             reporter.notice(f"everything is released and stays so; what comes after ended with {each.plugin.name}")
             raise failed
-        if said:
-            reporter.notice(f"{each.plugin.name}: {said}")
+        if stated:
+            reporter.notice(f"{each.plugin.name}: {stated}")
 
 
 def _facts(described: Pipeline) -> dict[Path, FileFacts]:
@@ -127,7 +127,7 @@ class RunResult:
             table(("edit", "violations: original", "masked", "kept by"), edits, (1, 2)),
             table(("measure", "value"), measures, (1,)),
             table(("output", "file"), files),
-            *(sentence(text, f"{title}:") for title, text in beside_verdict(record)),
+            *(sentence(text, f"{title}:") for title, text in release_remarks(record)),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
     output = described.output
     with Release(output.paths, PRIVATE, frozenset({"data"} if output.is_folder else ())) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
-        running.tell((*release.notices, *ready.notices))
+        running.notify((*release.notices, *ready.notices))
         if described.checks:
             apply_plan_checks(described, ready.plan.to_json(), listener)
         refuse_doubts(described, decide_release(ready.doubts, described.waivers))
@@ -236,14 +236,14 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
             result = published  # measuring needs the memory
             del held
             found = running.measure(released)
-            outcome, said = validating.awaited(listener)
-        running.tell(said)
+            outcome, stated = validating.awaited(listener)
+        running.notify(stated)
         with clock("last look"):
             unchanged = unchanged_cells(ready.original, released)
             seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
-        running.tell(judgement.notices)
+        running.notify(judgement.notices)
         refuse_changed_original(ready.original.layout)
         record = run_record(
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)

@@ -186,13 +186,13 @@ def _is_whole(document: Path, rules: Path) -> bool:
 
 def document_options(options: ReadingOptions) -> DocumentOptions:
     """Options of a command line."""
-    said = {
+    stated = {
         "--pipeline": options.pipeline, "--variable": options.variables, "--cluster": options.cluster,
         "--format": options.file_format, "--codebook": options.codebook,
     }  # fmt: skip
     problems = [
         Problem(f"{flag} is about records, and --document checks a document as a whole")
-        for flag, value in said.items()
+        for flag, value in stated.items()
         if value is not None
     ]
     known = DocumentOptions.model_fields

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 class CellRunner:
     """Where cells are run, one after the other."""
 
-    _arrived: dict[str, CheckedInput] = field(default_factory=dict)
+    _loaded: dict[str, CheckedInput] = field(default_factory=dict)
 
-    def arrived(self, cell: Cell) -> CheckedInput:
+    def loaded(self, cell: Cell) -> CheckedInput:
         """Data and edits of a cell, read when a cell first needs them."""
-        if cell.edits not in self._arrived:
-            self._arrived[cell.edits] = load_input(cell.pipeline, Quiet())
-        return self._arrived[cell.edits]
+        if cell.edits not in self._loaded:
+            self._loaded[cell.edits] = load_input(cell.pipeline, Quiet())
+        return self._loaded[cell.edits]
 
     def run(self, cell: Cell, seed: int, measures: Sequence[MeasureRequest]) -> dict[str, Any]:
         """Run a cell once.
@@ -74,10 +74,10 @@ class CellRunner:
 
     def _observed(self, cell: Cell, seed: int, measures: Sequence[MeasureRequest]) -> dict[str, Any]:
         refuse_steps(cell.pipeline)
-        arrived = self.arrived(cell)
+        loaded = self.loaded(cell)
         active = cell.active
-        plan = plan_of(active if active.steps else cell.pipeline, arrived)
-        original, edits, released = arrived.original, plan.edits, plan.edits
+        plan = plan_of(active if active.steps else cell.pipeline, loaded)
+        original, edits, released = loaded.original, plan.edits, plan.edits
         if active.steps:
             result = mask(original, edits, plan, seed, Execution(), Quiet())
             released, domain = result.edits, result.domain(original)

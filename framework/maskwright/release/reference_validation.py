@@ -66,11 +66,11 @@ def validate_by_reference(
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
-    looked = [ReferenceVerdict(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
+    verdicts = [ReferenceVerdict(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
     floats = binary_columns(path, source, masked)
     binary = frozenset(name for name in floats if decimals.get(name) is None)
-    opinion = evaluator_of(masked.variables, binary, combinations_asked(original, looked))
+    opinion = evaluator_of(masked.variables, binary, combinations_asked(original, verdicts))
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
@@ -78,7 +78,7 @@ def validate_by_reference(
         for block in unrenamed_parts(path, source, masked.layout, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
-            evaluate_block(block, n, done, here.tolist(), looked, opinion, decimals)
+            evaluate_block(block, n, done, here.tolist(), verdicts, opinion, decimals)
             done += n
             progress(min(1.0, done / max(outcome.records, 1)))
     except Undetermined:
@@ -87,8 +87,8 @@ def validate_by_reference(
         raise EvaluationsDisagree(
             Problem(f"the written file has {outcome.records} records, and {done} the second time")
         )
-    refuse_disagreement(differences(looked, outcome), "the written file")
-    return unjudged_edits(looked, outcome)
+    refuse_disagreement(differences(verdicts, outcome), "the written file")
+    return unjudged_edits(verdicts, outcome)
 
 
 def evaluator_of(
@@ -196,12 +196,12 @@ def evaluate_block(
 ) -> None:  # fmt: skip
     """Evaluate all edits on the `n` records of a block, or, where that cannot be, on some of its rows."""
     cells = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name)))
-    said = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name), knows_dates=False))
+    stated = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name), knows_dates=False))
     # Most rules ask for few of the sampled records: those of the others need no text.
     record = functools.cache(lambda row: {name: column.text(row) for name, column in block.items()})
     for seen in looked:
         if seen.is_whole:
-            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(said)
+            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(stated)
             try:
                 true, false = (np.broadcast_to(each, n) for each in truth(seen.edit.expression, judge))
                 seen.violating.update((np.flatnonzero(false) + before + 1).tolist())
@@ -251,11 +251,11 @@ def _differences(seen: ReferenceVerdict, one: EditOutcome) -> list[Problem]:
     if seen.is_whole:
         differing |= listed ^ seen.violating
     differing = {number for number in differing if number <= last}
-    said: list[str] = []
+    messages: list[str] = []
     if differing:
-        said.append(f"{len(differing)} records are judged differently, first record {min(differing)}")
+        messages.append(f"{len(differing)} records are judged differently, first record {min(differing)}")
     if seen.is_whole and len(seen.violating) != one.violations:
-        said.append(f"{one.violations} violations, and {len(seen.violating)} the second time")
+        messages.append(f"{one.violations} violations, and {len(seen.violating)} the second time")
     if seen.is_whole and seen.edit.binding == "exact" and seen.unknown != one.unknown:
-        said.append(f"{one.unknown} records unknown, and {seen.unknown} the second time")
-    return [Problem(f"edit {seen.edit.name!r}: {each}") for each in said]
+        messages.append(f"{one.unknown} records unknown, and {seen.unknown} the second time")
+    return [Problem(f"edit {seen.edit.name!r}: {each}") for each in messages]

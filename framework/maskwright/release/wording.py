@@ -135,33 +135,33 @@ def verdict(record: RunRecord) -> str:
         doubts = [each for each in record.doubts if each.because is None]
         reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
-    said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
+    message = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
-    said += f"; {_not_decided(unknown)}" if unknown else ""
+    message += f"; {_not_decided(unknown)}" if unknown else ""
     without = [(edit.name, edit.not_applicable) for edit in record.edits if edit.not_applicable]
     if without:
         named = [f"{name} does not apply to {count(records)} of them" for name, records in without[:MOST_NAMED]]
         named += [f"nor do {len(without) - MOST_NAMED} more edits to others"] if len(without) > MOST_NAMED else []
-        said += f"; {', '.join(named)}, whose cells are suppressed"
-    arrived = sum(edit.violations_on_arrival for edit in record.edits)
-    said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
-    said += f" Dropped since they violate an edit: {_left_out(record.left_out)}." if record.left_out else ""
+        message += f"; {', '.join(named)}, whose cells are suppressed"
+    loaded = sum(edit.violations_on_arrival for edit in record.edits)
+    message += f" ({plural(loaded, 'violation')} in the original)." if loaded else "."
+    message += f" Dropped since they violate an edit: {_left_out(record.left_out)}." if record.left_out else ""
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
-        said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
-    return said
+        message += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
+    return message
 
 
-def beside_verdict(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
+def release_remarks(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
     """Titles and texts of the remarks on a release: what was waived, is published unmasked, or is not measured."""
     waived = [each for each in record.doubts if each.because is not None]
     unmasked = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
-    said = (
+    messages = (
         ("waived", _named(waived, most)),
         ("published unmasked", names(unmasked, most)),
         ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was asked for"),
     )
-    return tuple((title, text) for title, text in said if text)
+    return tuple((title, text) for title, text in messages if text)
 
 
 def published_unmasked(record: RunRecord) -> list[VariableRecord]:
@@ -169,7 +169,7 @@ def published_unmasked(record: RunRecord) -> list[VariableRecord]:
     return [each for each in record.variables if each.name in record.plan.untouched and not each.altered]
 
 
-def emptied_besides(record: RunRecord) -> list[VariableRecord]:
+def unmasked_but_changed(record: RunRecord) -> list[VariableRecord]:
     """Variables that no step masks, and of which cells are emptied, or which are changed otherwise."""
     return [each for each in record.variables if each.name in record.plan.untouched and each.altered]
 
@@ -248,15 +248,17 @@ def smallest_of_each_k(record: RunRecord) -> list[tuple[str, ClassSizes, str]]:
     """Titles, sizes and what was asked of the classes of groups, for each k; without groups, of the widest classes."""
     k = record.k
     rows = classes_of_equal_records(record)
-    asked: dict[int, GroupClassSizes] = {}
+    requested: dict[int, GroupClassSizes] = {}
     for group in k.groups:
         # Of groups of one size, the one of which least is promised speaks for all.
-        if group.expected not in asked or group.requested is None:
-            asked[group.expected] = group
-    return [(title, found, _asked(asked.get(found.expected, k))) for title, found in rows[: len(asked) or 1]]
+        if group.expected not in requested or group.requested is None:
+            requested[group.expected] = group
+    return [
+        (title, found, _requested(requested.get(found.expected, k))) for title, found in rows[: len(requested) or 1]
+    ]
 
 
-def _asked(of: ClassesRecord | GroupClassSizes) -> str:
+def _requested(of: ClassesRecord | GroupClassSizes) -> str:
     """``requested: 5``, or ``7 in the mean, 5 promised``."""
     if of.requested == of.expected:
         return f"requested: {of.requested}"
@@ -270,8 +272,8 @@ def promised_classes(record: RunRecord) -> str:
     promised = {(each.requested, each.expected) for each in k.groups if each.guaranteed}
     if all(each.guaranteed for each in k.groups) and len(promised) == 1:
         ((least, mean),) = promised
-        said = f"The method promises at least {least} {unit} with equal values on the variables of one group"
-        return said + (f", {mean} in the mean." if mean != least else ".")
+        message = f"The method promises at least {least} {unit} with equal values on the variables of one group"
+        return message + (f", {mean} in the mean." if mean != least else ".")
     parts = []
     for least, mean in sorted(promised, reverse=True):
         own = [
@@ -281,8 +283,8 @@ def promised_classes(record: RunRecord) -> str:
     for size in sorted({each.expected for each in k.groups if not each.guaranteed}, reverse=True):
         own = [each.variables for each in k.groups if not each.guaranteed and each.expected == size]
         parts.append(f"groups of {size} {unit} are made, and their size is counted, not promised, {_on_each(own)}")
-    said = "; ".join(parts)
-    return f"{said[:1].upper()}{said[1:]}."
+    message = "; ".join(parts)
+    return f"{message[:1].upper()}{message[1:]}."
 
 
 def _on_each(groups: Sequence[Sequence[str]]) -> str:
@@ -341,12 +343,12 @@ def kept_as_planned(edit: EditRecord) -> str:
 def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
     """Sentence on what methods, adjustment and rounding cost."""
     found = record.loss_by_step
-    said = (
+    message = (
         f"{found.method:.4g} % of the variance by the methods, {found.adjustment:+.2g} by adjustment, "
         f"{found.rounding:+.2g} by rounding"
     )
     if not by_edit:
-        return said
+        return message
     edits = [f"{edit.name} {edit.loss:+.2g}" for edit in record.edits if edit.loss]
     if found.several_edits:
         edits.append(f"several at once {found.several_edits:+.2g}")
@@ -357,7 +359,7 @@ def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
         if drift
         else ""
     )
-    return said + (f" (by edit: {', '.join(edits)})" if edits else "") + moved
+    return message + (f" (by edit: {', '.join(edits)})" if edits else "") + moved
 
 
 def moved_rows(record: RunRecord) -> str:
@@ -372,7 +374,7 @@ def moved_rows(record: RunRecord) -> str:
         for level, counts in parts.items():
             groups = f" ({len(counts)} variable groups)" if len(counts) > 1 else ""
             levels.setdefault(level, []).append(f"{', '.join(counts)} {kind}{groups}")
-    return "; ".join(f"{level + ': ' if level else ''}{'; '.join(said)}" for level, said in levels.items())
+    return "; ".join(f"{level + ': ' if level else ''}{'; '.join(text)}" for level, text in levels.items())
 
 
 def level_of(record: RunRecord, variables: Iterable[str]) -> str:

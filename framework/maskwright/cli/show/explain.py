@@ -176,8 +176,8 @@ def _doubts() -> str:
 
 def _doubt(kind: DoubtKind) -> list[str]:
     about = "" if kind.about == "file" else f" (waived for a {kind.about})"
-    said = textwrap.wrap(kind.meaning, WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", WIDTH - 4)
-    return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in said)]
+    stated = textwrap.wrap(kind.meaning, WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", WIDTH - 4)
+    return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in stated)]
 
 
 EXPLAINED_KINDS = (
@@ -196,9 +196,9 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
     info = registry.info(kind, plugin.name)
     heading = f"{plugin.name}: {kind.replace('_', ' ')} of {info.distribution} {info.version}"
     lines = [heading, "", *_wrap(plugin.summary), *_wrapped_definition(plugin)]
-    said = facts(plugin)
-    if said:
-        lines += ["", *(f"{what}: {value}" for what, value in said)]
+    stated = facts(plugin)
+    if stated:
+        lines += ["", *(f"{what}: {value}" for what, value in stated)]
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *parameters(params)]
@@ -214,8 +214,8 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
 
 
 def _wrapped_definition(plugin: Any) -> list[str]:
-    said = definition(plugin)
-    return ["", *_wrap(said)] if said else []
+    stated = definition(plugin)
+    return ["", *_wrap(stated)] if stated else []
 
 
 def definition(plugin: Any) -> str:
@@ -230,8 +230,8 @@ def definition(plugin: Any) -> str:
     )
     if function is None:
         return ""
-    said = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
-    return said.partition("\n\n")[2].strip("\n")
+    stated = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
+    return stated.partition("\n\n")[2].strip("\n")
 
 
 def facts(plugin: Any) -> list[tuple[str, str]]:

@@ -112,8 +112,8 @@ def _facts(source: Source) -> list[str]:
     if source.holds is None:
         return []
     lines = []
-    for name, said in {**source.holds.told(), "is written": _written(source)}.items():
-        lines += textwrap.wrap(f"{name}: {said}", WIDTH - 4, initial_indent="    ", subsequent_indent="      ")
+    for name, text in {**source.holds.told(), "is written": _written(source)}.items():
+        lines += textwrap.wrap(f"{name}: {text}", WIDTH - 4, initial_indent="    ", subsequent_indent="      ")
     return lines
 
 
@@ -140,7 +140,7 @@ def formats_table(registry: Registry) -> str:
         packed = any(each.endswith(".gz") for each in source.suffixes)
         lines += [
             f"## {source.name}", "", source.summary, "", "| | |", "|---|---|", f"| endings | {endings or 'none'} |",
-            *(f"| {name} | {said} |" for name, said in source.holds.told().items()),
+            *(f"| {name} | {text} |" for name, text in source.holds.told().items()),
             f"| compressed | {'`.gz`, `.zip` (one file), `.zst`' if packed else 'by the format itself, or not'} |",
             f"| is written | {_written(source)} |", "",
         ]  # fmt: skip
@@ -248,11 +248,11 @@ def _keys(record: type[RecordPart], before: str) -> Iterator[tuple[str, str, str
         if not before and name in _NOT_GIVEN:
             continue
         inside = _records_in(field.annotation)
-        said = (field.description or "").replace("``", "`").replace("null", "None")
+        message = (field.description or "").replace("``", "`").replace("null", "None")
         if inside is None:
-            yield before + name, _form(field.annotation), said
+            yield before + name, _form(field.annotation), message
         else:
-            yield before + name, "tuple of mappings", said or (inside.__doc__ or "").partition("\n")[0]
+            yield before + name, "tuple of mappings", message or (inside.__doc__ or "").partition("\n")[0]
             yield from _keys(inside, f"{before}{name}[].")
 
 

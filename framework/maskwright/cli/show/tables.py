@@ -72,14 +72,14 @@ def _interval(measure: MeasureRecord) -> str:
 
 
 def _thresholds(measure: MeasureRecord) -> str:
-    said = []
+    messages = []
     if measure.threshold is not None:
-        said.append(_threshold(measure.threshold, measure.direction, met=measure.met is True))
-    said += [
+        messages.append(_threshold(measure.threshold, measure.direction, met=measure.met is True))
+    messages += [
         f"{name} {_threshold(each.threshold, each.direction, met=each.met)}"
         for name, each in measure.part_thresholds.items()
     ]
-    return ", ".join(said)
+    return ", ".join(messages)
 
 
 def _threshold(bound: float, direction: str, *, met: bool) -> str:
@@ -136,12 +136,12 @@ def _print_source(out: Console, found: Description) -> None:
 
 def print_unsure(out: Console, found: Description) -> None:
     """Print what a person should decide, of the file and of each variable."""
-    said = [("the file", text) for text in found.unsure]
-    said += [(each.name, text) for each in found.variables for text in each.unsure]
-    if said:
+    messages = [("the file", text) for text in found.unsure]
+    messages += [(each.name, text) for each in found.variables for text in each.unsure]
+    if messages:
         out.print()
         heading(out, "Unsure")
-        for subject, text in said:
+        for subject, text in messages:
             item(out, f"  {subject}: ", text)
     out.print()
 

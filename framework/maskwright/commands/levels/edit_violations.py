@@ -76,14 +76,16 @@ def false_on_missing(
     """Ask an engine about the edits of which verdicts are unknown."""
     stated = {edit.name: edit for edits in bound.edits.values() for edit in edits}
     open_ = {each.name for outcome in arrival.values() for each in outcome.edits if each.unknown}
-    asked = EditSet(tuple(edit for edit in rules if edit.name in open_ and not _is_written(stated[edit.name])))
-    if not len(asked):
+    requested = EditSet(tuple(edit for edit in rules if edit.name in open_ and not _is_written(stated[edit.name])))
+    if not len(requested):
         return FalseOnMissing(arrival)
     top, bottom = levels.sources
     source = levels.sources[top]
     assert source.source.open_nested is not None
     reading = source.source.open_nested(source.path, source.params, progress)
-    found = check_nested(source.path, reading, asked, limits, levels=(top, bottom), most_listed=sum(map(len, linked)))
+    found = check_nested(
+        source.path, reading, requested, limits, levels=(top, bottom), most_listed=sum(map(len, linked))
+    )
     broken = {}
     for each in found.edits:
         failing = np.zeros(len(linked[each.level]), dtype=np.bool_)
@@ -91,16 +93,16 @@ def false_on_missing(
         failing &= unknown_records(stated[each.name], linked, bound)
         if failing.any():
             broken[each.name] = failing
-    told = {name: replace(outcome, edits=tuple(_counted(each, broken) for each in outcome.edits))
+    reported = {name: replace(outcome, edits=tuple(_counted(each, broken) for each in outcome.edits))
             for name, outcome in arrival.items()}  # fmt: skip
     errors = {
         name: [broken[edit.name] for edit in edits if edit.name in broken and edit.severity == "error"]
         for name, edits in bound.edits.items()
     }
     records = {name: np.logical_or.reduce(each) for name, each in errors.items() if each}
-    said = ", ".join(f"{name}: {int(each.sum())}" for name, each in broken.items())
-    notices = (f"tests that are false where cells are missing ({said} records): {WHAT_TO_DO}",) if broken else ()
-    return FalseOnMissing(told, records, notices)
+    message = ", ".join(f"{name}: {int(each.sum())}" for name, each in broken.items())
+    notices = (f"tests that are false where cells are missing ({message} records): {WHAT_TO_DO}",) if broken else ()
+    return FalseOnMissing(reported, records, notices)
 
 
 def unknown_records(edit: Edit, linked: LinkedData, bound: BoundEdits) -> NDArray[np.bool_]:
@@ -156,8 +158,8 @@ def alternatives_to_failing(linked: LinkedData, bound: BoundEdits, broken: Seque
     if mended or pointed:
         pointers = ", and empties a pointer or points it to another record" if pointed else ""
         ways.append(f"'localize' first adjusts the fewest fields{pointers}")
-    said = f"on_input_violation is 'fail'; {', '.join(ways)}"
-    return said if len(mended) == len(edits) else f"{said}; or {CORRECT}"
+    message = f"on_input_violation is 'fail'; {', '.join(ways)}"
+    return message if len(mended) == len(edits) else f"{message}; or {CORRECT}"
 
 
 def _named(bound: BoundEdits, names: Iterable[str]) -> list[Edit]:
@@ -225,8 +227,8 @@ def on_violation(
         return _dropped(linked, bound, found, broken, doubts)
     if not varying:
         return InputViolations(linked)
-    said = ", ".join(f"{name}: {count}" for name, count in varying.items())
-    notice = f"the rows of a {top.name} differ in what is declared of it ({said}): the most frequent value is taken"
+    message = ", ".join(f"{name}: {count}" for name, count in varying.items())
+    notice = f"the rows of a {top.name} differ in what is declared of it ({message}): the most frequent value is taken"
     return InputViolations(with_most_frequent(next(iter(files.values())), linked), (notice,), doubts)
 
 

@@ -149,11 +149,11 @@ def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]
     ]  # fmt: skip
     if not strict:
         return ()
-    said = (
+    message = (
         "XPath adds binary numbers, in the order of the document, and may find a sum of numbers with decimals unequal "
         "where it is equal; give it a tolerance"
     )
-    return (f"{', '.join(strict)}: {said}: {TOLERANCE}",)
+    return (f"{', '.join(strict)}: {message}: {TOLERANCE}",)
 
 
 def _has_fractions(data: Dataset, name: str) -> bool:
@@ -173,20 +173,20 @@ def validate_by_engine(
     """Ask the engine about the written file, and write the SVRL report where one is asked for."""
     with contextlib.ExitStack() as stack:
         stream = stack.enter_context(output_stream(release, "svrl", is_wanted=described.output.svrl is not None))
-        asked = engine_validated(rules, stated, published)
-        by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
+        requested = engine_validated(rules, stated, published)
+        by_engine = rules is not None and rules.are_all and len(requested) == len(rules.edits)
         if stream is not None and not by_engine:
             outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
             write_linked_svrl(stream, released, published.edits, outcomes, levels_of(described))
         if rules is None:
             return ()
-        if len(asked) < len(rules.edits):
-            others = ", ".join(edit.name for edit in rules.edits if edit not in asked.edits)
+        if len(requested) < len(rules.edits):
+            others = ", ".join(edit.name for edit in rules.edits if edit not in requested.edits)
             reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         svrl = stream if by_engine else None
-        beside = _on_structure(released, published, found, asked, levels_of(described)) if by_engine else []
-        outcome = _by_engine(described, replace(rules, edits=asked), release, svrl, beside, progress)
+        adjacent = _on_structure(released, published, found, requested, levels_of(described)) if by_engine else []
+        outcome = _by_engine(described, replace(rules, edits=requested), release, svrl, adjacent, progress)
     own = {each.name: each for one in found.values() for each in one.edits}
     return tuple(_refuted(outcome, own, lambda name: _on_missing(name, outcome, released, published)))
 
@@ -196,22 +196,22 @@ def _by_engine(
     rules: EngineRules,
     release: Release,
     svrl: IO[bytes] | None,
-    beside: Sequence[tuple[Edit, Placed]],
+    others: Sequence[tuple[Edit, Placed]],
     progress: Progress,
 ) -> Outcome:
     top, bottom = levels_of(described).sources
     file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[top]), ())
     assert file.source.open_nested is not None
     reading = file.source.open_nested(file.path, file.params, progress)
-    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=beside)
+    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=others)
 
 
 def _on_structure(
-    released: LinkedData, published: BoundEdits, found: Mapping[str, Outcome], asked: EditSet, levels: LevelSources
+    released: LinkedData, published: BoundEdits, found: Mapping[str, Outcome], requested: EditSet, levels: LevelSources
 ) -> list[tuple[Edit, Placed]]:
     """Edits that no test of the schema says, those on pointers, and where they fail."""
     outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
-    names = {edit.name for edit in asked}
+    names = {edit.name for edit in requested}
     return [
         each for each in placed_edits(released, published.edits, outcomes, levels) if each[0].name not in names
     ]  # fmt: skip

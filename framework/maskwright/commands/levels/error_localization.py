@@ -257,8 +257,8 @@ def _pointing(pattern: Pattern) -> EditSet:
     for pointer in pattern.pointers:
         for place in range(pattern.members):
             named = pattern.nameable(place).values()
-            nobody: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
-            rule = InSet(VariableReference(name_of(pointer, place)), (nobody, *named))
+            no_member: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
+            rule = InSet(VariableReference(name_of(pointer, place)), (no_member, *named))
             items.append({"rule": rule_text(rule), "name": f"pointer: {name_of(pointer, place)}"})
     return EditSet.parse(items)
 
@@ -306,8 +306,8 @@ def corrected_levels(
         {name: filled[name] for name in names if filled[name]}, len(rows) - len(left), len(left),
     )  # fmt: skip
     why = Counter(groups.left_out[row] for row in left if row in groups.left_out)
-    said = (f"{count} {found.level} record(s) violate an edit still: {reason}" for reason, count in why.items())
-    return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *said))
+    messages = (f"{count} {found.level} record(s) violate an edit still: {reason}" for reason, count in why.items())
+    return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *messages))
 
 
 def _without_keys(located: LocatedGroups, keys: Collection[str]) -> LocatedGroups:

@@ -60,9 +60,9 @@ class NestedFile:
             refuse_problems(unknown)
             top, bottom = self.declared.sources
             levels = (top, bottom)
-        outcomes, beside = self._of_structure(progress)
+        outcomes, others = self._of_structure(progress)
         found = check_nested(
-            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=beside
+            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=others
         )
         return replace(found, edits=(*found.edits, *outcomes))
 

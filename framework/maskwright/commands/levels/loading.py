@@ -133,8 +133,8 @@ def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Loaded
         linked = linked_as(levels_of(described), files)
     doubts, notices = forgotten_variables(described, linked)
     with report_forgotten_first(doubts, described.waivers):
-        arrived = _checked(described, linked, rules, files, reporter, clock)
-    return replace(arrived, doubts=(*doubts, *arrived.doubts), notices=(*arrived.notices, *notices))
+        loaded = _checked(described, linked, rules, files, reporter, clock)
+    return replace(loaded, doubts=(*doubts, *loaded.doubts), notices=(*loaded.notices, *notices))
 
 
 def _checked(
@@ -155,7 +155,7 @@ def _checked(
     sums = binary_sum_notices(linked, bound) if levels_of(described).form == "nested" else ()
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
     arrival = dict(found.arrival)
-    told = (
+    notes = (
         *identifier_notices(dropped_identifiers(levels_of(described))),
         *linked.notes,
         *sums,
@@ -165,20 +165,20 @@ def _checked(
     )
     records = {level.name: len(level) for level in linked}
     done = on_violation(described, linked, files, bound, found)
-    linked, said = done.linked, done.notices
-    if said:
+    linked, stated = done.linked, done.notices
+    if stated:
         bound = edits_of_levels(rules, linked)
-    standing = outcomes(linked, bound) if said else arrival
+    standing = outcomes(linked, bound) if stated else arrival
     mended = None
     if described.on_input_violation == "localize":
         with clock("localize"), stage(reporter, "Locating errors"):
             trusted = _trust(levels_of(described), linked)
             mended = corrected_levels(linked, bound, trusted, described.execution.workers)
-        linked, said = mended.linked, (*said, *mended.notices)
+        linked, stated = mended.linked, (*stated, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
     doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *done.doubts))
-    notices = (*choice_notices(described), *told, *rules.notes, *said)
+    notices = (*choice_notices(described), *notes, *rules.notes, *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 
@@ -233,9 +233,9 @@ def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None 
     found = {}
     for name in linked.names:
         data = with_linked_columns(linked, bound, name)
-        asked = domain_tuples(bound.edits[name])
-        reference = data if original is None or not asked else with_linked_columns(original, bound, name)
-        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, asked))
+        requested = domain_tuples(bound.edits[name])
+        reference = data if original is None or not requested else with_linked_columns(original, bound, name)
+        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, requested))
     return found
 
 

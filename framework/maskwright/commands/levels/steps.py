@@ -46,14 +46,14 @@ class LevelSteps:
         A waiver of step 2 must not waive the second step of another level.
         """
         for doubt in doubts:
-            said = replace(
+            stated = replace(
                 doubt,
                 message=in_pipeline(doubt.message, self.numbers),
                 hint=None if doubt.hint is None else in_pipeline(doubt.hint, self.numbers),
             )
             if DOUBT_KINDS[doubt.kind].about == "step" and 0 < int(doubt.subject) <= len(self.numbers):
-                said = replace(said, subject=str(self.numbers[int(doubt.subject) - 1]))
-            yield said
+                stated = replace(stated, subject=str(self.numbers[int(doubt.subject) - 1]))
+            yield stated
 
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
@@ -131,9 +131,9 @@ def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
     }
     named = {name: numbers for name, numbers in removing.items() if numbers}
     if len(named) > 1:
-        said = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
+        message = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
         raise InputError(
-            Problem(f"steps on two levels take records away ({said})", hint="Take one pipeline after the other.")
+            Problem(f"steps on two levels take records away ({message})", hint="Take one pipeline after the other.")
         )
 
 

@@ -56,7 +56,7 @@ class Support:
 
 
 def is_by_record(method: AnyMethod) -> bool:
-    """Whether a method masks each record by itself, if need be after it was told something of all."""
+    """Whether a method masks each record by itself, if need be with facts on all of them."""
     return method.cut == "any" or method.gathering is not None
 
 
@@ -76,8 +76,8 @@ def refused_method(method: AnyMethod) -> str | None:
     if method.draws_records:
         return "draws records anew"
     if method.cut == "none" and method.gathering is None:
-        said = "sees all records at once"
-        return said if method.variant is None else f"{said}, unless its parameters ask nothing of the others"
+        message = "sees all records at once"
+        return message if method.variant is None else f"{message}, unless its parameters ask nothing of the others"
     if not is_by_record(method) and ("detail" in method.removes or not method.variable_types - CATEGORIES):
         return "masks categories in blocks, which a run over parts does not do yet"
     return None
@@ -91,11 +91,11 @@ def support_of_method(method: AnyMethod) -> Support:
     if method.cut == "any":
         return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
     if method.gathering is not None:
-        said = "asks something of all records first, then changes each by itself, part by part"
-        said += f"; not with {method.gathering.not_with}" if method.gathering.not_with else ""
-        return Support("method", method.name, "local", "exact", said)
-    said = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
-    return Support("method", method.name, "block", "blocked", said)
+        message = "asks something of all records first, then changes each by itself, part by part"
+        message += f"; not with {method.gathering.not_with}" if method.gathering.not_with else ""
+        return Support("method", method.name, "local", "exact", message)
+    message = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
+    return Support("method", method.name, "block", "blocked", message)
 
 
 def support_of_measure(measure: Measure) -> Support:
@@ -103,10 +103,10 @@ def support_of_measure(measure: Measure) -> Support:
     merging = measure.merging
     if merging is None:
         return Support("measure", measure.name, "refused", "refused", "needs the whole file in memory")
-    said = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
-    said = "a sample of the records against all parts" if merging.sampled else said
-    said += "" if merging.refused is None else "; some parameters are refused"
-    return Support("measure", measure.name, "global", merging.result, said)
+    message = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
+    message = "a sample of the records against all parts" if merging.sampled else message
+    message += "" if merging.refused is None else "; some parameters are refused"
+    return Support("measure", measure.name, "global", merging.result, message)
 
 
 def support(registry: Registry) -> Iterator[Support]:
@@ -122,8 +122,8 @@ IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
 
 def refuse_request(pipeline: Pipeline) -> None:
     """Refuse what the pipeline asks for and a run over parts cannot do."""
-    asked = [each for each in pipeline.measures if each.asked]
-    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(asked)]
+    requested = [each for each in pipeline.measures if each.asked]
+    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(requested)]
     refuse_problems(problems)
 
 
@@ -248,8 +248,8 @@ def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records:
 
 def _records_of_file(request: Pipeline) -> int:
     """Most records of a file that is made of several parts; 0 where each part is written as it came."""
-    asked = request.output.parts
-    return RECORDS_OF_PART if isinstance(asked, tuple) else asked or 0
+    requested = request.output.parts
+    return RECORDS_OF_PART if isinstance(requested, tuple) else requested or 0
 
 
 def worker_limit(request: Pipeline, costs: Costs) -> int | None:
@@ -297,10 +297,10 @@ def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch:
 def _refuse(peak: StageCost, limit: int | None, request: Pipeline, part: str) -> None:
     if limit is None or peak.bytes <= limit:
         return
-    said = request.execution.memory_limit
-    there = f"this machine leaves {_gigabytes(limit)} for each" if said is None else f"memory_limit is {said}"
+    stated = request.execution.memory_limit
+    there = f"this machine leaves {_gigabytes(limit)} for each" if stated is None else f"memory_limit is {stated}"
     workers = request.execution.at_once
-    shared = f" for {workers} workers in one process" if said is not None and limit < (limit_of(request) or 0) else ""
+    shared = f" for {workers} workers in one process" if stated is not None and limit < (limit_of(request) or 0) else ""
     raise InputError(
         Problem(
             f"each worker is expected to need {_gigabytes(peak.bytes)} (stage: {peak.stage}; the largest part is "

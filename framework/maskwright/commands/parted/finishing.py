@@ -118,9 +118,9 @@ FEW = 30
 """Values of a variable that are kept to count the different ones; of more the number does not matter."""
 
 
-def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def finish(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Finish one part; a task."""
-    sheet: TaskSettings = told.read()
+    sheet: TaskSettings = settings.read()
     task: Finish = about.read()
     part, first = sheet.part_of(key)
     if not part.records:
@@ -152,7 +152,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
 def _masked(
     original: Dataset, task: Finish, position: int, first_record: int
 ) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
-    """The masked part, what is to be told of it, and rows that others may be replaced by."""
+    """The masked part, facts on it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
     protected, masked = with_masked(original, task.groups, position)
@@ -315,9 +315,9 @@ class Occurring:
     units: tuple[tuple[str, ...], ...]
 
 
-def occurring_in_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def occurring_in_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Look at one part; a task."""
-    sheet, task = told.read(), about.read()
+    sheet, task = settings.read(), about.read()
     original, _ = sheet.records_of(key)
     if original is None:
         return {"records": 0}

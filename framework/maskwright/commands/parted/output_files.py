@@ -94,15 +94,15 @@ def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int 
     return tuple(sorted(found, key=lambda each: natural_key(each.name)))
 
 
-def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def join(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Write one file; a task."""
-    sheet: TaskSettings = told.read()
+    sheet: TaskSettings = settings.read()
     task: Joining = about.read()
     file = task.files[int(key)]
     pipeline = sheet.pipeline
-    said = hive_of(file.name)
+    stated = hive_of(file.name)
     found = tuple(
-        FoundPart(f"{number}/{Path(path).name}", path, Path(path).stat().st_size, stamp_of(path), said)
+        FoundPart(f"{number}/{Path(path).name}", path, Path(path).stat().st_size, stamp_of(path), stated)
         for number, path in enumerate(file.pieces)
     )
     target = written_part(folder, pipeline, task.masked.variables)
@@ -111,7 +111,7 @@ def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, ob
     data = replace(data, columns=tuple(data[name] for name in task.masked.names if name in data))
     if file.records < len(data):
         data = data.taken(np.arange(file.start, file.start + file.records))
-    part = WrittenPart(file.name, file.records, said=said)
+    part = WrittenPart(file.name, file.records, said=stated)
     layout = replace(data.layout, details={**data.layout.details, WRITTEN: (part,)})
     data = replace(data, layout=layout, origin=None)
     held = write_part(data, data, pipeline, folder)
@@ -121,7 +121,7 @@ def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, ob
     return {"records": file.records, "written": written_files(data, pipeline)}
 
 
-def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
+def join_parts(run: PartedRun, settings: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
     """Write the files that hold records of several parts: verdicts on each, and the number of its first record."""
     output = run.pipeline.output
     pieces = [
@@ -133,7 +133,7 @@ def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) ->
     files = joined_files(pieces, output.source.suffixes[0], most)
     about = run.store(JOINED, Joining(finish, masked, files))
     keys = [str(position) for position in range(len(files))]
-    run.run(JOINED, "Joining records of several parts, and validating again", join, keys, told, about)
+    run.run(JOINED, "Joining records of several parts, and validating again", join, keys, settings, about)
     run.joined = JOINED
     firsts = np.cumsum([0, *(each.records for each in files)]).tolist()
     return list(zip(firsts, run.read(JOINED, FOUND), strict=False))

@@ -81,7 +81,7 @@ class CategoryTotals:
         self.failing: dict[str, int] = {}
 
     def add(self, facts: Mapping[str, Any]) -> None:
-        """Add what one task told."""
+        """Add the facts of one task."""
         before = self.counts
         rows, moved, infeasible, changed, restored = facts["counts"]
         self.counts = CategoryCounts(
@@ -112,7 +112,7 @@ class UnitTotals:
         self.failing: dict[str, int] = {}
 
     def add(self, facts: Mapping[str, Any]) -> None:
-        """Add what one task told."""
+        """Add the facts of one task."""
         self.clusters = bool(facts["clusters"])
         for name in self.counts:
             self.counts[name] += int(facts[name])
@@ -178,10 +178,10 @@ def unchanged_facts(
     return found
 
 
-def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
+def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
     """Doubts about the variables of a group that its step left as they were."""
     counted: dict[str, list[Any]] = {}
-    for facts in told:
+    for facts in counts_of_tasks:
         for name, (total, same, extremes) in facts.items():
             known = counted.setdefault(name, [0, 0, []])
             known[0], known[1] = known[0] + total, known[1] + same

@@ -86,9 +86,9 @@ def scanned_file(shares: Sequence[tuple[str, int, ScannedPart]]) -> ScannedFile:
         for doubt in each.doubts:
             doubts.setdefault((doubt.kind, doubt.subject), doubt)
     # What is said of every part alike is said of the file; counts of single parts would mislead.
-    said = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
+    stated = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
     records = sum(each.outcome.records for each in scanned)
-    alike = (note for note, times in said.items() if times == len(scanned))
+    alike = (note for note, times in stated.items() if times == len(scanned))
     notes = (*alike, *missing_sentences([each.gone for each in variables.values()], records))
     return ScannedFile(
         variables, scanned[0].edits, merged_outcome([(first, each.outcome) for _, first, each in shares]),
@@ -218,9 +218,9 @@ class ScannedPart:
     notes: tuple[str, ...]
 
 
-def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def scan(settings: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Look at one part for the first time; a task."""
-    sheet = told.read()
+    sheet = settings.read()
     data, first = sheet.records_of(key)
     if data is None:
         return {"records": 0}

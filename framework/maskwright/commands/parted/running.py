@@ -106,7 +106,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         *(support_of_measure(each.measure) for each in described.measures),
     ]
     texts = (f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows)
-    said = dict.fromkeys(texts)
+    stated = dict.fromkeys(texts)
     largest = max(each.records for each in parts)
     costs = costs_of_parted_plan(
         described, plan.plan, len(parts.schema or ()), assume_records or parts.records, largest
@@ -116,7 +116,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         | costs_json(costs, worker_limit(described, costs))
         | {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
-            "notices": [*said, *plan.notices, *dropped_notices(usual, described)],
+            "notices": [*stated, *plan.notices, *dropped_notices(usual, described)],
         }
     )
 
@@ -145,8 +145,8 @@ def _identity(described: Pipeline, parts: Parts) -> str:
     settings = dict(described.settings)
     # Engine, workers and limits never change a result: a run may be resumed with others.
     settings["execution"] = described.execution.block_size
-    said = json.dumps([settings, files, described.seed], ensure_ascii=False, default=str)
-    return hashlib.sha256(said.encode()).hexdigest()
+    stated = json.dumps([settings, files, described.seed], ensure_ascii=False, default=str)
+    return hashlib.sha256(stated.encode()).hexdigest()
 
 
 def _run(run: PartedRun, release: Release) -> RunRecord:
@@ -163,10 +163,12 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
         apply_plan_checks(described, plan.plan.to_json(), run.reporter)
     refuse_doubts(described, decide_release(doubts, described.waivers))
     refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
-    told = run.store("sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout))
-    masked = mask_groups(run, told, found, plan)
+    reported = run.store(
+        "sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout)
+    )
+    masked = mask_groups(run, reported, found, plan)
     masking = masked.masking
-    result, outcome, unchanged, first = finish_parts(run, told, found, masked)
+    result, outcome, unchanged, first = finish_parts(run, reported, found, masked)
     seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
     left = undecided_doubts(outcome, found.outcome)
     judgement = decide_release((*doubts, *result.doubts, *left, *seen), described.waivers)
@@ -176,7 +178,7 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
         original, plan.edits, found.outcome, {}, (), plan.notices, doubts, request=described, plan=masking.plan,
         dropped=plan.dropped,
     )  # fmt: skip
-    found_measures = measured(run, plan.plan, masked.published, told, first)
+    found_measures = measured(run, plan.plan, masked.published, reported, first)
     record = run_record(
         MeasuredRun(
             described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
@@ -224,8 +226,8 @@ def _mode(run: PartedRun) -> str:
 
 def _scanned(run: PartedRun) -> ScannedFile:
     """Look at all parts for the first time."""
-    told = run.store("parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, {}))
-    run.run("scan", "Reading the parts", scan, run.part_keys, told)
+    reported = run.store("parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, {}))
+    run.run("scan", "Reading the parts", scan, run.part_keys, reported)
     read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
     found = run.read("scan", SCANNED)
     whole = scanned_file([(name, first, each) for (name, first), each in zip(read, found, strict=True)])

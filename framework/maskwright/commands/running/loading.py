@@ -205,8 +205,8 @@ def _read(
     names = key_names(request.release, read.variables, read.cluster)
     keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
     original, identifiers = _without_identifiers(read, names)
-    asked = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
-    whole = read.without([each.name for each in identifiers if each.name not in asked])
+    requested = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
+    whole = read.without([each.name for each in identifiers if each.name not in requested])
     if isinstance(request.data, DataSource):
         declared = [name for name in identifiers_of(request.data.variables) if name not in read]
         own = identifiers_in_file(request.data, declared)
@@ -331,7 +331,7 @@ def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *
 
 
 def left_of(data: Dataset, rows: NDArray[np.int64]) -> Dataset:
-    """Original of the records that are left: the others never arrived."""
+    """Original of the records that are left, as if the others had not been in the file."""
     return replace(data.taken(rows), origin=data.origin)
 
 

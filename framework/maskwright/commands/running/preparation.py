@@ -75,13 +75,13 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
         return
     named = "" if cluster is None else f" ({cluster})"
-    said = held.groups_said if isinstance(held, Dataset) else "households"
-    hint = f"use a method that counts {said}" + (
+    message = held.groups_said if isinstance(held, Dataset) else "households"
+    hint = f"use a method that counts {message}" + (
         "" if cluster is None else ", or remove 'cluster', knowing that k then counts single records"
     )
     problems = [
         Problem(
-            f"step {number}: {step.method.name} counts k in single records, and {said} are declared{named}",
+            f"step {number}: {step.method.name} counts k in single records, and {message} are declared{named}",
             step.place,
             hint,
         )
@@ -119,8 +119,8 @@ class ReadyRun(CheckedInput):
     @property
     def is_shuffled(self) -> bool:
         """Whether the records are released in random order."""
-        asked = self.request.release.order
-        return asked == "random" or (asked is None and bool(self.keys.names))
+        requested = self.request.release.order
+        return requested == "random" or (requested is None and bool(self.keys.names))
 
     def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
         """Doubts about what the order of the records says, where it is that of the original."""
@@ -147,33 +147,33 @@ def prepare(
     timed = clock or Clock()
     refuse_steps(request)
     refuse_unreadable(request)
-    arrived = load_input(request, reporter, timed, thorough=thorough)
+    loaded = load_input(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
-        plan = plan_of(request, arrived, computed)
-        refuse_too_large(request, plan, len(arrived.original.names))
-        _refuse_unwritable(request, arrived)
-    doubts = (*arrived.doubts, *plan.doubts, *doubts_of_measures(request, plan))
-    dropped = dropped_edits(arrived.edits, plan)
+        plan = plan_of(request, loaded, computed)
+        refuse_too_large(request, plan, len(loaded.original.names))
+        _refuse_unwritable(request, loaded)
+    doubts = (*loaded.doubts, *plan.doubts, *doubts_of_measures(request, plan))
+    dropped = dropped_edits(loaded.edits, plan)
     written = no_reference_doubts(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
-        *arrived.notices,
+        *loaded.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
         *_idle_workers_notices(request, plan),
-        *_notices_of_format(request, arrived.original, plan.recoded),
+        *_notices_of_format(request, loaded.original, plan.recoded),
         *plan.warnings,
-        *publication_notices(arrived.original, plan, arrived.broken, computed),
+        *publication_notices(loaded.original, plan, loaded.broken, computed),
     )
-    ready = ReadyRun(**vars(arrived), request=request, plan=plan, dropped=dropped)
+    ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
     return replace(ready, edits=plan.edits, notices=notices, doubts=(*doubts, *written, *sorted_by))
 
 
-def plan_of(request: MaskingRequest, arrived: CheckedInput, computed: Collection[str] = ()) -> Plan:
+def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[str] = ()) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
-    variables = [*arrived.identifiers, *arrived.original.variables]
-    with explained_by(arrived.doubts):
-        plan = plan_of_steps(request.steps, variables, arrived.edits, arrived.original, arrived.broken, computed)
+    variables = [*loaded.identifiers, *loaded.original.variables]
+    with explained_by(loaded.doubts):
+        plan = plan_of_steps(request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed)
         refuse_impossible_limits(plan)
     return plan
 
@@ -249,8 +249,8 @@ def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...
     strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
     if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:
         return ()
-    said = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
-    return (f"{said}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
+    message = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
+    return (f"{message}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
@@ -266,13 +266,13 @@ def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Coll
     )
 
 
-def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
+def _refuse_unwritable(request: MaskingRequest, loaded: CheckedInput) -> None:
     """Refuse what the format of the masked file cannot hold, before anything is masked."""
     if not isinstance(request, Pipeline) or request.output.source.refuse_unwritable is None:
         return
-    original = arrived.original
-    variables = {each.name: each for each in (*original.variables, *arrived.keys.old.variables)}
-    names = arrived.keys.order or original.names
+    original = loaded.original
+    variables = {each.name: each for each in (*original.variables, *loaded.keys.old.variables)}
+    names = loaded.keys.order or original.names
     request.output.source.refuse_unwritable(
         request.output.data, tuple(variables[name] for name in names), original.layout
     )

@@ -106,11 +106,11 @@ def _ending(request: MaskingRequest, judgement: ReleaseDecision) -> Problem:
     """What was released: nothing; and what the pipeline would have to say to have it released all the same."""
     paths = request.output.paths.values() if isinstance(request, Pipeline) else ()
     left = [str(path) for path in paths if path.exists()]
-    said = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    message = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
     if not judgement.open:
-        return Problem(said)
+        return Problem(message)
     waivers = judgement.waivers_to_write.replace("\n", "\n    ")
-    return Problem(said, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
+    return Problem(message, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
 
 
 def write_release_codebook(

@@ -90,8 +90,8 @@ class PipelineRun:
     reporter: Reporter
     clock: Clock
 
-    def tell(self, notices: Iterable[str]) -> None:
-        """Tell the person who runs it."""
+    def notify(self, notices: Iterable[str]) -> None:
+        """Give these notices to the reporter of the run."""
         notify(self.reporter, notices)
 
     def mask(self) -> MaskingResult:
@@ -102,7 +102,7 @@ class PipelineRun:
                 ready.original, ready.edits, ready.plan, self.seed,
                 Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
-        self.tell(result.notices)
+        self.notify(result.notices)
         return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
@@ -111,20 +111,20 @@ class PipelineRun:
         with self.clock("arrange"):
             endings = self.pipeline.data.source.suffixes
             released = in_parts(self.ready.arranged(result.masked, self.seed), self.ready.original, output, endings)
-            data, said = released.data, [*arrangement_notices(released)]
+            data, messages = released.data, [*arrangement_notices(released)]
             if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
                     released.write_map(self.release.temporary("key_map"))
             if output.source.is_opened_in_spreadsheets:
-                said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
+                messages += formula_notices(data, result.edits, escapes=output.escapes_formulas)
                 data = escaped(data, result.edits) if output.escapes_formulas else data
             others = [name for name in data.names if name not in self.ready.plan.recoded]
             has_codebook = output.codebook is not None
-            said += missing_code_notices(data.without(others), output.source, has_codebook=has_codebook)
-        self.tell(said)
+            messages += missing_code_notices(data.without(others), output.source, has_codebook=has_codebook)
+        self.notify(messages)
         data, renamed = in_codes_of(data, output.source)
         result = result.published_as(data, with_new_codes(result.edits, renamed))
-        return replace(result, notices=(*result.notices, *said))
+        return replace(result, notices=(*result.notices, *messages))
 
     def write(self, result: MaskingResult) -> Mapping[str, Any]:
         """Write masked data and rules to temporary files; the columns that are as the original holds them."""
@@ -135,7 +135,7 @@ class PipelineRun:
                 canonical=self.pipeline.output.numbers == "canonical",
             )  # fmt: skip
         self.release.sealed("data")  # what is read back and checked from here on is what is published
-        self.tell(write_release_rules(self.release, self.pipeline, result.edits, result.masked, result.masked.layout))
+        self.notify(write_release_rules(self.release, self.pipeline, result.edits, result.masked, result.masked.layout))
         return held
 
     def read_back(self, result: MaskingResult, held: Mapping[str, Any]) -> Dataset:
@@ -186,14 +186,14 @@ class PipelineRun:
             about = unmasked_variable_notices(names, plan.altered)
             categories = released_categories(original, released, plan.altered)
             if any(each.asked for each in requests):
-                self.tell(about[:1])
+                self.notify(about[:1])
             found = compute_measures(
                 requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
                 (*names, *categories), about=about,
                 about_categories=unmasked_variable_notices(categories, plan.altered), changed=plan.altered,
                 drawn=plan.draws_records,
             )  # fmt: skip
-        self.tell(
+        self.notify(
             f"{each.label} has no contributions of single records: none are written"
             for each in requests
             if each.per_record and found[each.label].per_record is None
@@ -263,8 +263,8 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     try:
         read = load(file, progress, identifiers=True, may_lack="anything")
     except InputError as error:
-        said = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
-        refuse_written(file.source, f"the written file cannot be read back ({said})")
+        message = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
+        refuse_written(file.source, f"the written file cannot be read back ({message})")
     if file.source.write_levels is not None:
         read = _as_shown(_with_traceless(read, meant), meant)
     if file.source.reads_folders and set(read.names) == set(meant.names):
@@ -365,7 +365,7 @@ class BackgroundTask(Generic[Found]):
         self.unwanted = Event()
         self.done: Future[Found] = Future()
 
-    def tell(self, share: float) -> None:
+    def report(self, share: float) -> None:
         """Keep how far the work is; end it where nobody waits for it any more."""
         if self.unwanted.is_set():
             raise _NoLongerWanted
@@ -384,7 +384,7 @@ def background_task(work: Callable[[Progress], Found], title: str) -> Iterator[B
     """Do work in a thread while the body does other work; at the end of the body the thread has ended."""
     going_on = BackgroundTask[Found](title)
     with ThreadPoolExecutor(1) as pool:
-        going_on.done = pool.submit(in_this_context(work), going_on.tell)
+        going_on.done = pool.submit(in_this_context(work), going_on.report)
         try:
             yield going_on
         finally:

@@ -118,10 +118,10 @@ def advise_keys(
     size = min(largest or max(fitting, default=1), len(chosen))
     found = _measured(data, chosen, size, reporter, sets=True)
     sets = [
-        KeySet(names, _records(data, found.parts[f"unique on {said}"]), _records(data, found.parts[f"minimal {said}"]))
+        KeySet(names, _records(data, found.parts[f"unique on {text}"]), _records(data, found.parts[f"minimal {text}"]))
         for each in range(1, size + 1)
         for names in itertools.combinations(chosen, each)
-        for said in (" + ".join(names),)
+        for text in (" + ".join(names),)
     ]
     sets = [each for each in sets if each.singled_out]
     variables = [
@@ -194,8 +194,8 @@ def _count_sets(keys: int, largest: int) -> int:
 
 
 def _measured(data: Dataset, keys: Sequence[str], largest: int, reporter: Reporter, *, sets: bool) -> Measurement:
-    asked = {"keys": list(keys), "largest": largest, "sampling_fraction": 1.0, "sets": sets}
-    requests = measure_requests([{"suda": asked}])
+    requested = {"keys": list(keys), "largest": largest, "sampling_fraction": 1.0, "sets": sets}
+    requests = measure_requests([{"suda": requested}])
     (found,) = compute_measures(requests, data, data, EditSet(), {}, 0, reporter, (), before=False).values()
     return found
 
@@ -218,8 +218,8 @@ def _treated(
         yield Treated(worst, _records(data, found.parts["scored"]))
 
 
-def _notes(data: Dataset, variables: Sequence[KeyVariable], size: int, asked: int | None) -> Iterator[str]:
-    if asked is None and size < min(USUAL_SIZE, len(variables)):
+def _notes(data: Dataset, variables: Sequence[KeyVariable], size: int, requested: int | None) -> Iterator[str]:
+    if requested is None and size < min(USUAL_SIZE, len(variables)):
         yield f"{len(variables)} variables: only sets of up to {size} are searched; --largest {size + 1} asks for more"
     each_its_own = [each.name for each in variables if each.values == len(data) - each.missing > 1]
     if each_its_own:

@@ -153,12 +153,12 @@ def validate_levels_by_reference(
     for level in (columns.upper, columns.lower):
         outcome = found[level.name]
         if outcome.records != level.records:
-            said = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
-            raise EvaluationsDisagree(Problem(f"{said} the second time"))
-        asked = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
-        looked = _reference_verdicts(columns, level, asked, reference)
-        problems += differences(looked, outcome)
-        alone += unjudged_edits(looked, outcome, judged_elsewhere)
+            message = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
+            raise EvaluationsDisagree(Problem(f"{message} the second time"))
+        requested = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
+        verdicts = _reference_verdicts(columns, level, requested, reference)
+        problems += differences(verdicts, outcome)
+        alone += unjudged_edits(verdicts, outcome, judged_elsewhere)
     refuse_disagreement(problems, "the written files")
     return tuple(alone)
 
@@ -170,7 +170,7 @@ def _reference_verdicts(
     block: dict[str, Readable] = {}
     decimals: dict[str, int | None] = {}
     meanings: dict[str, str] = {}
-    looked: list[ReferenceVerdict] = []
+    verdicts: list[ReferenceVerdict] = []
     original = reference[level.name].data
     for edit in edits:
         try:
@@ -179,7 +179,7 @@ def _reference_verdicts(
             continue
         if any(name not in original for names in domain_tuples((edit,)) for name in names):
             continue
-        looked.append(ReferenceVerdict(edit))
+        verdicts.append(ReferenceVerdict(edit))
         block |= found
         for name in found:
             meant = columns.meant(level.name, name)
@@ -189,16 +189,16 @@ def _reference_verdicts(
                 decimals[name] = _of(columns, meant[0]).decimals.get(meant[1])
                 meanings[name] = meant[1]
     opinion = with_meanings(columns.opinion, meanings)
-    asked = combinations_asked(original, looked)
+    requested = combinations_asked(original, verdicts)
     n = level.records
     rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64))
-    own = ReferenceEvaluator(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
-    for part in parts(n if looked else 0):
+    own = ReferenceEvaluator(opinion.binary, opinion.missing, opinion.meant, requested, opinion.dates)
+    for part in parts(n if verdicts else 0):
         here = {name: column.taken(part) for name, column in block.items()}
         before = int(part[0])
         inside = rows[(rows >= before) & (rows <= part[-1])] - before
-        evaluate_block(here, len(part), before, inside.tolist(), looked, own, decimals)
-    return looked
+        evaluate_block(here, len(part), before, inside.tolist(), verdicts, own, decimals)
+    return verdicts
 
 
 def _names(edit: Edit) -> tuple[str, ...]:
