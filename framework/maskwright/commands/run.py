@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from maskwright.release.data_file import FileFacts
 
 
-CONFIDENTIAL = frozenset({"record", "svrl", "key_map"})
-"""Outputs that no action gets to know of."""
+PRIVATE = frozenset({"svrl", "record", "key_map"})
+"""Outputs that carry values of records, their old keys, or the seed; no action is given their names."""
 
 
 def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter) -> None:
     """Do what the pipeline lists under ``after:``, in order."""
-    outputs = {key: path for key, path in described.output.paths.items() if key not in CONFIDENTIAL}
+    outputs = {key: path for key, path in described.output.paths.items() if key not in PRIVATE}
     shown = frozen(record.public_json())
     released = _facts(described) if described.after else {}
     for each in described.after:
@@ -80,10 +80,6 @@ def _refuse_changed(action: Action, released: Mapping[Path, FileFacts], found: M
         names = ", ".join(path.name for path in changed)
         origin = origin_of(action.act, "action", action.name)
         raise broke_contract(origin, f"changed what was released ({names}), which was taken away: run again without it")
-
-
-PRIVATE = frozenset({"svrl", "record", "key_map"})
-"""Outputs that carry values of records, their old keys, or the seed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal
 
 from maskwright.commands.levels.declarations import notices_on_identifiers, without_dropped
-from maskwright.commands.levels.engine_validation import placed_edits, write_linked_svrl
+from maskwright.commands.levels.engine_validation import SCHEMATRON, placed_edits, write_linked_svrl
 from maskwright.commands.levels.loading import check_linked, edits_of_levels, linked_as
 from maskwright.commands.options import ReadingOptions, data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 Fired = Literal["summary", "all"]
-SCHEMATRON = "schematron"
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ def finish_parts(
         _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
         for at in range(len(sets))
     ]
-    finished = added_up(zip(_firsts(run, folders), run.read(run.finished, FOUND), strict=True))
+    firsts = [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
+    finished = added_up(zip(firsts, run.read(run.finished, FOUND), strict=True))
     if run.pipeline.output.parts is not None:
         finished = replace(finished, outcome=merged_outcome(join_parts(run, settings, task, finished.masked)))
     facts = [receipt.facts for receipt, folder in zip(receipts, folders, strict=True) if folder]
@@ -157,10 +158,6 @@ def _occurring(run: PartedRun, reported: Stored, done: MaskedSteps) -> tuple[NDA
     run.run(OCCURRING, "Looking which categories occur together", occurring_in_part, run.part_keys, reported, about)
     shares = list(run.read(OCCURRING, OCCURRING))
     return tuple(occurring_categories([each[at] for each in shares]) for at in range(len(units)))
-
-
-def _firsts(run: PartedRun, folders: Sequence[str]) -> list[int]:
-    return [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
 
 
 def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:

@@ -184,7 +184,9 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
             described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
         )
     )
-    record = record.model_copy(update={"mode": _mode(run), "cut": _cut_record(run, found)})
+    record = record.model_copy(
+        update={"mode": f"blocks of about {run.block_size} records, cut by a sample", "cut": _cut_record(run, found)}
+    )
     refuse_release(described, result, outcome, record, judgement)
     with run.clock("publish"):
         refuse_changed_parts(run.parts)
@@ -218,10 +220,6 @@ def _cut_record(run: PartedRun, found: ScannedFile) -> CutRecord:
         groups=tuple(run.cuts),
         measures={label: each.result for label, each in merging.items() if each is not None},
     )
-
-
-def _mode(run: PartedRun) -> str:
-    return f"blocks of about {run.block_size} records, cut by a sample"
 
 
 def _scanned(run: PartedRun) -> ScannedFile:

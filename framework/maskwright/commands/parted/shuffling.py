@@ -165,14 +165,9 @@ def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int) -> 
         given = {name: found[f"p:{name}"] for name in group.variables}
         became = {each.name: each for each in group.published}
         protected = _changed(protected, given, became)
-        adjusted = _changed(adjusted, _adjusted(given, found), became)
+        with_clusters = {name: found.get(f"a:{name}", values) for name, values in given.items()}
+        adjusted = _changed(adjusted, with_clusters, became)
     return protected, adjusted
-
-
-def _adjusted(
-    given: dict[str, NDArray[np.float64]], found: dict[str, NDArray[np.float64]]
-) -> dict[str, NDArray[np.float64]]:
-    return {name: found.get(f"a:{name}", values) for name, values in given.items()}
 
 
 def _changed(data: Dataset, given: dict[str, NDArray[np.float64]], became: Mapping[str, Variable]) -> Dataset:

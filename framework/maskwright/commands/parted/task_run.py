@@ -111,7 +111,8 @@ class PartedRun:
         receipts = []
         with self.clock(title.lower()), stage(self.reporter, title) as progress:
             for number, receipt in enumerate(self.workers.run(doing, keys), 1):
-                receipts.append(_packed(kept(receipt)))
+                held = kept(receipt)
+                receipts.append(replace(held, facts=PackedFacts(held.facts)))
                 progress(number / len(keys))
         self.done[name] = receipts
         return receipts
@@ -143,10 +144,6 @@ class PartedRun:
             "" if receipt.facts.get("records") == 0 else str(self.scratch / name / receipt.key)
             for receipt in self.done[name]
         )
-
-
-def _packed(receipt: Receipt) -> Receipt:
-    return replace(receipt, facts=PackedFacts(receipt.facts))
 
 
 AT_ONCE = 8

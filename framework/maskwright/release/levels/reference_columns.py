@@ -98,7 +98,7 @@ class SecondColumns:
 
     def column(self, level: str, name: str) -> Readable:
         """Column of a level."""
-        own = self._level(level)
+        own = self.level(level)
         if name in own.columns:
             return own.columns[name]
         if (level, name) not in self._found:
@@ -107,7 +107,7 @@ class SecondColumns:
 
     def meant(self, level: str, name: str) -> tuple[str, str] | None:
         """Level and variable whose cells a column shows; None: it is a number of its own."""
-        if name in self._level(level).columns:
+        if name in self.level(level).columns:
             return level, name
         column = self.known[level][name]
         if isinstance(column, OtherRecordColumn) and column.variable is not None:
@@ -122,7 +122,7 @@ class SecondColumns:
         column = self.column(level, name)
         if stated is None:
             return cells_of(column, "", self.opinion, None)
-        return cells_of(column, stated[1], self.opinion, self._level(stated[0]).decimals.get(stated[1]))
+        return cells_of(column, stated[1], self.opinion, self.level(stated[0]).decimals.get(stated[1]))
 
     def _comparable(self, *named: tuple[WrittenLevel, str]) -> list[Compared]:
         """Columns that the file has, as numbers that are equal where cells are."""
@@ -138,7 +138,8 @@ class SecondColumns:
         lacking = [self.opinion.is_blank(shown[1], column.text(row)) for row in firsts.tolist()]
         return stated.empty | np.array(lacking, dtype=np.bool_)[which.ravel()]
 
-    def _level(self, name: str) -> WrittenLevel:
+    def level(self, name: str) -> WrittenLevel:
+        """Level of this name."""
         return self.upper if name == self.upper.name else self.lower
 
     def _home(self, level: str, through: str) -> str:
@@ -207,7 +208,7 @@ class SecondColumns:
 
     def _judged(self, level: str, condition: Expression) -> tuple[Booleans, Booleans]:
         """Records for which a condition is true, and those for which it is false."""
-        n = self._level(level).records
+        n = self.level(level).records
         try:
             found = truth(condition, ExactVectors(lambda name: self.cells(level, name)))
             true, false = (np.array(np.broadcast_to(each, n)) for each in found)

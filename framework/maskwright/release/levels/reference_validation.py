@@ -186,7 +186,7 @@ def _reference_verdicts(
             if meant is None:
                 decimals[name] = None
             else:
-                decimals[name] = _of(columns, meant[0]).decimals.get(meant[1])
+                decimals[name] = columns.level(meant[0]).decimals.get(meant[1])
                 meanings[name] = meant[1]
     opinion = with_meanings(columns.opinion, meanings)
     requested = combinations_asked(original, verdicts)
@@ -205,10 +205,6 @@ def _names(edit: Edit) -> tuple[str, ...]:
     from maskwright.edits.expression import variable_names
 
     return variable_names(edit.expression)
-
-
-def _of(columns: SecondColumns, level: str) -> WrittenLevel:
-    return columns.upper if level == columns.upper.name else columns.lower
 
 
 def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
