@@ -32,8 +32,7 @@ import yaml
 from lxml import etree, isoschematron
 
 from maskwright.cli.main import main as maskwright
-from maskwright.commands.demo.levels import write_levels_demo
-from maskwright.masking.levels.adjustment import moved_together
+from maskwright.commands.demo.levels.files import write_levels_demo
 from maskwright.masking.levels.complementary_suppression import complement_across
 
 TESTS = Path(__file__).resolve().parents[1] / "tests" / "maskwright"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.commands.run import run
 from maskwright.commands.running import publish
 from maskwright.foundation.progress import Quiet

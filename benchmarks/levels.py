@@ -26,7 +26,7 @@ import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main as maskwright
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "maskwright" / "levels"))
 from pandas_evaluator import HOUSEHOLD, flat_of_linked, read_flat, violations

@@ -214,7 +214,7 @@ def validation(n: int, folder: Path) -> Work:
 
 
 def whole_run(n: int, folder: Path) -> Work:
-    from maskwright.commands.demo import write_demo
+    from maskwright.commands.demo.files import write_demo
 
     files = write_demo(folder / "demo", n)
     survey = folder / "demo" / "survey.xml"
@@ -234,7 +234,7 @@ def start(n: int, folder: Path) -> Work:
 
 
 def plan(n: int, folder: Path) -> Work:
-    from maskwright.commands.demo import write_demo
+    from maskwright.commands.demo.files import write_demo
 
     files = write_demo(folder / "demo", n)
 

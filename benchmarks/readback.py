@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 import maskwright as mw
-from maskwright.commands.running import release_validation
+from maskwright.commands.running import stages
 
 SEED = 20261122
 KINDS = ("csv", "parquet")
@@ -61,7 +61,7 @@ def measured(kind: str, n: int) -> tuple[float, float, float]:
     rows = frame(n)
     rows.to_csv("in.csv", index=False) if kind == "csv" else rows.to_parquet("in.parquet", index=False)
     del rows
-    compare, spent, added = release_validation.refuse_difference, [0.0], [0.0]
+    compare, spent, added = stages.refuse_difference, [0.0], [0.0]
 
     def timed(*arguments: object) -> None:
         before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
@@ -69,13 +69,13 @@ def measured(kind: str, n: int) -> tuple[float, float, float]:
         spent[0] += time.process_time() - start
         added[0] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
 
-    release_validation.refuse_difference = timed
+    stages.refuse_difference = timed
     try:
         start = time.process_time()
         mw.run(pipeline(kind))
         return time.process_time() - start, spent[0], added[0]
     finally:
-        release_validation.refuse_difference = compare
+        stages.refuse_difference = compare
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 import maskwright as mw
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

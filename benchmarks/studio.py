@@ -27,7 +27,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 
 PAGES: dict[str, list[str]] = {
     "/open": [], "/variables": ["variables/every"], "/variables?name=age": ["variables/one?name=age"],

@@ -20,7 +20,7 @@ from pathlib import Path
 WORK = """
 import json, resource, sys, time
 from pathlib import Path
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.commands.run import run
 start = time.process_time()
 files = write_demo(Path(sys.argv[1]), int(sys.argv[2]))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 import maskwright as mw
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.data.published import published_batches
 from maskwright.foundation.progress import silent
 from maskwright.plugins.registry import find_source

@@ -10,7 +10,7 @@ import yaml
 
 import maskwright as mw
 from _extension.inline_svg import CLEAR, recoloured
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.foundation.progress import Quiet
 from maskwright.release.record.run_record import EditRecord
 from maskwright.release.wording import count, kept_as_planned

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "levels.md"
 FORMS = ("flat", "linked", "nested")

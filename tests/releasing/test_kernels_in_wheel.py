@@ -28,7 +28,7 @@ def signatures():
     return {f"{each.py_func.__module__}.{each.py_func.__name__}": [str(one) for one in each.signatures] for each in own}
 
 made = signatures()
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.commands.run import run
 from pathlib import Path
 run(write_demo(Path("demo"), 1080).pipeline)

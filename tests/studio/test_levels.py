@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 
 @pytest.fixture(scope="module", params=["flat", "linked", "nested"])

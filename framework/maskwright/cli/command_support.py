@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from maskwright.commands.options import ReadingOptions
     from maskwright.foundation.progress import Reporter
@@ -78,3 +80,36 @@ def reporter(*, quiet: bool = False) -> Reporter:
     from maskwright.cli.show.screen import Terminal
 
     return Terminal()
+
+
+def show(chosen: argparse.Namespace, content: Any, print_text: Callable[[], object]) -> None:
+    """Print what a command found: as JSON where that is asked for, else as text."""
+    if chosen.json:
+        print_json(content)
+    else:
+        print_text()
+
+
+# A path keeps one slash of two; a drive has one letter.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
+"""Begin of an address, as a path has it: one that holds a password must not be repeated."""
+
+
+def refuse_addresses(chosen: argparse.Namespace) -> None:
+    """Stop where a command is given an address (``postgresql://...``) for a file."""
+    from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
+    from maskwright.foundation.errors import InputError, Problem
+
+    for given in vars(chosen).values():
+        for each in given if isinstance(given, list) else [given]:
+            if isinstance(each, Path) and _ADDRESS.match(str(each)):
+                wrong = refuse_address(str(each))
+                if wrong is not None:
+                    raise InputError(wrong)
+                if is_remote(str(each)) or address_of(str(each)) != str(each):
+                    continue
+                hint = (
+                    "Of a table on a server give the name of the database, --format postgresql, and --option "
+                    "host=NAME. The password stands in the environment (PGPASSWORD), never in a command."
+                )
+                raise InputError(Problem("expected the name of a file, not an address", hint=hint))

@@ -80,7 +80,7 @@ def candidates(parser: argparse.ArgumentParser, words: Sequence[str]) -> Candida
     place = _Place(parser)
     for word in before:
         place.pass_over(word)
-    return {name: says for name, says in place.candidates(typed).items() if name.startswith(typed)}
+    return {name: text for name, text in place.candidates(typed).items() if name.startswith(typed)}
 
 
 class _Place:
@@ -153,4 +153,4 @@ def _named(action: argparse.Action) -> Candidates:
 
 def lines(found: Candidates) -> Iterable[str]:
     """A line for each: the word, a tab, what it is."""
-    return (f"{word}\t{' '.join(says.split())}".rstrip() for word, says in found.items())
+    return (f"{word}\t{' '.join(text.split())}".rstrip() for word, text in found.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.cli.command_support import add_reading_options, print_json, reading_options, refuse, reporter
+from maskwright.cli.command_support import add_reading_options, print_json, reading_options, refuse, reporter, show
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ def _init(chosen: argparse.Namespace) -> int:
             chosen.data, chosen.to or PIPELINE, options=options, force=chosen.force,
             reporter=reporter(quiet=chosen.json),
         )  # fmt: skip
-        if chosen.json:
-            print_json(started.to_json())
-        else:
-            print_started(started)
+        show(chosen, started.to_json(), lambda: print_started(started))
         return started.exit_code
     (data,) = chosen.data
     if not is_data(data, options.file_format):
@@ -92,10 +89,7 @@ def _init(chosen: argparse.Namespace) -> int:
     started = start_pipeline(
         data, chosen.to or PIPELINE, options=options, force=chosen.force, reporter=reporter(quiet=chosen.json)
     )
-    if chosen.json:
-        print_json(started.to_json())
-    else:
-        print_started(started)
+    show(chosen, started.to_json(), lambda: print_started(started))
     return started.exit_code
 
 
@@ -205,10 +199,7 @@ def _validate(chosen: argparse.Namespace) -> int:
     refused = [edit for edit in outcome.edits if edit.unknown] if chosen.fail_on_unknown else []
     if refused:
         found |= {"ok": False, "unknown_because": {edit.name: edit.unknown_because for edit in refused}}
-    if chosen.json:
-        print_json(found)
-    else:
-        print_outcome(found)
+    show(chosen, found, lambda: print_outcome(found))
     return EXIT_FINE if found["ok"] else EXIT_REFUSED
 
 
@@ -220,9 +211,9 @@ def _validate_document(chosen: argparse.Namespace) -> int:
         "--original": chosen.original, "--fired": chosen.fired, "--allow-unknown": chosen.allow_unknown,
         "--fail-on-unknown": chosen.fail_on_unknown,
     }  # fmt: skip
-    said = [flag for flag, value in about_records.items() if value]
-    if said:
-        refuse(f"{said[0]} is about records, and --document checks a document as a whole")
+    messages = [flag for flag, value in about_records.items() if value]
+    if messages:
+        refuse(f"{messages[0]} is about records, and --document checks a document as a whole")
     if len(chosen.data) > 1:
         refuse("--document checks one document: name one")
     if len(chosen.edits) > 1:
@@ -231,16 +222,13 @@ def _validate_document(chosen: argparse.Namespace) -> int:
         chosen.data[0], chosen.edits[0], document_options(reading_options(chosen)), svrl=chosen.svrl,
         show_values=chosen.show_values, allow_unfired=chosen.allow_unfired, reporter=reporter(quiet=chosen.json),
     ).to_json()  # fmt: skip
-    if chosen.json:
-        print_json(found)
-    else:
-        print_document_outcome(found)
+    show(chosen, found, lambda: print_document_outcome(found))
     return EXIT_FINE if found["ok"] else EXIT_REFUSED
 
 
 def _edits(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.tables import print_edits
-    from maskwright.commands.rule_files import convert_rules, describe_edits
+    from maskwright.commands.edits import convert_rules, describe_edits
 
     if chosen.suggest:
         return _suggest(chosen)
@@ -251,24 +239,18 @@ def _edits(chosen: argparse.Namespace) -> int:
             chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
             options=reading_options(chosen), decimals=chosen.decimals, reporter=reporter(),
         )  # fmt: skip
-        if chosen.json:
-            print_json({"language": chosen.to, "text": text})
-        else:
-            print(text, end="")
+        show(chosen, {"language": chosen.to, "text": text}, lambda: print(text, end=""))
         return EXIT_FINE
     found = describe_edits(
         chosen.files, data=chosen.data, language=chosen.language, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
-    if chosen.json:
-        print_json(found)
-    else:
-        print_edits(found)
+    show(chosen, found, lambda: print_edits(found))
     return EXIT_INPUT if found["analysis"]["blocked"] else EXIT_FINE
 
 
 def _suggest(chosen: argparse.Namespace) -> int:
-    from maskwright.commands.suggest import suggest_for_file
+    from maskwright.commands.edits import suggest_for_file
     from maskwright.edits.suggestions.model import as_yaml
 
     if chosen.to is not None or (chosen.data is None and chosen.pipeline is None):
@@ -277,10 +259,7 @@ def _suggest(chosen: argparse.Namespace) -> int:
         chosen.data, chosen.files, share=chosen.share, language=chosen.language, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json), limit=chosen.limit, show_values=chosen.show_values,
     )  # fmt: skip
-    if chosen.json:
-        print_json(found.to_json())
-    else:
-        print(as_yaml(found, (chosen.data or chosen.pipeline).name), end="")
+    show(chosen, found.to_json(), lambda: print(as_yaml(found, (chosen.data or chosen.pipeline).name), end=""))
     return EXIT_FINE
 
 
@@ -292,9 +271,6 @@ def _localize(chosen: argparse.Namespace) -> int:
         chosen.data, chosen.edits, weights=chosen.weights, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json), workers=chosen.workers,
     ).to_json()  # fmt: skip
-    if chosen.json:
-        print_json(found)
-    else:
-        print_localisation(found)
+    show(chosen, found, lambda: print_localisation(found))
     unknown = "undecided" in found and not chosen.allow_unknown
     return EXIT_REFUSED if found["violating"] or unknown else EXIT_FINE

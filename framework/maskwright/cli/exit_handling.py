@@ -74,9 +74,9 @@ def ended_truthfully(work: Callable[[], int], explain: Callable[[MaskwrightError
             reason = output.lost.strerror or type(output.lost).__name__
             is_pipe = isinstance(output.lost, BrokenPipeError)
             if was_released():
-                _say(f"{release_sentence()}; the summary could not be written to standard output: {reason}")
+                _warn(f"{release_sentence()}; the summary could not be written to standard output: {reason}")
             elif not is_pipe:
-                _say(f"standard output could not be written: {reason}")
+                _warn(f"standard output could not be written: {reason}")
             code = code or (0 if is_pipe else EXIT_OUTPUT_FAILED)
         messages.flush()
     return code
@@ -126,11 +126,11 @@ def _code(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *,
     except SystemExit:
         raise
     except KeyboardInterrupt as error:
-        _say(f"interrupted; {release_sentence()}")
+        _warn(f"interrupted; {release_sentence()}")
         return SIGNALLED + (error.number if isinstance(error, Interrupted) else signal.SIGINT)
     except MemoryError:
-        _say(f"there is not enough memory for this file; {release_sentence()}")
-        _say("    a million records of 15 variables need about 1.5 GB")
+        _warn(f"there is not enough memory for this file; {release_sentence()}")
+        _warn("    a million records of 15 variables need about 1.5 GB")
         return EXIT_INPUT
     except BaseException as error:  # noqa: BLE001 - the last resort: a bug is reported, not shown as a traceback
         if trace:
@@ -141,9 +141,9 @@ def _code(work: Callable[[], int], explain: Callable[[MaskwrightError], int], *,
 
 def _report_bug(error: BaseException) -> None:
     """Say that it is a bug, and where: without messages, which may hold values of records."""
-    _say(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).")
+    _warn(f"This is a bug in Maskwright or in a plugin ({type(error).__name__}).")
     if was_released():
-        _say(f"{release_sentence()}.")
+        _warn(f"{release_sentence()}.")
     _keep_log(type(error).__name__, error, "; please report it")
 
 
@@ -164,14 +164,14 @@ def _keep_log(what: object, error: BaseException | None, request: str = "") -> N
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(log)
     except OSError:
-        _say("No log can be written: there is no folder for temporary files. Please report this, without any value of")
-        _say("your data:")
-        _say(log)
+        _warn("No log can be written: there is no folder for temporary files. Please report this, without any value of")
+        _warn("your data:")
+        _warn(log)
     else:
-        _say(f"A log without any value of your data is in {name}{request}.")
+        _warn(f"A log without any value of your data is in {name}{request}.")
 
 
-def _say(text: str) -> None:
+def _warn(text: str) -> None:
     print(text, file=sys.stderr)
 
 

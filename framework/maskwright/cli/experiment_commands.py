@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.cli.command_support import add_reading_options, print_json, reading_options, refuse
+from maskwright.cli.command_support import add_reading_options, print_json, reading_options, refuse, show
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -90,16 +90,13 @@ def _advise_variables(chosen: argparse.Namespace) -> int:
         if getattr(chosen, name) < (0 if name == "seed" else 1):
             refuse(f"--{name} must be positive, not {getattr(chosen, name)}")
     reporter = Terminal(quiet=chosen.json)
-    data, edits, only = _arrived(chosen, reporter)
+    data, edits, only = _loaded_input(chosen, reporter)
     advice = advise_variables(
         data, edits, exclude=chosen.exclude, only=only, k=chosen.k, measures=chosen.measures or ("mg",),
         shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed,
         reporter=reporter,
     )  # fmt: skip
-    if chosen.json:
-        print_json(advice.to_json())
-    else:
-        _print(advice)
+    show(chosen, advice.to_json(), lambda: _print(advice))
     return EXIT_FINE
 
 
@@ -110,13 +107,10 @@ def _advise_keys(chosen: argparse.Namespace) -> int:
     if chosen.largest is not None and chosen.largest < 1:
         refuse(f"--largest must be positive, not {chosen.largest}")
     reporter = Terminal(quiet=chosen.json)
-    data, _, _ = _arrived(chosen, reporter)
+    data, _, _ = _loaded_input(chosen, reporter)
     named = [name.strip() for names in chosen.keys for name in names.split(",")]
     advice = advise_keys(data, keys=named, exclude=chosen.exclude, largest=chosen.largest, reporter=reporter)
-    if chosen.json:
-        print_json(advice.to_json())
-    else:
-        _print_keys(advice)
+    show(chosen, advice.to_json(), lambda: _print_keys(advice))
     return EXIT_FINE
 
 
@@ -134,12 +128,9 @@ def _advise_levels(chosen: argparse.Namespace) -> int:
     elif chosen.key is None:
         refuse("--key NAME: the variable that names the household is wanted")
     else:
-        data, key = _looked_at(chosen, Terminal(quiet=chosen.json)), chosen.key
+        data, key = _profiled_data(chosen, Terminal(quiet=chosen.json)), chosen.key
     advice = advise_levels(data, key, chosen.exclude)
-    if chosen.json:
-        print_json(advice.to_json())
-    else:
-        _print_levels(advice)
+    show(chosen, advice.to_json(), lambda: _print_levels(advice))
     return EXIT_FINE
 
 
@@ -159,7 +150,7 @@ def _print_levels(advice: LevelAdvice) -> None:
     print(advice.section)
 
 
-def _arrived(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
+def _loaded_input(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
     return (_of_pipeline if chosen.data.suffix.lower() in PIPELINE else _of_data)(chosen, reporter)
 
 
@@ -167,52 +158,50 @@ def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
     from maskwright.commands.describe_data import with_found_options
     from maskwright.commands.options import data_files, read_rule_files
     from maskwright.commands.reading import load
-    from maskwright.foundation.progress import part, stage
+    from maskwright.foundation.progress import notify, part, stage
 
     options = reading_options(chosen)
     (file,) = data_files((chosen.data,), options, chosen.edits)
     edits = read_rule_files(chosen.edits, options)
     with stage(reporter, f"Reading {file.name}") as progress:
-        file, said = with_found_options(file, part(progress, 0.0, 0.5))
+        file, stated = with_found_options(file, part(progress, 0.0, 0.5))
         data = load(file, part(progress, 0.5, 1.0), may_lack="identifiers")
-    for notice in said:
-        reporter.notice(notice)
+    notify(reporter, stated)
     return data, edits, None
 
 
-def _looked_at(chosen: argparse.Namespace, reporter: Reporter) -> Dataset:
+def _profiled_data(chosen: argparse.Namespace, reporter: Reporter) -> Dataset:
     """A file of which little may be declared: what its cells seem to mean is taken for it, and said."""
     from maskwright.commands.describe_data import profile_file
     from maskwright.commands.options import data_files
-    from maskwright.foundation.progress import stage
+    from maskwright.foundation.progress import notify, stage
 
     (file,) = data_files((chosen.data,), reading_options(chosen), ())
     with stage(reporter, f"Reading {file.name}") as progress:
-        looked = profile_file(file, progress)
-    for said in (*(f"taken: {each}" for each in looked.tried), *looked.unsure):
-        reporter.notice(said)
-    for name, codes in looked.codes.items():
+        profiled = profile_file(file, progress)
+    notify(reporter, (*(f"taken: {each}" for each in profiled.tried), *profiled.unsure))
+    for name, codes in profiled.codes.items():
         reporter.notice(f"{name}: {', '.join(codes)} taken for 'no value': declare `{name}: {{missing: [...]}}` if so")
-    for name in looked.mixed:
+    for name in profiled.mixed:
         reporter.notice(f"{name}: most cells are numbers and some are not: correct them, or declare what they mean")
-    return looked.data
+    return profiled.data
 
 
 def _of_pipeline(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, tuple[str, ...] | None]:
     """Data, edits, and the variables that the steps list; None when a step masks all."""
     from maskwright.commands.options import NO_OPTIONS
     from maskwright.commands.running.loading import load_input
+    from maskwright.foundation.progress import notify
     from maskwright.pipeline.reading import read_pipeline
 
     if chosen.edits or reading_options(chosen) != NO_OPTIONS:
         refuse("--edits and options of reading go with a data file; a pipeline file says them itself")
     request = read_pipeline(chosen.data)
-    arrived = load_input(request, reporter)
-    for notice in arrived.notices:
-        reporter.notice(notice)
+    loaded = load_input(request, reporter)
+    notify(reporter, loaded.notices)
     listed = [step.variables for step in request.steps]
     only = None if None in listed else tuple(name for names in listed for name in names or ())
-    return arrived.original, arrived.edits, only
+    return loaded.original, loaded.edits, only
 
 
 def _shape(text: str) -> tuple[int, ...]:

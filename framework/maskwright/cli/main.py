@@ -7,7 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from maskwright.cli.command_support import add_reading_options, print_json, reading_options, reporter
+from maskwright.cli.command_support import (
+    add_reading_options,
+    print_json,
+    reading_options,
+    refuse_addresses,
+    reporter,
+    show,
+)
 from maskwright.cli.completion import COMPLETION_REQUEST, SCRIPTS, SHELLS, candidates, command_names, lines
 from maskwright.cli.data_commands import add_data_commands, add_rule_commands
 from maskwright.cli.experiment_commands import add_advising, add_comparing
@@ -30,17 +37,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from maskwright.cli.exit_handling import ended_truthfully
         from maskwright.cli.further_commands import is_further_command, run_further_command
 
-        if is_further_command(given[0]):
-            told = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
+        if is_of_plugin(given[0]):
+            reported = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
             return ended_truthfully(
-                lambda: run_further_command(given), lambda error: _explain_error(error, told), trace=told.traceback
+                lambda: run_plugin_command(given),
+                lambda error: _explain_error(error, reported),
+                trace=reported.traceback,
             )
     chosen = parser.parse_args(given)
     command: Callable[[argparse.Namespace], int] | None = getattr(chosen, "command", None)
     if command is None:
         parser.print_help()
         return EXIT_INPUT
-    from maskwright.cli.addresses import refuse_addresses
     from maskwright.cli.exit_handling import ended_truthfully
     from maskwright.plugins.guarding.call import show_prints
 
@@ -165,7 +173,7 @@ def _schema_arguments(schema: argparse.ArgumentParser) -> None:
 
 def _demo(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.results import print_result
-    from maskwright.commands.demo import write_demo
+    from maskwright.commands.demo.files import write_demo
     from maskwright.commands.run import run
     from maskwright.foundation.progress import stage
 
@@ -183,7 +191,7 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 def _demo_of_levels(chosen: argparse.Namespace, shown: Reporter) -> int:
     from maskwright.cli.show.results import print_result
-    from maskwright.commands.demo.levels import AS_TRIED, HOUSEHOLDS, write_levels_demo
+    from maskwright.commands.demo.levels.files import AS_TRIED, HOUSEHOLDS, write_levels_demo
     from maskwright.commands.run import run
     from maskwright.foundation.progress import stage
 
@@ -226,10 +234,7 @@ def _plan(chosen: argparse.Namespace) -> int:
         chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, assume_records=chosen.assume_records,
         reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
-    if chosen.json:
-        print_json(plan)
-    else:
-        print_plan(plan)
+    show(chosen, plan, lambda: print_plan(plan))
     refused = any(check["refuses"] for check in plan.get("checks", ()))
     refused |= any(doubt["because"] is None for doubt in plan.get("doubts", ()))
     return EXIT_REFUSED if refused else EXIT_FINE
@@ -243,10 +248,7 @@ def _measure(chosen: argparse.Namespace) -> int:
         chosen.original, chosen.masked, chosen.measures, chosen.overrides, edits=chosen.edits, key=chosen.key,
         options=reading_options(chosen), reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
-    if chosen.json:
-        print_json({"measures": found})
-    else:
-        print_measures(found)
+    show(chosen, {"measures": found}, lambda: print_measures(found))
     return EXIT_FINE
 
 
@@ -257,10 +259,7 @@ def _plugins(chosen: argparse.Namespace) -> int:
     from maskwright.plugins.registry import plugins
 
     infos = [asdict(info) for info in plugins().infos]
-    if chosen.json:
-        print_json({"plugins": infos})
-    else:
-        print_plugins(infos)
+    show(chosen, {"plugins": infos}, lambda: print_plugins(infos))
     broken = any(info["status"] == "broken" for info in infos)
     return EXIT_REFUSED if chosen.strict and broken else EXIT_FINE
 

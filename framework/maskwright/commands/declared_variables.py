@@ -72,12 +72,12 @@ def without_extremes(read: Dataset, data: DataSource) -> Dataset:
             found += [f"{column.name} ({end})" for end, is_extreme in (("min", below), ("max", above)) if is_extreme]
     if not changed:
         return read
-    said = (
+    message = (
         f"bounds that {data.codebook.path.name} gives are the smallest or largest value of fewer than {FEW} records, "
         f"and are not taken, since bounds are published; declare those that are rules: {', '.join(found)}"
     )
     read = read.with_columns(changed)
-    return replace(read, notes=(*read.notes, said))
+    return replace(read, notes=(*read.notes, message))
 
 
 def _is_extreme(column: Column, end: Literal["min", "max"], bound: float | None, data: DataSource) -> bool:
@@ -98,10 +98,10 @@ def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
     if about is None:
         return problem
     line = codebook.places[about].line
-    said = (
+    message = (
         f"The codebook describes it in {codebook.path.name}, line {line}; what the pipeline declares is put over that."
     )
-    return replace(problem, hint=f"{problem.hint} {said}" if problem.hint else said)
+    return replace(problem, hint=f"{problem.hint} {message}" if problem.hint else message)
 
 
 @contextlib.contextmanager
@@ -111,11 +111,11 @@ def naming_recoded(pipeline: Path | None) -> Iterator[None]:
         yield
     except InputError as error:
         steps = {} if pipeline is None else _recoded(pipeline)
-        told = [_with_type_hint(problem, steps) for problem in error.problems]
-        if told == list(error.problems):
+        notes = [_with_type_hint(problem, steps) for problem in error.problems]
+        if notes == list(error.problems):
             raise
         kind = DataError if isinstance(error, DataError) else InputError
-        raise kind(told) from error
+        raise kind(notes) from error
 
 
 def _with_type_hint(problem: Problem, steps: dict[str, int]) -> Problem:

@@ -72,16 +72,13 @@ class _Cells:
 
 
 def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource, tuple[str, ...]]:
-    """A file with the options that it cannot be read without, and the decimal comma that its numbers seem to have.
-
-    Only options that nobody gave are found.
-    """
+    """A file with options that nobody gave and it cannot be read without, and the decimal comma of its numbers."""
     note_read(file.path)
     unsure: list[str] = []
     cells, options, tried = _first_that_reads(file, progress)
     if _is_free(file, "decimal") and uses_decimal_comma(cells.kinds.values()):
         _with_decimal_comma(file, cells, options, tried, unsure, progress)
-    return _with(file, options), (*(f"taken: {said}" for said in tried), *unsure)
+    return _with(file, options), (*(f"taken: {text}" for text in tried), *unsure)
 
 
 def profile_file(file: DataSource, progress: Progress) -> ProfiledFile:
@@ -93,8 +90,8 @@ def profile_file(file: DataSource, progress: Progress) -> ProfiledFile:
     if "encoding" in options and options["encoding"] in ONE_BYTE:
         unsure.append(f"{options['encoding']} or another encoding of one byte: look at letters with accents")
     if "header" in options:
-        said = "holds names" if options["header"] else "is a record, so that variables are called V1, V2, ..."
-        unsure.append(f"whether the first row {said}")
+        message = "holds names" if options["header"] else "is a record, so that variables are called V1, V2, ..."
+        unsure.append(f"whether the first row {message}")
     if "delimiter" in options:
         unsure.append(f"whether {options['delimiter']!r} is the delimiter")
     if file.codebook is not None:
@@ -140,8 +137,8 @@ def _first_that_reads(file: DataSource, progress: Progress) -> tuple[_Cells, dic
             continue
         if options.get("header") is False and not _starts_with_a_record(cells):
             continue
-        said = " and ".join(f"{name}: {value!r}" for name, value in candidate)
-        return cells, options, [f"{said}: without, {problem}"]
+        message = " and ".join(f"{name}: {value!r}" for name, value in candidate)
+        return cells, options, [f"{message}: without, {problem}"]
     raise first
 
 
@@ -159,8 +156,8 @@ def _with_decimal_comma(
     try:
         found = _read(_with(file, {**options, "decimal": ","}), progress)
     except DataError as error:
-        said = error.problems[0].message
-        unsure.append(f"{columns} numbers with a decimal comma, read as text, for with decimal: ',': {said}")
+        stated = error.problems[0].message
+        unsure.append(f"{columns} numbers with a decimal comma, read as text, for with decimal: ',': {stated}")
         return cells
     options["decimal"] = ","
     tried.append(f"decimal: ',': {columns} numbers with a decimal comma")
@@ -331,9 +328,9 @@ def describe(
         )  # fmt: skip
         return described(profile_file(file, silent), silent, show_values=show_values)
     dataset = dataset_of(data, declared)
-    looks = profile_columns(dataset, household=cluster, show_values=show_values)
+    profile = profile_columns(dataset, household=cluster, show_values=show_values)
     return Description(
-        "", dataset.layout.format, len(dataset), looks.variables, looks.household, {}, (), (), show_values
+        "", dataset.layout.format, len(dataset), profile.variables, profile.household, {}, (), (), show_values
     )  # fmt: skip
 
 
@@ -343,9 +340,9 @@ def describe_file(
     """Description of a file, as a command is told to read it."""
     (file,) = data_files((path,), options)
     shown = reporter or Quiet()
-    looked = read_profiled(file, shown)
+    profiled = read_profiled(file, shown)
     with stage(shown, "Looking at its variables") as progress:
-        return described(looked, progress, show_values=show_values)
+        return described(profiled, progress, show_values=show_values)
 
 
 def read_profiled(file: DataSource, reporter: Reporter) -> ProfiledFile:
@@ -356,13 +353,13 @@ def read_profiled(file: DataSource, reporter: Reporter) -> ProfiledFile:
 
 def described(looked: ProfiledFile, progress: Progress, *, show_values: bool = False) -> Description:
     """Description of a file that was read."""
-    looks: FileProfile = profile_columns(
+    profile: FileProfile = profile_columns(
         looked.data, looked.codes, progress, household=looked.file.cluster, show_values=show_values
     )  # fmt: skip
     variables = tuple(
-        replace(each, unsure=(*each.unsure, MIXED)) if each.name in looked.mixed else each for each in looks.variables
+        replace(each, unsure=(*each.unsure, MIXED)) if each.name in looked.mixed else each for each in profile.variables
     )
     return Description(
-        looked.file.name, looked.file.source.name, len(looked.data), variables, looks.household, dict(looked.options),
+        looked.file.name, looked.file.source.name, len(looked.data), variables, profile.household, dict(looked.options),
         looked.tried, looked.unsure, show_values,
     )  # fmt: skip

@@ -134,29 +134,31 @@ def start_pipeline(
         raise already_there(to)
     (file,) = data_files((data,), options)
     refuse_to_overwrite({"the pipeline": to}, {"data file": data})
-    looked = read_profiled(file, shown)
+    profiled = read_profiled(file, shown)
     with stage(shown, "Looking at its variables") as progress:
-        description = described(looked, progress)
+        description = described(profiled, progress)
     with stage(shown, "Searching for edits"):
-        suggested = _suggested(looked.data, description)
-    stated = looked.file.params.model_dump(exclude_unset=True)
+        suggested = _suggested(profiled.data, description)
+    stated = profiled.file.params.model_dump(exclude_unset=True)
     if options.file_format is not None:
         stated = {"format": options.file_format, **stated}
-    told = _without_described(description, file.codebook)
+    reported = _without_described(description, file.codebook)
     codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
     with stage(shown, "Planning"):
-        active, doubts, failing = _planned(told, data, {**codebook, **stated}, suggested)
+        active, doubts, failing = _planned(reported, data, {**codebook, **stated}, suggested)
     source = address_of(str(data))
     if not is_remote(source):
         source = Path(os.path.relpath(source, to.parent)).as_posix()
     codebook = {name: Path(os.path.relpath(path, to.parent)).as_posix() for name, path in codebook.items()}
     stated = {**codebook, **stated}
-    levels = _levels_of(looked.data, told)
+    levels = _levels_of(profiled.data, reported)
     problem, hint = ("", "") if failing is None else (failing.message, failing.hint or "")
-    text = pipeline_text(told, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels)
+    text = pipeline_text(
+        reported, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels
+    )
     put_pipeline(to, text, force=force)
-    said = tuple(each.about_its_variable for each in doubts)
-    return StartedPipeline(to, text, description, said, problem, EXIT_INPUT if problem else EXIT_FINE, hint)
+    messages = tuple(each.with_variable for each in doubts)
+    return StartedPipeline(to, text, description, messages, problem, EXIT_INPUT if problem else EXIT_FINE, hint)
 
 
 def _levels_of(data: Dataset, description: Description) -> tuple[str, ...]:
@@ -223,8 +225,8 @@ def doubts_of_plan(text: str) -> list[PlannedDoubt]:
     for each in found:
         variable = each["subject"] if each["about"] == "variable" else ""
         subject = f"{each['subject']}: " if each["subject"] and not variable else ""
-        said = f"{each['id']} {each['doubt']}: {subject}{each['message']}"
-        planned.append(PlannedDoubt(variable, each["doubt"], said, each["remedy"]))
+        message = f"{each['id']} {each['doubt']}: {subject}{each['message']}"
+        planned.append(PlannedDoubt(variable, each["doubt"], message, each["remedy"]))
     return planned
 
 

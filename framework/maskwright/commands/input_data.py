@@ -16,7 +16,7 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.levels.linked_data import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
 from maskwright.edits.normalisation import written_out
-from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.yaml_document import Node, load_yaml
@@ -261,11 +261,10 @@ def _tables(
         Problem(unknown_name("variable", name, every), Place("argument declared"))
         for name, each in variables.items() if name not in every and each.role != "identifier"
     ]  # fmt: skip
-    if unknown:
-        raise InputError(unknown)
+    refuse_problems(unknown)
     return {
         name: each if isinstance(each, Dataset)
-        else load(DataInMemory(each, {one: said for one, said in variables.items() if one in names[name]}),
+        else load(DataInMemory(each, {one: text for one, text in variables.items() if one in names[name]}),
                   identifiers=True)
         for name, each in held.items()
     }  # fmt: skip

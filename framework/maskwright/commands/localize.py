@@ -13,7 +13,7 @@ from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.normalisation import written_out
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
 
 if TYPE_CHECKING:
@@ -112,9 +112,6 @@ def localize_file(
             linked = linked_sources(levels, progress)
         with stage(reporter, "Locating errors"):
             return localize_levels(linked, rules, dict(map(_weight, weights)), workers)
-    if len(data) > 1:
-        hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
-        raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
     (file,) = data_files(data, options, edits)
     rules = read_rule_files(edits, options)
     with stage(reporter, f"Reading {data[0].name}"):

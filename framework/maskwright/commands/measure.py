@@ -12,9 +12,9 @@ from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules,
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.record_groups import paired, with_households
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.progress import Logged, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.foundation.yaml_document import Node
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.resolved import MeasureRequest
@@ -70,10 +70,8 @@ def measure_linked(
     levels, about = compared_levels(original, masked, {})
     chosen, notices, problems = requests_by_level(requests, original, given)
     problems = [*measure_problems(of_groups, measurable_levels(levels)), *problems]
-    if problems:
-        raise InputError(problems)
-    for notice in notices:
-        reporter.notice(notice)
+    refuse_problems(problems)
+    notify(reporter, notices)
     groups = compute_level_measures(of_groups, levels, seed, reporter, about=about)
     found = _of_levels(chosen, original, masked, files, seed, reporter, asked=True)
     lowest = [replace(each, label=f"{levels.lowest}.{each.label}") for each in chosen[levels.lowest]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.parts.addresses import address_of
 from maskwright.edits.edit_set import EditSet, WrongRulesError
-from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import only, read_model, without
@@ -141,10 +141,11 @@ def read_rule_files(
 
 def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:
     """Levels that the named pipeline declares, read from other files; None: it declares none."""
-    if options.pipeline is None:
-        return None
     section = _pipeline_section(options.pipeline)
-    if "levels" not in section:
+    if options.pipeline is None or "levels" not in section:
+        if len(data) > 1:
+            way = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
+            raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=way))
         return None
     levels = section.get("levels")
     own = () if levels is None else tuple(level for _, level in levels.entries if level.get("source") is not None)
@@ -231,8 +232,7 @@ def own_params(model: type[BaseModel] | None, options: ReadingOptions) -> BaseMo
         return None
     problems: list[Problem] = []
     found = read_model(model, Node("mapping", Place(), entries=tuple(entries)), problems, "option")
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return found
 
 

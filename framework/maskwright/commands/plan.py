@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
 from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
-from maskwright.commands.running.loading import read_rules
+from maskwright.commands.running.loading import Clock, read_rules
 from maskwright.commands.running.preparation import (
     dropped_edits,
     plan_findings,
@@ -26,8 +26,9 @@ from maskwright.planning.recoded_edits import (
     recoded_edit_notices,
 )
 from maskwright.plugins.registry import pipelines_own_plugins
+from maskwright.release.protection_checks import require_every_step_planned
 from maskwright.release.pseudonymisation import key_names
-from maskwright.release.record.record_parts import doubt_records
+from maskwright.release.record.record_parts import PlanRecord, doubt_records
 from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
@@ -171,9 +172,9 @@ def plan_pipeline(
     plan = plan_of_steps(request.steps, variables, edits)
     refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
-    said = recoded_edit_notices(plan.translations, dropped)
+    stated = recoded_edit_notices(plan.translations, dropped)
     costs = _costs(request, plan, len(variables), assume_records)
-    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *said]} | costs
+    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *stated]} | costs
 
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
@@ -194,9 +195,25 @@ def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -
     if not with_data:
         hint = "Leave out `--no-data`."
         raise InputError(Problem("what the levels have is known from the data only", hint=hint))
-    from maskwright.commands.levels.planning import plan_json  # with all that a run on levels needs
+    # With all that a run on levels needs.
+    from maskwright.commands.levels.loading import load_levels
+    from maskwright.commands.levels.measuring import measures_of_levels
+    from maskwright.commands.levels.planning import plan_levels
 
-    return plan_json(request, reporter)
+    clock = Clock()
+    loaded = load_levels(request, reporter, clock)
+    planned = plan_levels(request, loaded, reporter, clock)
+    measures = measures_of_levels(request, planned.loaded, planned)
+    doubts = (*planned.loaded.doubts, *planned.doubts, *measures.doubts)
+    notices = (*planned.loaded.notices, *planned.notices, *measures.notices)
+    plan = planned.to_json()
+    require_every_step_planned(request.steps, PlanRecord.model_validate(plan))
+    found = {
+        "doubts": [each.to_json() for each in doubt_records(decide_release(doubts, request.waivers))],
+        "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
+        "levels": {level.name: len(level) for level in planned.loaded.linked},
+    }
+    return plan | found | ({"checks": plan_findings(request, plan)} if request.checks else {})
 
 
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
+from maskwright.commands.running.loading import violated_edits
 from maskwright.commands.running.preparation import prepare
 from maskwright.commands.running.publish import log_waived, refuse_doubts
-from maskwright.commands.running.release_validation import last_doubts
+from maskwright.commands.running.stages import last_doubts
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, released_table, taken_in
 from maskwright.data.frames import released_frame
@@ -20,7 +21,7 @@ from maskwright.data.stored_cells import untouched_columns
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.files import PRIVATE, write_whole
-from maskwright.foundation.progress import LOGGER, Logged, Reporter
+from maskwright.foundation.progress import LOGGER, Logged, Reporter, notify
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.masking.context import Execution, Standardisation
@@ -157,20 +158,17 @@ def protect(
         processes=processes, waive=waive, release=release,
     )  # fmt: skip
     listener = reporter or Logged()
-    for notice in taken.notices:
-        listener.notice(notice)
+    notify(listener, taken.notices)
     ready, result, seed_used = _masked(request, reporter)
     arranged = ready.arranged(result.masked, seed_used)
-    for notice in arrangement_notices(arranged):
-        listener.notice(notice)
+    notify(listener, arrangement_notices(arranged))
     if key_map is not None:
         write_whole(Path(key_map), arranged.write_map, PRIVATE)
     # The default index counts the records: in random order it would say which is which.
     released, notices = _released(
         taken, ready.original, arranged.data, keep_index=keep_index, keeps_count=not arranged.is_shuffled
     )
-    for notice in notices:
-        listener.notice(notice)
+    notify(listener, notices)
     return cast("AnyData", released)
 
 
@@ -200,15 +198,13 @@ def _masked(
     """Request as it was prepared, result of masking it, and the seed."""
     listener = reporter or Logged()
     ready = prepare(request, listener, thorough=reporter is not None or LOGGER.isEnabledFor(logging.INFO))
-    for notice in ready.notices:
-        listener.notice(notice)
+    notify(listener, ready.notices)
     if is_released:
         refuse_doubts(request, decide_release(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
     execution = Execution.of(request.execution)
     result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
-    for notice in result.notices:
-        listener.notice(notice)
+    notify(listener, result.notices)
     outcome = check_dataset(result.masked, result.edits, result.domain(ready.original))
     if is_released:
         unchanged = unchanged_cells(ready.original, result.masked)
@@ -219,14 +215,12 @@ def _masked(
         )
         log_waived(judgement)
         refuse_doubts(request, judgement)
-    failing = [each for each in outcome.edits if each.violations and each.severity == "error"]
+    failing = [
+        Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records")
+        for each in violated_edits(outcome.edits)
+    ]
     if failing:
-        raise EditViolation(
-            [
-                Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records")
-                for each in failing
-            ]
-        )
+        raise EditViolation(failing)
     return ready, result, seed
 
 

@@ -27,7 +27,7 @@ from maskwright.data.parts.model import in_its_part
 from maskwright.data.record_groups import with_household_role, with_households
 from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.foundation.errors import DataError, InputError, Place, Problem
+from maskwright.foundation.errors import DataError, InputError, Place, Problem, refuse_problems
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Progress, silent
@@ -255,8 +255,7 @@ def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) 
             for name in declared
             if name not in names and name != data.cluster
         ]
-        if unknown:
-            raise InputError(unknown)
+        refuse_problems(unknown)
         make = dataset_from_table if isinstance(data.data, pa.Table) else dataset_from_frame
         return make(data.data, declared)
     if declared:
@@ -312,11 +311,11 @@ def _from_reading(
         together = declared_together(of_file or {}, there)
         stated = {name: each for name, each in together.items() if name not in hidden}
         known = with_missing_codes(_present(stated, may_lack, names), data.missing, frozenset(names) - hidden)
-        said, notation = codebook_notices(data, names), number_notation(reading)
+        given, notation = codebook_notices(data, names), number_notation(reading)
         with codebook_named(data.codebook), located_in_parts(reading):
             read = read_dataset(kept, lambda: reading.layout, known, file=data.name, notation=notation, again=again)
-        told = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
-        return without_extremes(replace(read, notes=(*said, *read.notes), of_file=told), data)
+        reported = None if of_file is None else {name: each for name, each in of_file.items() if name not in hidden}
+        return without_extremes(replace(read, notes=(*given, *read.notes), of_file=reported), data)
 
 
 @contextlib.contextmanager

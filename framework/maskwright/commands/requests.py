@@ -179,10 +179,7 @@ class Arguments:
         self.problems: list[Problem] = []
 
     def node(self, name: str, value: object) -> Node:
-        """Node of an argument; elements of a list are told apart by their position.
-
-        A value that no pipeline file could hold is a mistake, and nothing is there in its stead.
-        """
+        """Node of an argument; where no pipeline file could hold it, a mistake and an empty node."""
         place = Place(f"argument {name}")
         try:
             if isinstance(value, Sequence) and not isinstance(value, str):
@@ -194,10 +191,7 @@ class Arguments:
             return Node("scalar", place)
 
     def section(self, **arguments: object) -> Node:
-        """Section whose keys are arguments; those that are None are left out.
-
-        What is `declared` in a call stands under ``variables`` in a file.
-        """
+        """Section whose keys are arguments that are not None; `declared` stands under ``variables`` as in a file."""
         entries = []
         for name, value in arguments.items():
             if value is not None:

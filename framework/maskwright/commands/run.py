@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.background_task import background_task
 from maskwright.commands.running.loading import Clock
 from maskwright.commands.running.preparation import apply_plan_checks, prepare
 from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
-from maskwright.commands.running.release_validation import last_doubts
-from maskwright.commands.running.stages import PipelineRun
+from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
 from maskwright.foundation.html_tables import block, sentence, table
@@ -32,7 +30,7 @@ from maskwright.release.part_layout import refuse_changed_original, refuse_discl
 from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.release_decision import decide_release
-from maskwright.release.wording import beside_verdict, count, kept_as_planned, step_line, verdict, with_unit
+from maskwright.release.wording import count, kept_as_planned, release_remarks, step_line, verdict, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,29 +40,29 @@ if TYPE_CHECKING:
     from maskwright.release.data_file import FileFacts
 
 
-CONFIDENTIAL = frozenset({"record", "svrl", "key_map"})
-"""Outputs that no action gets to know of."""
+PRIVATE = frozenset({"svrl", "record", "key_map"})
+"""Outputs that carry values of records, their old keys, or the seed; no action is given their names."""
 
 
 def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter) -> None:
     """Do what the pipeline lists under ``after:``, in order."""
-    outputs = {key: path for key, path in described.output.paths.items() if key not in CONFIDENTIAL}
+    outputs = {key: path for key, path in described.output.paths.items() if key not in PRIVATE}
     shown = frozen(record.public_json())
     released = _facts(described) if described.after else {}
     for each in described.after:
         failed: MaskwrightError | None = None
-        said = None
+        stated = None
         try:
-            with stage(reporter, f"After the release: {each.extra.name}"):
-                said = each.extra.work(outputs, shown, each.params)
+            with stage(reporter, f"After the release: {each.plugin.name}"):
+                stated = each.plugin.act(frozen(outputs), shown, each.params)
         except MaskwrightError as error:
             failed = error
         _refuse_changed(each.extra, released, _facts(described))
         if failed is not None:
             reporter.notice(f"everything is released and stays so; what comes after ended with {each.extra.name}")
             raise failed
-        if said:
-            reporter.notice(f"{each.extra.name}: {said}")
+        if stated:
+            reporter.notice(f"{each.plugin.name}: {stated}")
 
 
 def _facts(described: Pipeline) -> dict[Path, FileFacts]:
@@ -80,10 +78,6 @@ def _refuse_changed(action: Extra, released: Mapping[Path, FileFacts], found: Ma
     if changed:
         names = ", ".join(path.name for path in changed)
         raise AssertionError(f"{action.name} changed what was released ({names}), which was taken away")
-
-
-PRIVATE = frozenset({"svrl", "record", "key_map"})
-"""Outputs that carry values of records, their old keys, or the seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +121,7 @@ class RunResult:
             table(("edit", "violations: original", "masked", "kept by"), edits, (1, 2)),
             table(("measure", "value"), measures, (1,)),
             table(("output", "file"), files),
-            *(sentence(text, f"{title}:") for title, text in beside_verdict(record)),
+            *(sentence(text, f"{title}:") for title, text in release_remarks(record)),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -221,7 +215,7 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
     output = described.output
     with Release(output.paths, PRIVATE, frozenset({"data"} if output.is_folder else ())) as release:
         running = PipelineRun(described, ready, release, seed, listener, clock)
-        running.tell((*release.notices, *ready.notices))
+        running.notify((*release.notices, *ready.notices))
         if described.checks:
             apply_plan_checks(described, ready.plan.to_json(), listener)
         refuse_doubts(described, decide_release(ready.doubts, described.waivers))
@@ -236,19 +230,21 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
             result = published  # measuring needs the memory
             del held
             found = running.measure(released)
-            outcome, said = validating.awaited(listener)
-        running.tell(said)
+            outcome, stated = validating.awaited(listener)
+        running.notify(stated)
         with clock("last look"):
             unchanged = unchanged_cells(ready.original, released)
             seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
-        running.tell(judgement.notices)
+        running.notify(judgement.notices)
         refuse_changed_original(ready.original.layout)
         record = run_record(
             MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
         )
         refuse_release(described, result, outcome, record, judgement)
-        texts = HeldTexts.of(released)
-        write_release_codebook(release, described, record, texts, result.masked.variables, ready.plan.recoded)
+        write_release_codebook(
+            release, described, record, HeldTexts.of(released), result.masked.variables, ready.plan.recoded,
+            described.data.cluster,
+        )  # fmt: skip
         return publish(running, record, found)

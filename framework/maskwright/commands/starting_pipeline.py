@@ -30,18 +30,18 @@ MANY_VALUES = 20
 class PlannedDoubt:
     """A doubt of the plan of the pipeline that is being written.
 
-    `variable`: '' for what is about none. `said`: its id, name and message.
+    `variable`: '' for what is about none. `text`: its id, name and message.
     """
 
     variable: str
     kind: str
-    said: str
+    text: str
     remedy: str
 
     @property
-    def about_its_variable(self) -> str:
+    def with_variable(self) -> str:
         """What it says, behind the variable that it is about."""
-        return f"{self.variable}: {self.said}" if self.variable else self.said
+        return f"{self.variable}: {self.text}" if self.variable else self.text
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _to_decide(found: Description, doubts: Sequence[PlannedDoubt], lines: Sequen
         number = numbers.get(each.variable)
         where = "the file" if number is None else f"line {number}, {each.variable}"
         undeclared = each.kind == "published-undeclared"
-        yield from _comments(where, [f"{each.said}. {DECLARE if undeclared else each.remedy}"], "", first="#   ")
+        yield from _comments(where, [f"{each.text}. {DECLARE if undeclared else each.remedy}"], "", first="#   ")
 
 
 def _data(
@@ -147,8 +147,8 @@ def _data(
     else:
         yield "  levels:  # records of one file belong to those of the other: maskwright explain levels"
         yield from (f"    {level}: {_flow(each)}" for level, each in linked.levels.items())
-    for said in found.tried:
-        yield from _comments("tried", [said], "  ")
+    for text in found.tried:
+        yield from _comments("tried", [text], "  ")
     for name, value in options.items():
         yield f"  {name}: {_scalar(value)}"
     yield from _comments("unsure", found.unsure, "  ")
@@ -157,7 +157,7 @@ def _data(
         yield from _proposed_levels(levels)
     yield "  variables:"
     for each in found.variables:
-        yield from _variable(each, [doubt.said for doubt in doubts if doubt.variable == each.name])
+        yield from _variable(each, [doubt.text for doubt in doubts if doubt.variable == each.name])
     yield ""
 
 
@@ -165,12 +165,12 @@ def _proposed_levels(levels: Sequence[str]) -> Iterator[str]:
     """What a household has in common as a level of its own: a comment, for it may be the same by chance."""
     if not levels:
         return
-    said = (
+    message = (
         "some variables are the same in all records of each household. Where they describe the household, write these "
         "lines in the place of `cluster`, without those that describe its members; they are masked once for each "
         "household then, and rules read both, as in `count(person) == size`: maskwright explain levels"
     )
-    yield from _comments("to decide", [said], "  ")
+    yield from _comments("to decide", [message], "  ")
     yield from (f"  # {line}" for line in levels)
 
 
@@ -277,9 +277,11 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
 
 def _with_new_household(found: Description) -> Description:
     """Description in which the variable that is said to name the household is not published as it is."""
-    said = "the key of households: it gets new random values, so that members stay together; without `release`, dropped"
+    message = (
+        "the key of households: it gets new random values, so that members stay together; without `release`, dropped"
+    )
     variables = tuple(
-        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, said))
+        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, message))
         if each.name == found.household and each.role == "other" else each for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)
@@ -289,9 +291,9 @@ def _with_something_to_mask(found: Description) -> Description:
     """Description in which categories are quasi-identifiers where nothing else would be masked."""
     if any(each.role in ("quasi_identifier", "confidential") for each in found.variables):
         return found
-    said = "nothing says what it is; taken for a quasi-identifier, since nothing else would be masked"
+    message = "nothing says what it is; taken for a quasi-identifier, since nothing else would be masked"
     variables = tuple(
-        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(said,))
+        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(message,))
         if each.role is None else each for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from maskwright.commands.declared_variables import naming_recoded
 from maskwright.commands.levels.input_files import file_of_levels
@@ -13,7 +13,7 @@ from maskwright.commands.levels.loading import check_linked, edits_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files, uses_of_declared
 from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
 from maskwright.commands.requests import Arguments, DeclaredVariables, Rules, edits_of
-from maskwright.commands.running.input_checks import refuse_xpath_on_commas
+from maskwright.commands.running.loading import refuse_xpath_on_commas
 from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.variable import Variable, VariableType
@@ -26,16 +26,16 @@ from maskwright.edits.type_resolution import with_dates
 from maskwright.edits.whole_documents.check import Limits, check_document
 from maskwright.edits.whole_documents.document import DocumentOptions, read_document_text
 from maskwright.edits.whole_documents.schema import read_schema
-from maskwright.foundation.errors import DataError, EditError, InputError, Place, Problem
+from maskwright.foundation.errors import DataError, EditError, InputError, Place, Problem, refuse_problems
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.progress import Logged, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.variable_names import names_in, unknown_uses
 from maskwright.plugins.source import column_names
 from maskwright.release.file_validation import check_file
-from maskwright.release.files import Release, writing
+from maskwright.release.files import Release, output_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -122,8 +122,7 @@ def validate_document_file(
     """Check a document; see `validate_document`."""
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, {"the document": document, "the schema": schema})
     rules = read_schema(schema, options)
-    for note in rules.notes:
-        reporter.notice(note)
+    notify(reporter, rules.notes)
     with stage(reporter, f"Reading {document.name}") as progress:
         text = read_document_text(document, progress)
     if svrl is not None:
@@ -132,12 +131,7 @@ def validate_document_file(
     notice = limits.notice(text.bytes, ENGINE_OF[rules.version])
     if notice is not None:
         reporter.notice(notice)
-    with contextlib.ExitStack() as stack:
-        stream = release = None
-        if svrl is not None:
-            release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
-            stack.enter_context(writing(release.temporary("svrl")))
-            stream = stack.enter_context(release.temporary("svrl").open("wb"))
+    with _svrl_report(svrl, reporter) as stream:
         with stage(reporter, f"Validating {document.name}"):
             outcome = check_document(rules, text, limits, svrl=stream, messages=show_values)
         if not outcome.fired and not allow_unfired:
@@ -149,12 +143,20 @@ def validate_document_file(
                     "the phase leave their pattern out? A document that may hold nothing to check: --allow-unfired",
                 )
             )
-        if release is not None and stream is not None:
-            stream.close()
-            release.publish()
-            for note in release.notices:
-                reporter.notice(note)
     return outcome
+
+
+@contextlib.contextmanager
+def _svrl_report(path: Path | None, reporter: Reporter) -> Iterator[IO[bytes] | None]:
+    """Stream for a report, which is put in place where the body ends without an error; None where none is wanted."""
+    if path is None:
+        yield None
+        return
+    with Release({"svrl": path}, frozenset({"svrl"})) as release:
+        with output_stream(release, "svrl", is_wanted=True) as stream:
+            yield stream
+        release.publish()
+        notify(reporter, release.notices)
 
 
 @contextlib.contextmanager
@@ -184,13 +186,13 @@ def _is_whole(document: Path, rules: Path) -> bool:
 
 def document_options(options: ReadingOptions) -> DocumentOptions:
     """Options of a command line."""
-    said = {
+    stated = {
         "--pipeline": options.pipeline, "--variable": options.variables, "--cluster": options.cluster,
         "--format": options.file_format, "--codebook": options.codebook,
     }  # fmt: skip
     problems = [
         Problem(f"{flag} is about records, and --document checks a document as a whole")
-        for flag, value in said.items()
+        for flag, value in stated.items()
         if value is not None
     ]
     known = DocumentOptions.model_fields
@@ -293,8 +295,7 @@ def validate_file(
     with suggesting_a_whole_document(data, edits):
         rules = _rules_of_flat(edits, options, checked) if leveled is None else leveled.rules
     refuse_xpath_on_commas(rules, (checked,))
-    for note in rules.notes:
-        reporter.notice(note)
+    notify(reporter, rules.notes)
     domain = _domain(others, rules, reporter)
 
     def described(of_file: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:
@@ -302,13 +303,7 @@ def validate_file(
         coded = with_missing_codes(together, checked.missing, together)
         return {name: _known(name, each) for name, each in coded.items()}
 
-    with contextlib.ExitStack() as stack:
-        stream = None
-        release = None
-        if svrl is not None:
-            release = stack.enter_context(Release({"svrl": svrl}, frozenset({"svrl"})))
-            stack.enter_context(writing(release.temporary("svrl")))
-            stream = stack.enter_context(release.temporary("svrl").open("wb"))
+    with _svrl_report(svrl, reporter) as stream:
         with (
             stage(reporter, f"Validating {data.name}") as progress,
             suggesting_a_whole_document(data, edits),
@@ -332,11 +327,6 @@ def validate_file(
                         "--record and their context)? Rules with 'when' or 'if': it is true of no record",
                     )
                 )
-        if release is not None and stream is not None:
-            stream.close()
-            release.publish()
-            for note in release.notices:
-                reporter.notice(note)
     return replace(outcome, allow_unknown=allow_unknown)
 
 
@@ -345,8 +335,7 @@ def _refuse_unknown_names(options: ReadingOptions, data: DataSource) -> None:
     uses = uses_of_declared(options)
     names = names_in(data) if uses else None
     unknown = [] if names is None else unknown_uses(uses, names)
-    if unknown:
-        raise InputError(unknown)
+    refuse_problems(unknown)
 
 
 def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter) -> Domain | None:
@@ -358,10 +347,7 @@ def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter)
 
 
 def _rules_of_flat(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
-    """Rules of files; where one has a mistake, those about names that the data do not have are told with it.
-
-    A variable that the command line declares, and that the file does not have, is refused first.
-    """
+    """Rules of files; where one has a mistake, those about names that the data do not have are told with it."""
     _refuse_unknown_names(options, data)
     try:
         return read_rule_files(edits, options)

@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit_set import EditSet
     from maskwright.experiments.experiment import Cell
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
-    from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
 
 
@@ -47,13 +44,13 @@ if TYPE_CHECKING:
 class CellRunner:
     """Where cells are run, one after the other."""
 
-    _arrived: dict[str, CheckedInput] = field(default_factory=dict)
+    _loaded: dict[str, CheckedInput] = field(default_factory=dict)
 
-    def arrived(self, cell: Cell) -> CheckedInput:
+    def loaded(self, cell: Cell) -> CheckedInput:
         """Data and edits of a cell, read when a cell first needs them."""
-        if cell.edits not in self._arrived:
-            self._arrived[cell.edits] = load_input(cell.pipeline, Quiet())
-        return self._arrived[cell.edits]
+        if cell.edits not in self._loaded:
+            self._loaded[cell.edits] = load_input(cell.pipeline, Quiet())
+        return self._loaded[cell.edits]
 
     def run(self, cell: Cell, seed: int, measures: Sequence[MeasureRequest]) -> dict[str, Any]:
         """Run a cell once.
@@ -77,10 +74,10 @@ class CellRunner:
 
     def _observed(self, cell: Cell, seed: int, measures: Sequence[MeasureRequest]) -> dict[str, Any]:
         refuse_steps(cell.pipeline)
-        arrived = self.arrived(cell)
+        loaded = self.loaded(cell)
         active = cell.active
-        plan = plan_of(active if active.steps else cell.pipeline, arrived)
-        original, edits, released = arrived.original, plan.edits, plan.edits
+        plan = plan_of(active if active.steps else cell.pipeline, loaded)
+        original, edits, released = loaded.original, plan.edits, plan.edits
         if active.steps:
             result = mask(original, edits, plan, seed, Execution(), Quiet())
             released, domain = result.edits, result.domain(original)
@@ -94,52 +91,27 @@ class CellRunner:
             *released_variables(original, masked, plan.masked, plan.recoded),
             *released_categories(original, masked, plan.masked),
         )
+        found = compute_measures(
+            measures, original, masked, plan.edits_on_values, plan.to_json(), seed, Quiet(), names,
+            changed=plan.masked if active.steps else (), before=False, drawn=plan.draws_records,
+        )  # fmt: skip
         return {
             "status": "ok",
             "problem": None,
             "violations": sum(each.violations for each in outcome.edits if each.severity == "error"),
             "adjusted": adjusted,
             "smallest_class": smallest,
-            "measures": _measured(
-                measures,
-                original,
-                masked,
-                plan.edits_on_values,
-                plan,
-                seed,
-                names,
-                plan.masked if active.steps else (),
-            ),
+            "measures": {label: _plain(each) for label, each in found.items()},
         }
 
 
 def one_line(error: MaskwrightError) -> str:
-    """First problem of an error, with its place, how many more there are, and what to do.
-
-    Of the file only the name is told: a table must not depend on the folder.
-    """
+    """First problem of an error, with its place (the file without its folder), how many more there are, what to do."""
     first, more = error.problems[0], len(error.problems) - 1
     place = Place() if first.place is None else first.place
     where = str(replace(place, file=None if place.file is None else Path(place.file).name))
     remedy = "" if not first.hint else f". What to do: {' '.join(first.hint.split())}"
     return f"{where + ': ' if where else ''}{first.message}" + (f" (and {more} more)" if more else "") + remedy
-
-
-def _measured(
-    measures: Sequence[MeasureRequest],
-    original: Dataset,
-    masked: Dataset,
-    edits: EditSet,
-    plan: Plan,
-    seed: int,
-    names: tuple[str, ...],
-    changed: tuple[str, ...],
-) -> dict[str, Any]:
-    found = compute_measures(
-        measures, original, masked, edits, plan.to_json(), seed, Quiet(), names, changed=changed, before=False,
-        drawn=plan.draws_records,
-    )  # fmt: skip
-    return {label: _plain(each) for label, each in found.items()}
 
 
 def _plain(found: Measurement) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from maskwright.experiments.cells import Cache, Keys
 from maskwright.experiments.experiment import Cell, Experiment, read_experiment
 from maskwright.experiments.outputs import FAILED, cells_table, pareto_front, pipeline_path, runs_table, write_tables
 from maskwright.experiments.results import Compared, request_of, sign_of, summary_text
-from maskwright.experiments.worker import task_of
-from maskwright.experiments.worker_pool import WorkerPool
+from maskwright.experiments.worker_pool import WorkerPool, task_of
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.files import note_read, reads_noted, refuse_to_overwrite, write_text
 from maskwright.foundation.nearest_names import unknown_name

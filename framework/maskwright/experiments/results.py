@@ -298,8 +298,8 @@ def _lines(compared: Compared, *, every: bool) -> Iterator[str]:
 
 def _cell(compared: Compared, name: str) -> str:
     axes = dict.fromkeys((compared.score, compared.risk, compared.loss))
-    said = [f"{axis} {_shown(compared, name, axis)}" for axis in axes if axis]
-    return f"  {name}: {', '.join(said)}"
+    messages = [f"{axis} {_shown(compared, name, axis)}" for axis in axes if axis]
+    return f"  {name}: {', '.join(messages)}"
 
 
 def _left_out(compared: Compared, column: str) -> Iterator[str]:

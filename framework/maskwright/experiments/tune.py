@@ -232,22 +232,22 @@ class _Search:
         budget, start = self._described.settings.tune, time.monotonic()
         found: list[Cell] = []
         cache = Cache(self._described.folder / CACHE)
-        asked = 0
+        requested = 0
         with (
             stage(reporter, f"Tuning, at most {budget.trials} settings") as progress,
             WorkerPool(self._described, workers_of(self._described, workers, BATCH)) as pool,
         ):
             # A small space is soon known: asking again and again for settings that were tried must end.
-            while len(found) < budget.trials and asked < 20 * budget.trials:
+            while len(found) < budget.trials and requested < 20 * budget.trials:
                 if budget.seconds is not None and time.monotonic() - start > budget.seconds:
                     break
                 trials = [self._study.ask() for _ in range(min(BATCH, budget.trials - len(found)))]
-                asked += len(trials)
+                requested += len(trials)
                 cells = [self._cell(trial) for trial in trials]
                 results, _ = results_of(self._described, cells, cache, Quiet(), pool=pool)
                 points = cells_table(runs_table(cells, results, [each.label for each in self._described.measures]))
                 for trial, cell in zip(trials, cells, strict=True):
-                    self._tell(trial, cell, points)
+                    self._report(trial, cell, points)
                     if cell.name not in self._known:
                         self._known[cell.name] = cell
                         found.append(cell)
@@ -281,7 +281,7 @@ class _Search:
             )
         )
 
-    def _tell(self, trial: optuna.Trial, cell: Cell, points: pd.DataFrame) -> None:
+    def _report(self, trial: optuna.Trial, cell: Cell, points: pd.DataFrame) -> None:
         value, bounds = self._figures(cell, points)
         for column, excess in bounds.items():
             trial.set_constraint(column, excess)

@@ -1,20 +1,58 @@
-"""Running many tasks on several processes; one that dies takes only its own task with it."""
+"""Many tasks on several processes, each ``python -m maskwright.experiments.worker_pool``; one that dies loses its task.
+
+The first line that a process gets is ``{"experiment": file, "text": its text}`` and is not answered. Each further line
+is a task, answered by the result of `CellRunner.run`. The process ends when its input does, also when the process that
+started it was killed.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import queue
+import sys
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
 
-from maskwright.experiments.cells import CellRunner
-from maskwright.experiments.worker import perform
+from maskwright.experiments.cells import CellRunner, one_line
+from maskwright.experiments.experiment import Experiment, experiment_of
+from maskwright.foundation.errors import MaskwrightError
 from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
+from maskwright.foundation.processes.signals import prevent_core_dumps
+from maskwright.foundation.yaml_document import from_python
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright.experiments.experiment import Experiment
+
+def task_of(index: int, edits: str, values: dict[str, Any], seed: int, labels: list[str]) -> dict[str, Any]:
+    """One run of a cell, as plain data."""
+    return {"family": index, "edits": edits, "values": values, "seed": seed, "measures": labels}
+
+
+def perform(runner: CellRunner, experiment: Experiment, task: dict[str, Any]) -> dict[str, Any]:
+    """Do one task."""
+    place = experiment.family_node(task["family"]).place
+    values = {name: from_python(value, place) for name, value in task["values"].items()}
+    cell = experiment.cell(task["family"], task["edits"], values)
+    measures = [request for request in experiment.measures if request.label in task["measures"]]
+    return runner.run(cell, task["seed"], measures)
+
+
+def serve(requests: IO[str], answers: IO[str]) -> None:
+    """Answer each line of `requests` with one line, until they end."""
+    runner = CellRunner()
+    first = json.loads(requests.readline())
+    experiment = experiment_of(Path(first["experiment"]), first["text"])
+    for line in requests:
+        try:
+            found = perform(runner, experiment, json.loads(line))
+        except MaskwrightError as error:
+            found = {"status": "failed", "problem": one_line(error), "seconds": 0.0}
+        answers.write(json.dumps(found) + "\n")
+        answers.flush()
+
 
 # A cell is small, and there is one process for each processor: threads of its own would only be in the way.
 ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -104,6 +142,14 @@ class _Worker:
             raise ProcessEndedError(0)
         if self._process is None:
             environment = {**os.environ, **ONE_THREAD}
-            self._process = ChildProcess("maskwright.experiments.worker", environment=environment)
+            self._process = ChildProcess("maskwright.experiments.worker_pool", environment=environment)
             self._process.tell(self._first)
         return self._process
+
+
+if __name__ == "__main__":
+    prevent_core_dumps()
+    # Whatever a plugin prints must not be taken for an answer.
+    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    serve(sys.stdin, channel)

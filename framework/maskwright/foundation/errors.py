@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.foundation import exit_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 # Whoever knows the errors knows these too.
@@ -164,6 +164,13 @@ class InputError(MaskwrightError):
     ...     print(error)
     no measure called 'pill'; did you mean 'pil'?
     """
+
+
+def refuse_problems(problems: Iterable[Problem]) -> None:
+    """Raise InputError with all of these problems; nothing where there are none."""
+    found = tuple(problems)
+    if found:
+        raise InputError(found)
 
 
 class DataError(InputError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -107,6 +107,12 @@ def part(progress: Progress, start: float, stop: float) -> Progress:
         progress(start + (stop - start) * share)
 
     return report
+
+
+def notify(reporter: Reporter, notices: Iterable[str]) -> None:
+    """Give a reporter several notices, in order."""
+    for notice in notices:
+        reporter.notice(notice)
 
 
 @contextmanager

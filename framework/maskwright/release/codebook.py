@@ -198,11 +198,11 @@ def _remarks(name: str, public: Mapping[str, Any]) -> Iterator[str]:
 class Treatment:
     """What was done to the values of a variable.
 
-    `said`: in words that may be published. `altered`: whether any value that is published, or was, is another than in
+    `text`: in words that may be published. `altered`: whether any value that is published, or was, is another than in
     the original.
     """
 
-    said: str
+    text: str
     altered: bool
 
 
@@ -220,22 +220,22 @@ def treatment(
     computed = {group.step for group in plan.groups if name in group.computed}
     steps = [(number, plan.steps[number - 1]) for number in numbers]
     shaping = [(number, step) for number, step in steps if not step.only_removes]
-    said = [
+    messages = [
         f"computed from masked values (step {number})" if number in computed else _named(number, step)
         for number, step in shaping
     ]
     suppressing = [_named(number, step) for number, step in steps if "cells" in step.method.claims.removes]
     if suppressing:
-        said.append(f"{_cells(emptied)} emptied by {' and '.join(suppressing)}")
+        messages.append(f"{_cells(emptied)} emptied by {' and '.join(suppressing)}")
     elif emptied:
-        said.append(complementary_note(emptied, beside))
+        messages.append(complementary_note(emptied, beside))
     if reweighted:
-        said.append("divided by the share of the records that was drawn")
+        messages.append("divided by the share of the records that was drawn")
     altered = bool(shaping or emptied or reweighted)
-    leaving = [_named(number, step) for number, step in steps if "records" in step.method.claims.removes]
-    if not said and leaving:
-        said.append(f"unchanged in the records that {' and '.join(leaving)} leaves")
-    return Treatment("; ".join(said), altered) if said else UNCHANGED
+    leaving = [_named(number, step) for number, step in steps if "records" in step.method.removes]
+    if not messages and leaving:
+        messages.append(f"unchanged in the records that {' and '.join(leaving)} leaves")
+    return Treatment("; ".join(messages), altered) if messages else UNCHANGED
 
 
 def complementary_note(cells: int, beside: Sequence[str]) -> str:

@@ -34,6 +34,7 @@ from maskwright.release.work_folders import Staging, make_staging
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import TracebackType
+    from typing import IO
 
 
 PREFIX = ".maskwright-to-send-"
@@ -302,3 +303,13 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"{path.name} cannot be written: {reason}") from error
+
+
+@contextlib.contextmanager
+def output_stream(release: Release, key: str, *, is_wanted: bool) -> Iterator[IO[bytes] | None]:
+    """Stream into the file `key` of a release; None where it is not asked for."""
+    if not is_wanted:
+        yield None
+        return
+    with writing(release.temporary(key)), release.temporary(key).open("wb") as stream:
+        yield stream

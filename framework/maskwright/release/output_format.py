@@ -51,20 +51,20 @@ def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
 def _with_codes(column: Column, new: Mapping[str, str]) -> Column:
     variable, blank = column.variable, column.blank
     meanings = variable.missing_meanings or ("",) * len(variable.missing_codes)
-    said = tuple(
+    messages = tuple(
         meaning or (code if code in new else "") for code, meaning in zip(variable.missing_codes, meanings, strict=True)
     )
     suppressed = variable.suppressed_as
     with_new = replace(
         variable,
         missing_codes=tuple(new.get(code, code) for code in variable.missing_codes),
-        missing_meanings=said,
+        missing_meanings=messages,
         suppressed_as=None if suppressed is None else new.get(suppressed, suppressed),
         # Dates beside such codes are texts on their way, of ISO 8601, and no texts in the file.
         date_format=None,
     )
-    told = None if blank is None else replace(blank, texts=tuple(_new_text(text, new) for text in blank.texts))
-    return replace(column, variable=with_new, blank=told, written=None)
+    reported = None if blank is None else replace(blank, texts=tuple(_new_text(text, new) for text in blank.texts))
+    return replace(column, variable=with_new, blank=reported, written=None)
 
 
 def _new_text(text: str, new: Mapping[str, str]) -> str:
@@ -136,9 +136,9 @@ def _code_text(name: str, found: tuple[str, str, int], becomes: str = "") -> str
     return " ".join(filter(None, [name, repr(code), becomes, f"({inside} cell{'' if count == 1 else 's'})"]))
 
 
-def _listed(said: Sequence[str]) -> str:
-    more = f", and {len(said) - MOST_SHOWN} more" if len(said) > MOST_SHOWN else ""
-    return ", ".join(said[:MOST_SHOWN]) + more
+def _listed(messages: Sequence[str]) -> str:
+    more = f", and {len(messages) - MOST_SHOWN} more" if len(messages) > MOST_SHOWN else ""
+    return ", ".join(messages[:MOST_SHOWN]) + more
 
 
 def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:

@@ -100,8 +100,8 @@ def in_parts(released: Arranged, original: Dataset, output: Output, endings: Seq
 
 def _assigned_parts(at: NDArray[np.int64], hive: Sequence[tuple[tuple[str, str | None], ...]]) -> NDArray[np.int64]:
     """Part of each record, in their random order: parts of the same folders get as many as they had."""
-    group_of = {said: place for place, said in enumerate(dict.fromkeys(hive))}
-    groups = np.array([group_of[said] for said in hive])
+    group_of = {text: place for place, text in enumerate(dict.fromkeys(hive))}
+    groups = np.array([group_of[text] for text in hive])
     counts = np.bincount(at, minlength=len(hive))
     dealt = np.empty(len(at), dtype=np.int64)
     for group in range(len(group_of)):
@@ -154,8 +154,8 @@ def unrenamed_parts(
             continue
         for block in plain_blocks(path / each.name, source, details, inside, numeric):
             n = len(block[inside[0]])
-            said = {key: constant_column(value, n) for key, value in each.said}
-            yield {name: said[name] if name in said else block[name] for name in names}
+            stated = {key: constant_column(value, n) for key, value in each.said}
+            yield {name: stated[name] if name in stated else block[name] for name in names}
 
 
 def first_file(path: Path, layout: Layout) -> Path:

@@ -104,7 +104,7 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
     like records are many, most stay. But a number with few values of which nothing is declared may be a code. A total
     that is derived across levels is as it was where nothing that it is computed from is masked.
     """
-    said = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
+    messages = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
     derived = {each.name for each in plan.derived}
     changed_by: dict[str, list[Step]] = {}
     for group in plan.groups:
@@ -114,7 +114,7 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
     for seen in found:
         variable, share, steps = seen.variable, seen.percent, changed_by.get(seen.variable.name, ())
         is_masked = bool(steps) or variable.name in derived
-        if share is None or not is_masked or variable.as_is or variable.name in said or seen.values == 1:
+        if share is None or not is_masked or variable.as_is or variable.name in messages or seen.values == 1:
             continue
         allowed = variable.unchanged
         if allowed is None:

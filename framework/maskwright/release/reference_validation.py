@@ -20,11 +20,12 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.part_layout import first_file, unrenamed_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
     from pathlib import Path
 
     from maskwright.data.dataset import Dataset
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
@@ -65,19 +66,11 @@ def validate_by_reference(
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
-    looked = [ReferenceVerdict(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
+    verdicts = [ReferenceVerdict(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
     floats = binary_columns(path, source, masked)
-    opinion = ReferenceEvaluator(
-        frozenset(name for name in floats if decimals.get(name) is None),
-        {each.name: frozenset(code.strip() for code in each.empty_texts) for each in masked.variables},
-        {
-            each.name: tuple((code.strip(), meaning) for code, meaning in each.empty_meanings)
-            for each in masked.variables
-        },
-        {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)},
-        {each.name: each.date_text for each in masked.variables if each.is_date},
-    )
+    binary = frozenset(name for name in floats if decimals.get(name) is None)
+    opinion = evaluator_of(masked.variables, binary, combinations_asked(original, verdicts))
     wanted = np.unique(np.linspace(0, max(outcome.records - 1, 0), min(sample, outcome.records)).astype(np.int64))
     done = 0
     try:
@@ -85,7 +78,7 @@ def validate_by_reference(
         for block in unrenamed_parts(path, source, masked.layout, masked.names, numeric):
             n = len(block[masked.names[0]])
             here = wanted[(wanted >= done) & (wanted < done + n)] - done
-            evaluate_block(block, n, done, here.tolist(), looked, opinion, decimals)
+            evaluate_block(block, n, done, here.tolist(), verdicts, opinion, decimals)
             done += n
             progress(min(1.0, done / max(outcome.records, 1)))
     except Undetermined:
@@ -94,12 +87,47 @@ def validate_by_reference(
         raise EvaluationsDisagree(
             Problem(f"the written file has {outcome.records} records, and {done} the second time")
         )
-    first = {each.name: each for each in outcome.edits}
-    problems = [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
+    refuse_disagreement(differences(verdicts, outcome), "the written file")
+    return unjudged_edits(verdicts, outcome)
+
+
+def evaluator_of(
+    variables: Iterable[Variable], binary: frozenset[str], asked: Mapping[tuple[str, ...], frozenset[Any]]
+) -> ReferenceEvaluator:
+    """Reference evaluator that knows missing codes and dates of the written variables.
+
+    `binary`: variables that the file stores as binary64, without declared decimals. `asked`: see `combinations_asked`.
+    """
+    known = tuple(variables)
+    return ReferenceEvaluator(
+        binary,
+        {each.name: frozenset(code.strip() for code in each.empty_texts) for each in known},
+        {each.name: tuple((code.strip(), meaning) for code, meaning in each.empty_meanings) for each in known},
+        asked,
+        {each.name: each.date_text for each in known if each.is_date},
+    )
+
+
+def combinations_asked(
+    original: Dataset, verdicts: Iterable[ReferenceVerdict]
+) -> dict[tuple[str, ...], frozenset[Any]]:
+    """Combinations in the original for each tuple of variables that the edits require to occur there."""
+    return {names: combinations(original, names) for names in domain_tuples(each.edit for each in verdicts)}
+
+
+def refuse_disagreement(problems: Sequence[Problem], what: str) -> None:
+    """Stop where the two evaluations of written files differ."""
     if problems:
         hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
-        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written file disagree", hint=hint)])
-    judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
+        raise EvaluationsDisagree([*problems, Problem(f"the two evaluations of {what} disagree", hint=hint)])
+
+
+def unjudged_edits(
+    verdicts: Iterable[ReferenceVerdict], outcome: Outcome, judged_elsewhere: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Edits that fired and that the second evaluation could not decide on most of the sampled records."""
+    judged = {seen.edit.name for seen in verdicts if seen.is_whole or len(seen.sampled) > seen.untold}
+    judged |= {*judged_elsewhere}
     return tuple(each.name for each in outcome.edits if each.fired and each.name not in judged)
 
 
@@ -168,12 +196,12 @@ def evaluate_block(
 ) -> None:  # fmt: skip
     """Evaluate all edits on the `n` records of a block, or, where that cannot be, on some of its rows."""
     cells = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name)))
-    said = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name), knows_dates=False))
+    stated = functools.cache(lambda name: cells_of(block[name], name, opinion, decimals.get(name), knows_dates=False))
     # Most rules ask for few of the sampled records: those of the others need no text.
     record = functools.cache(lambda row: {name: column.text(row) for name, column in block.items()})
     for seen in looked:
         if seen.is_whole:
-            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(said)
+            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(stated)
             try:
                 true, false = (np.broadcast_to(each, n) for each in truth(seen.edit.expression, judge))
                 seen.violating.update((np.flatnonzero(false) + before + 1).tolist())
@@ -209,8 +237,13 @@ def cells_of(
     return Cells(values, missing, absent)
 
 
-def differences(seen: ReferenceVerdict, one: EditOutcome) -> list[Problem]:
-    """How the verdicts on one edit differ."""
+def differences(verdicts: Iterable[ReferenceVerdict], outcome: Outcome) -> list[Problem]:
+    """How the verdicts of the second evaluation differ from those of the first."""
+    first = {each.name: each for each in outcome.edits}
+    return [problem for seen in verdicts for problem in _differences(seen, first[seen.edit.name])]
+
+
+def _differences(seen: ReferenceVerdict, one: EditOutcome) -> list[Problem]:
     # Only the first violations are listed by number.
     last = int(one.listed[-1]) if len(one.listed) < one.violations else math.inf
     listed = frozenset(one.listed.tolist())
@@ -218,11 +251,11 @@ def differences(seen: ReferenceVerdict, one: EditOutcome) -> list[Problem]:
     if seen.is_whole:
         differing |= listed ^ seen.violating
     differing = {number for number in differing if number <= last}
-    said: list[str] = []
+    messages: list[str] = []
     if differing:
-        said.append(f"{len(differing)} records are judged differently, first record {min(differing)}")
+        messages.append(f"{len(differing)} records are judged differently, first record {min(differing)}")
     if seen.is_whole and len(seen.violating) != one.violations:
-        said.append(f"{one.violations} violations, and {len(seen.violating)} the second time")
+        messages.append(f"{one.violations} violations, and {len(seen.violating)} the second time")
     if seen.is_whole and seen.edit.binding == "exact" and seen.unknown != one.unknown:
-        said.append(f"{one.unknown} records unknown, and {seen.unknown} the second time")
-    return [Problem(f"edit {seen.edit.name!r}: {each}") for each in said]
+        messages.append(f"{one.unknown} records unknown, and {seen.unknown} the second time")
+    return [Problem(f"edit {seen.edit.name!r}: {each}") for each in messages]

@@ -41,41 +41,43 @@ def label_differences(meant: Dataset, found: Dataset, source: Source) -> Iterato
     if found.of_file is None or (same_format and meant.of_file is None):
         return
     for column in meant:
-        said = found.of_file.get(column.name, NOTHING)
+        stated = found.of_file.get(column.name, NOTHING)
         if same_format:
-            wrong = _differs_from_original(column, (meant.of_file or {}).get(column.name, NOTHING), said)
+            wrong = _differs_from_original(column, (meant.of_file or {}).get(column.name, NOTHING), stated)
         else:
-            wrong = _differs_from_variable(column, said, source)
+            wrong = _differs_from_variable(column, stated, source)
         if any(wrong.values()):
             yield f"{' and '.join(what for what, is_wrong in wrong.items() if is_wrong)} of column {column.name}"
 
 
-def _differs_from_original(column: Column, original: VariableDeclaration, said: VariableDeclaration) -> dict[str, bool]:
-    wanted, told = _meanings(original), _meanings(said)
+def _differs_from_original(
+    column: Column, original: VariableDeclaration, stated: VariableDeclaration
+) -> dict[str, bool]:
+    wanted, reported = _meanings(original), _meanings(stated)
     if column.variable.bands:  # codes that recoding took away have no labels any more
-        wanted = {code: meaning for code, meaning in wanted.items() if told.get(code) is not None}
+        wanted = {code: meaning for code, meaning in wanted.items() if reported.get(code) is not None}
     added = {canonical_text(code): _plain(text) for code, text in column.variable.empty_meanings}
-    told = {code: text for code, text in told.items() if code in wanted or added.get(code) != text}
+    reported = {code: text for code, text in reported.items() if code in wanted or added.get(code) != text}
     codes = {canonical_text(code) for code, _ in original.missing} & _standing_codes(column)
     return {
-        "label": _plain(said.label) != _plain(original.label),
-        "labels of codes": told != wanted,
-        "missing codes": not codes <= {canonical_text(code) for code, _ in said.missing},
+        "label": _plain(stated.label) != _plain(original.label),
+        "labels of codes": reported != wanted,
+        "missing codes": not codes <= {canonical_text(code) for code, _ in stated.missing},
     }
 
 
-def _differs_from_variable(column: Column, said: VariableDeclaration, source: Source) -> dict[str, bool]:
+def _differs_from_variable(column: Column, stated: VariableDeclaration, source: Source) -> dict[str, bool]:
     variable = column.variable
     wanted = {canonical_text(code): _plain(text) for code, text in (*variable.labels, *variable.empty_meanings) if text}
-    told = _meanings(said)
-    holds_labels = source.format.holds is not None and bool(source.format.holds.labels)
-    held = {} if source.format.missing_codes is None else source.format.missing_codes(variable)
+    reported = _meanings(stated)
+    holds_labels = source.holds is not None and bool(source.holds.labels)
+    held = {} if source.missing_codes is None else source.missing_codes(variable)
     codes = {canonical_text(code) for code in held.values()}
     return {
-        "label": _plain(said.label) != _plain(variable.label) and (holds_labels or bool(said.label)),
-        "labels of codes": any(wanted.get(code) != meaning for code, meaning in told.items())
-        or (source.format.labels_codes and not _standing_categories(column) & wanted.keys() <= told.keys()),
-        "missing codes": not codes & _standing_codes(column) <= {canonical_text(code) for code, _ in said.missing},
+        "label": _plain(stated.label) != _plain(variable.label) and (holds_labels or bool(stated.label)),
+        "labels of codes": any(wanted.get(code) != meaning for code, meaning in reported.items())
+        or (source.labels_codes and not _standing_categories(column) & wanted.keys() <= reported.keys()),
+        "missing codes": not codes & _standing_codes(column) <= {canonical_text(code) for code, _ in stated.missing},
     }
 
 
@@ -127,30 +129,30 @@ def refuse_difference(meant: Dataset, found: Dataset, source: Source, held: Mapp
 
     `held`: columns that were given exactly as the original held them; see `untouched_cells`; shape (n,).
     """
-    said = [*_column_differences(meant.names, found.names)]
+    messages = [*_column_differences(meant.names, found.names)]
     if len(meant) != len(found):
-        said.append(f"{len(found):,} records instead of {len(meant):,}")
-    told = [each for each in meant.names if each in found]
+        messages.append(f"{len(found):,} records instead of {len(meant):,}")
+    notes = [each for each in meant.names if each in found]
     same_format = meant.layout.format == source.name
     different = [
         _difference(
             meant[name], found[name], (held or {}).get(name),
             frozenset() if same_format else _lost_codes(meant[name], source), source.format.loses,
         )
-        for name in told
+        for name in notes
     ]  # fmt: skip
     wrong = sorted((each for each in different if each is not None), key=lambda each: each.first)
     for each in wrong[:MOST_DIFFERENCES]:
         more = f" and {each.cells - 1:,} more" if each.cells > 1 else ""
-        said.append(f"row {each.first + 1}{more}, column {each.name}")
+        messages.append(f"row {each.first + 1}{more}, column {each.name}")
     if len(wrong) > MOST_DIFFERENCES:
-        said.append(f"and {len(wrong) - MOST_DIFFERENCES} more columns")
+        messages.append(f"and {len(wrong) - MOST_DIFFERENCES} more columns")
     otherwise = list(label_differences(meant, found, source))
     if otherwise:
         more = f", and {len(otherwise) - MOST_DIFFERENCES} more" if len(otherwise) > MOST_DIFFERENCES else ""
-        said.append(f"the file says otherwise: {', '.join(otherwise[:MOST_DIFFERENCES])}{more}")
-    if said:
-        refuse_written(source, "; ".join(said))
+        messages.append(f"the file says otherwise: {', '.join(otherwise[:MOST_DIFFERENCES])}{more}")
+    if messages:
+        refuse_written(source, "; ".join(messages))
 
 
 def refuse_written(source: Source, difference: str) -> NoReturn:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from maskwright.planning.model import PlanningParams
-from maskwright.release import adjusted_rows
 from maskwright.release.record.run_record import ClassSizes
 
 if TYPE_CHECKING:
@@ -35,9 +34,6 @@ KEPT_BY: Mapping[KeptBy, str] = {
 MOST_NAMED = 3
 """Edits that a sentence names before it counts the others."""
 
-level_of = adjusted_rows.level_of
-moved_rows = adjusted_rows.moved_rows
-what_adjusted_counts = adjusted_rows.what_adjusted_counts
 
 DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
 
@@ -139,33 +135,33 @@ def verdict(record: RunRecord) -> str:
         doubts = [each for each in record.doubts if each.because is None]
         reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
         return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
-    said = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
+    message = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
-    said += f"; {_not_decided(unknown)}" if unknown else ""
+    message += f"; {_not_decided(unknown)}" if unknown else ""
     without = [(edit.name, edit.not_applicable) for edit in record.edits if edit.not_applicable]
     if without:
         named = [f"{name} does not apply to {count(records)} of them" for name, records in without[:MOST_NAMED]]
         named += [f"nor do {len(without) - MOST_NAMED} more edits to others"] if len(without) > MOST_NAMED else []
-        said += f"; {', '.join(named)}, whose cells are suppressed"
-    arrived = sum(edit.violations_on_arrival for edit in record.edits)
-    said += f" ({plural(arrived, 'violation')} in the original)." if arrived else "."
-    said += f" Dropped since they violate an edit: {_left_out(record.left_out)}." if record.left_out else ""
+        message += f"; {', '.join(named)}, whose cells are suppressed"
+    loaded = sum(edit.violations_on_arrival for edit in record.edits)
+    message += f" ({plural(loaded, 'violation')} in the original)." if loaded else "."
+    message += f" Dropped since they violate an edit: {_left_out(record.left_out)}." if record.left_out else ""
     if warnings:
         are = "warning is" if len(warnings) == 1 else "warnings are"
-        said += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
-    return said
+        message += f" {len(warnings)} {are} violated ({', '.join(warnings)})."
+    return message
 
 
-def beside_verdict(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
+def release_remarks(record: RunRecord, most: int | None = None) -> tuple[tuple[str, str], ...]:
     """Titles and texts of the remarks on a release: what was waived, is published unmasked, or is not measured."""
     waived = [each for each in record.doubts if each.because is not None]
     unmasked = [f"{each.name} ({each.role})" for each in published_unmasked(record)]
-    said = (
+    messages = (
         ("waived", _named(waived, most)),
         ("published unmasked", names(unmasked, most)),
         ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was asked for"),
     )
-    return tuple((title, text) for title, text in said if text)
+    return tuple((title, text) for title, text in messages if text)
 
 
 def published_unmasked(record: RunRecord) -> list[VariableRecord]:
@@ -173,7 +169,7 @@ def published_unmasked(record: RunRecord) -> list[VariableRecord]:
     return [each for each in record.variables if each.name in record.plan.untouched and not each.altered]
 
 
-def emptied_besides(record: RunRecord) -> list[VariableRecord]:
+def unmasked_but_changed(record: RunRecord) -> list[VariableRecord]:
     """Variables that no step masks, and of which cells are emptied, or which are changed otherwise."""
     return [each for each in record.variables if each.name in record.plan.untouched and each.altered]
 
@@ -252,15 +248,17 @@ def smallest_of_each_k(record: RunRecord) -> list[tuple[str, ClassSizes, str]]:
     """Titles, sizes and what was asked of the classes of groups, for each k; without groups, of the widest classes."""
     k = record.k
     rows = classes_of_equal_records(record)
-    asked: dict[int, GroupClassSizes] = {}
+    requested: dict[int, GroupClassSizes] = {}
     for group in k.groups:
         # Of groups of one size, the one of which least is promised speaks for all.
-        if group.expected not in asked or group.requested is None:
-            asked[group.expected] = group
-    return [(title, found, _asked(asked.get(found.expected, k))) for title, found in rows[: len(asked) or 1]]
+        if group.expected not in requested or group.requested is None:
+            requested[group.expected] = group
+    return [
+        (title, found, _requested(requested.get(found.expected, k))) for title, found in rows[: len(requested) or 1]
+    ]
 
 
-def _asked(of: ClassesRecord | GroupClassSizes) -> str:
+def _requested(of: ClassesRecord | GroupClassSizes) -> str:
     """``requested: 5``, or ``7 in the mean, 5 promised``."""
     if of.requested == of.expected:
         return f"requested: {of.requested}"
@@ -274,8 +272,8 @@ def promised_classes(record: RunRecord) -> str:
     promised = {(each.requested, each.expected) for each in k.groups if each.guaranteed}
     if all(each.guaranteed for each in k.groups) and len(promised) == 1:
         ((least, mean),) = promised
-        said = f"The method promises at least {least} {unit} with equal values on the variables of one group"
-        return said + (f", {mean} in the mean." if mean != least else ".")
+        message = f"The method promises at least {least} {unit} with equal values on the variables of one group"
+        return message + (f", {mean} in the mean." if mean != least else ".")
     parts = []
     for least, mean in sorted(promised, reverse=True):
         own = [
@@ -285,8 +283,8 @@ def promised_classes(record: RunRecord) -> str:
     for size in sorted({each.expected for each in k.groups if not each.guaranteed}, reverse=True):
         own = [each.variables for each in k.groups if not each.guaranteed and each.expected == size]
         parts.append(f"groups of {size} {unit} are made, and their size is counted, not promised, {_on_each(own)}")
-    said = "; ".join(parts)
-    return f"{said[:1].upper()}{said[1:]}."
+    message = "; ".join(parts)
+    return f"{message[:1].upper()}{message[1:]}."
 
 
 def _on_each(groups: Sequence[Sequence[str]]) -> str:
@@ -345,12 +343,12 @@ def kept_as_planned(edit: EditRecord) -> str:
 def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
     """Sentence on what methods, adjustment and rounding cost."""
     found = record.loss_by_step
-    said = (
+    message = (
         f"{found.method:.4g} % of the variance by the methods, {found.adjustment:+.2g} by adjustment, "
         f"{found.rounding:+.2g} by rounding"
     )
     if not by_edit:
-        return said
+        return message
     edits = [f"{edit.name} {edit.loss:+.2g}" for edit in record.edits if edit.loss]
     if found.several_edits:
         edits.append(f"several at once {found.several_edits:+.2g}")
@@ -361,4 +359,37 @@ def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
         if drift
         else ""
     )
-    return said + (f" (by edit: {', '.join(edits)})" if edits else "") + moved
+    return message + (f" (by edit: {', '.join(edits)})" if edits else "") + moved
+
+
+def moved_rows(record: RunRecord) -> str:
+    """``3 of 212 representatives``: how many rows adjusting moved, each counted once, by level; empty without any."""
+    levels: dict[str, list[str]] = {}
+    for kind in ("representatives", "records"):
+        parts: dict[str, list[str]] = {}
+        for each in record.moved:
+            if each.acting_on == kind:
+                own = level_of(record, (name for names in each.variables for name in names))
+                parts.setdefault(own, []).append(f"{each.moved:,} of {each.rows:,}")
+        for level, counts in parts.items():
+            groups = f" ({len(counts)} variable groups)" if len(counts) > 1 else ""
+            levels.setdefault(level, []).append(f"{', '.join(counts)} {kind}{groups}")
+    return "; ".join(f"{level + ': ' if level else ''}{'; '.join(text)}" for level, text in levels.items())
+
+
+def level_of(record: RunRecord, variables: Iterable[str]) -> str:
+    """Level of variables that were moved together; empty where there is only one, or they are of several."""
+    known = {each.name: each.level or "" for each in record.variables}
+    levels = {known.get(name, "") for name in variables}
+    return levels.pop() if len(levels) == 1 else ""
+
+
+def what_adjusted_counts(record: RunRecord) -> str:
+    """What the column "adjusted" of the table of edits counts in data of several levels; empty where it has nothing."""
+    if len(record.levels) < 2 or not any(each.adjusted or each.infeasible for each in record.edits):
+        return ""
+    top, low = list(record.levels)[:2]
+    return (
+        f"records, not cells, of the level that the edit is about; {top} records where an edit across "
+        f"levels moved these with their {low} records"
+    )

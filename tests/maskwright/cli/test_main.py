@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from maskwright.cli.main import main
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.release.files import Release
 
 if TYPE_CHECKING:

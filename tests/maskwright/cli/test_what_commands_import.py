@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -126,7 +126,7 @@ def test_mistakes_are_told_before_the_run(
 
 
 def test_levels_are_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from maskwright.commands.demo.levels import write_levels_demo
+    from maskwright.commands.demo.levels.files import write_levels_demo
 
     files = write_levels_demo(tmp_path, households=60)
     settings = yaml.safe_load((files.flat.parent / "flat.yaml").read_text(encoding="utf-8"))

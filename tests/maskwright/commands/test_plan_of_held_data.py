@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.commands.running import cost_estimates
 from maskwright.pipeline.reading import read_pipeline
 

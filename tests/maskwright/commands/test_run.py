@@ -12,7 +12,7 @@ import pytest
 from lxml import etree, isoschematron
 
 import maskwright as mw
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.release.record.run_record import run_record_schema
 
 if TYPE_CHECKING:

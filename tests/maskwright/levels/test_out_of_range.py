@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import maskwright as mw
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pandas_evaluator import flat_of_linked, read_flat

@@ -14,7 +14,7 @@ import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pandas_evaluator import flat_of_linked, read_flat, violations

@@ -14,7 +14,7 @@ from lxml import etree
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
 from maskwright.commands.levels import publishing
 from maskwright.release import data_file
 

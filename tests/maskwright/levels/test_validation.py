@@ -13,7 +13,7 @@ import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pandas_evaluator import evaluate, read_flat

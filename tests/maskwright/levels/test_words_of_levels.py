@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

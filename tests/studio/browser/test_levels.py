@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import maskwright as mw
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 
 expect = pytest.importorskip("playwright.sync_api").expect
 

@@ -58,16 +58,7 @@ CONTRACT = "contract"
 
 
 def explain(name: str) -> str:
-    """Text about the plugin or plugins of that name.
-
-    ``edits`` is the language of rules, ``dates`` all about dates, ``steps`` what every step knows besides the
-    parameters of its method, ``doubts`` what stops a release unless it is waived; a doubt has a name
-    (``column-not-understood``) and an id. ``release`` is the order of the published records, and the keys that take the
-    place of identifiers. ``roles``, ``types``, ``missing`` and ``hierarchies`` say what can be declared of variables,
-    ``codebooks`` which files declare them, ``levels`` how records belong together, ``formats`` which files can be read.
-    ``suggest`` is how rules are found in data, ``experiment`` the file that compares pipelines,
-    ``contract`` what plugins are held to, with every field and legal value, ``scale`` what runs over parts.
-    """
+    """Text about the plugins, the topic or the doubt of that name; a doubt also has an id."""
     if name in _pages():
         return _pages()[name]()
     if name in KEYS:
@@ -186,27 +177,20 @@ def _doubts() -> str:
 
 def _doubt(kind: DoubtKind) -> list[str]:
     about = "" if kind.about == "file" else f" (waived for a {kind.about})"
-    said = textwrap.wrap(kind.meaning, WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", WIDTH - 4)
-    return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in said)]
+    stated = textwrap.wrap(kind.meaning, WIDTH - 4) + textwrap.wrap(f"Instead of waiving: {kind.remedy}", WIDTH - 4)
+    return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in stated)]
+
+
+EXPLAINED_KINDS = (
+    "method", "partition", "aggregation", "constraint", "measure", "source", "edit_reader", "report", "rule_writer",
+    "plan_check", "report_section", "action", "command", "engine",
+)  # fmt: skip
+"""Kinds of plugins, in the order in which they are listed."""
 
 
 def offered(registry: Registry) -> dict[str, dict[str, Any]]:
     """All plugins that can be explained, by kind and name."""
-    return {
-        "method": dict(registry.methods),
-        "partition": dict(registry.partitions),
-        "aggregation": dict(AGGREGATIONS),
-        "constraint": dict(CONSTRAINT_KINDS),
-        "measure": dict(registry.measures),
-        "source": dict(registry.sources),
-        "rule_language": dict(registry.rule_languages),
-        "report": dict(registry.reports),
-        "engine": dict(registry.engines),
-        "plan_check": dict(CHECKS),
-        "report_section": dict(SECTIONS),
-        "action": dict(ACTIONS),
-        "command": dict(commands()),
-    }
+    return {kind: dict(getattr(registry, f"{kind}s")) for kind in EXPLAINED_KINDS}
 
 
 def _text(registry: Registry, kind: str, plugin: Any) -> str:
@@ -215,9 +199,9 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
         info = registry.info(kind, plugin.name)
         heading += f" of {info.distribution} {info.version}"
     lines = [heading, "", *_wrap(plugin.summary), *_wrapped_definition(plugin)]
-    said = facts(plugin)
-    if said:
-        lines += ["", *(f"{what}: {value}" for what, value in said)]
+    stated = facts(plugin)
+    if stated:
+        lines += ["", *(f"{what}: {value}" for what, value in stated)]
     params: type[BaseModel] | None = getattr(plugin, "params", None)
     if params is not None and params.model_fields:
         lines += ["", "Parameters", *parameters(params)]
@@ -233,8 +217,8 @@ def _text(registry: Registry, kind: str, plugin: Any) -> str:
 
 
 def _wrapped_definition(plugin: Any) -> list[str]:
-    said = definition(plugin)
-    return ["", *_wrap(said)] if said else []
+    stated = definition(plugin)
+    return ["", *_wrap(stated)] if stated else []
 
 
 def definition(plugin: Any) -> str:
@@ -249,8 +233,8 @@ def definition(plugin: Any) -> str:
     )
     if function is None:
         return ""
-    said = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
-    return said.partition("\n\n")[2].strip("\n")
+    stated = re.split(r"\n\w[\w ]*\n-{3,}", inspect.getdoc(function) or "")[0]
+    return stated.partition("\n\n")[2].strip("\n")
 
 
 def facts(plugin: Any) -> list[tuple[str, str]]:

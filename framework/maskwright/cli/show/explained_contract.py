@@ -77,18 +77,18 @@ def contract_page() -> str:
     """Text of ``maskwright explain contract``."""
     lines = [f"The contract of plugins: {CONTRACT}", "", _policy()]
     for kind, meanings in MEANINGS.items():
-        lines += ["", f"Legal values: {kind}", *(f"  {value:12} {said}" for value, said in meanings.items())]
+        lines += ["", f"Legal values: {kind}", *(f"  {value:12} {message}" for value, message in meanings.items())]
     lines += ["", "Markers of parameters: `Annotated[int, PromisesK()]`"]
     for marker in MARKERS:
         lines += [f"  {marker.__name__}", *_wrapped(_summary(marker), "      ")]
     for title, records in _parts():
         for record in records:
             lines += ["", f"{title}: {record.__name__}", *_wrapped(_summary(record), "  ")]
-            for field, said in _described(record):
-                lines += [f"  {field.name} ({said.form}; {_default(field)})", *_wrapped(said.text, "      ")]
+            for field, message in _described(record):
+                lines += [f"  {field.name} ({message.form}; {_default(field)})", *_wrapped(message.text, "      ")]
                 legal = _values(field)
                 lines += _wrapped(f"Legal: {', '.join(legal)}.", "      ") if legal else []
-            for call, form, text in _asked(record):
+            for call, form, text in _callables(record):
                 lines += [f"  {call} ({form})", *_wrapped(text, "      ")]
     return "\n".join(lines)
 
@@ -97,9 +97,10 @@ def contract_table() -> str:
     """Text of ``docs/plugin-authors/contract.md``."""
     lines = [f"# The contract of plugins: {CONTRACT}", ""]
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
-    lines += ["| type | values |", "|---|---|"]
-    for kind, values in MEANINGS.items():
-        lines.append(_line((kind, "; ".join(f"`{value}`: {said}" for value, said in values.items()))))
+    lines += ["| type | value | |", "|---|---|---|"]
+    lines += [
+        f"| {kind} | `{value}` | {message} |" for kind, values in MEANINGS.items() for value, message in values.items()
+    ]
     lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
     lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")
@@ -120,10 +121,18 @@ def contract_table() -> str:
     for title, records in _parts()[1:]:
         lines += [f"## {title}", "", "| record | what it is | its fields |", "|---|---|---|"]
         for record in records:
-            names = ", ".join(f"`{each.name}`" for each in fields(record))
-            lines.append(_line((f"`{record.__name__}`", _in_markdown(_summary(record)), names)))
-        lines.append("")
-    lines += ["`maskwright explain contract` describes each of these fields, and so does `help(maskwright.Block)`.", ""]
+            lines += [f"## {record.__name__}", "", f"{title}. {_summary(record)}", ""]
+            lines += ["| field | type | left out | |", "|---|---|---|---|"]
+            for field, message in _described(record):
+                values = _values(field)
+                legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
+                cells = (f"`{field.name}`", message.form, _default(field), _in_markdown(message.text) + legal)
+                lines.append(_line(cells))
+            lines += [_line((f"`{call}`", form, "", _in_markdown(text))) for call, form, text in _callables(record)]
+            lines.append("")
+    lines += [f"## {explained_pages.TITLE}", "", explained_pages.ABOUT, "", "| key | type | |", "|---|---|---|"]
+    lines += [_line((f"`{key}`", form, text)) for key, form, text in explained_pages.plan_keys()]
+    lines.append("")
     return "\n".join(lines)
 
 
@@ -131,27 +140,27 @@ def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _asked(record: type[Any]) -> Iterator[tuple[str, str, str]]:
+def _callables(record: type[Any]) -> Iterator[tuple[str, str, str]]:
     """What a record that functions get can be asked: how, as what, and what it answers."""
     if record in OFFERED:
         return
     for name, member in vars(record).items():
         function = getattr(member, "fget", None) or getattr(member, "func", None) or getattr(member, "__func__", member)
-        said = _first_sentence(function)
-        if name.startswith("_") or not said or not inspect.isroutine(function):
+        stated = _first_sentence(function)
+        if name.startswith("_") or not stated or not inspect.isroutine(function):
             continue
         if function is not member and not isinstance(member, (staticmethod, classmethod)):
-            yield name, "property", said
+            yield name, "property", stated
         else:
             given = [each for each in inspect.signature(function).parameters if each not in ("self", "cls")]
-            yield f"{name}({', '.join(given)})", "method", said
+            yield f"{name}({', '.join(given)})", "method", stated
 
 
 def _first_sentence(function: object) -> str:
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
 
 
-class _Said:
+class _FieldText:
     """What a docstring says of a field: its type, and what it is."""
 
     def __init__(self, form: str, text: str) -> None:
@@ -163,20 +172,20 @@ def _parts() -> tuple[tuple[str, tuple[type[Any], ...]], ...]:
     return ("What a hook offers", OFFERED), ("What functions get and give", HANDED), ("What is inside of these", INSIDE)
 
 
-def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _Said]]:
+def _described(record: type[Any]) -> Iterator[tuple[Field[Any], _FieldText]]:
     """Fields that an author can give or read, with what is said of them."""
-    said = attribute_descriptions(record)
+    stated = attribute_descriptions(record)
     for field in fields(record):
-        yield field, said[field.name]
+        yield field, stated[field.name]
 
 
-def attribute_descriptions(record: type[Any]) -> Mapping[str, _Said]:
+def attribute_descriptions(record: type[Any]) -> Mapping[str, _FieldText]:
     """What the docstrings of a record, and of what it is derived from, say of its attributes."""
-    found: dict[str, _Said] = {}
+    found: dict[str, _FieldText] = {}
     for each in reversed(record.__mro__):
         section = _SECTION.search(inspect.cleandoc(each.__doc__ or ""))
         for names, form, text in _entries(section["text"]) if section is not None else ():
-            found |= dict.fromkeys(names, _Said(form, text))
+            found |= dict.fromkeys(names, _FieldText(form, text))
     return found
 
 

@@ -24,11 +24,9 @@ from maskwright.release.record.record_parts import PlanRecord
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
-    beside_verdict,
     classes_of_equal_records,
     count,
     duration,
-    emptied_besides,
     file_size,
     groups_told_apart,
     kept_as_planned,
@@ -36,7 +34,9 @@ from maskwright.release.wording import (
     moved_rows,
     operator_word,
     plural,
+    release_remarks,
     step_line,
+    unmasked_but_changed,
     verdict,
     what_adjusted_counts,
 )
@@ -167,10 +167,7 @@ def _grid(grid: Mapping[str, int | None]) -> str:
 
 
 def print_result(shown: Mapping[str, object]) -> None:
-    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict.
-
-    Notices are not repeated: they were shown when they arose, and are in the report.
-    """
+    """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict."""
     record = RunRecord.model_validate(shown)
     out = console()
     plan = record.plan
@@ -187,7 +184,7 @@ def print_result(shown: Mapping[str, object]) -> None:
             named = (_with_operator(name, operator_word(group, name), ("computed",)) for name in group.variables)
             if group.variables:
                 item(out, "     · ", ", ".join(named) + apart)
-    for variable in emptied_besides(record):
+    for variable in unmasked_but_changed(record):
         item(out, f"  {variable.name}: ", variable.done)
     _print_not_published(out, plan)
     listed(out, "order of the records", "random" if record.release.order == "random" else "")
@@ -211,7 +208,7 @@ def print_result(shown: Mapping[str, object]) -> None:
     total = sum(record.seconds.values())
     spent = Text(f"  ({duration(total)})" if total else "", style="dim")
     paragraph(out, Text(verdict(record), style=style) + spent)
-    for title, text in beside_verdict(record, MOST_NAMED):
+    for title, text in release_remarks(record, MOST_NAMED):
         listed(out, title, text)
 
 
@@ -242,20 +239,20 @@ def _print_localisation(out: Console, found: LocalisationRecord | None) -> None:
     if found is None or not found.violating:
         return
     cells = ", ".join(f"{name} {count(number)}" for name, number in found.adjusted.items())
-    said = (
+    message = (
         f"{count(found.mended)} of {plural(found.violating, found.level or 'record')} that violated an edit; fields: "
     )
-    item(out, "errors located and adjusted: ", said + (cells or "none"))
+    item(out, "errors located and adjusted: ", message + (cells or "none"))
 
 
 def _print_k(out: Console, record: RunRecord) -> None:
     k = record.k
     if k.expected is None:
         return
-    said = f"k = {k.requested}" if k.expected == k.requested else f"groups of {k.expected} in the mean"
+    message = f"k = {k.requested}" if k.expected == k.requested else f"groups of {k.expected} in the mean"
     rows = classes_of_equal_records(record)
     several = len({found.expected for _, found in rows}) > 1
-    title = "Records with equal masked values" if several else f"{said}: records with equal masked values"
+    title = "Records with equal masked values" if several else f"{message}: records with equal masked values"
     table = _table_of_classes(title, ["smallest class"], k.expected, "records ", several=several)
     for about, found in rows:
         own = [count(found.expected)] * several
@@ -286,9 +283,9 @@ def _print_k_of_groups(out: Console, record: RunRecord) -> None:
         table.add_row(found.about, *own, count(found.records), count(found.smallest), count(found.below))
     out.print()
     show(out, table)
-    said = groups_told_apart(record)
-    if said:
-        out.print(said)
+    stated = groups_told_apart(record)
+    if stated:
+        out.print(stated)
 
 
 def _print_files(out: Console, record: RunRecord) -> None:

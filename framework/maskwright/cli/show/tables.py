@@ -26,10 +26,7 @@ MOST_LEFT_OUT = 3
 
 
 def print_measures(shown: Mapping[str, object]) -> None:
-    """Print measures: value with its unit, its interval, which direction is better, and the threshold if there is one.
-
-    Of a measure without a value the first note says why.
-    """
+    """Print measures: value with unit, interval, direction and threshold; where there is no value, why."""
     print_table_of_measures(console(), {label: MeasureRecord.model_validate(each) for label, each in shown.items()})
 
 
@@ -75,14 +72,14 @@ def _interval(measure: MeasureRecord) -> str:
 
 
 def _thresholds(measure: MeasureRecord) -> str:
-    said = []
+    messages = []
     if measure.threshold is not None:
-        said.append(_threshold(measure.threshold, measure.direction, met=measure.met is True))
-    said += [
+        messages.append(_threshold(measure.threshold, measure.direction, met=measure.met is True))
+    messages += [
         f"{name} {_threshold(each.threshold, each.direction, met=each.met)}"
         for name, each in measure.part_thresholds.items()
     ]
-    return ", ".join(said)
+    return ", ".join(messages)
 
 
 def _threshold(bound: float, direction: str, *, met: bool) -> str:
@@ -109,8 +106,7 @@ ROLES = {
 def print_description(found: Description) -> None:
     """Print what each variable looks like."""
     out = console()
-    heading(out, f"{found.source}: {plural(found.records, 'record')}, {plural(len(found.variables), 'variable')}")
-    listed(out, "read with", "; ".join(found.tried))
+    _print_source(out, found)
     listed(out, "household", found.household or "")
     out.print()
     table = table_of("variable", "type", "looks like", "role", "cells", "missing", "codes", "different", "decimals")
@@ -133,14 +129,19 @@ def print_description(found: Description) -> None:
         out.print("Values of records are not shown; --show-values adds extremes and categories.")
 
 
+def _print_source(out: Console, found: Description) -> None:
+    heading(out, f"{found.source}: {plural(found.records, 'record')}, {plural(len(found.variables), 'variable')}")
+    listed(out, "read with", "; ".join(found.tried))
+
+
 def print_unsure(out: Console, found: Description) -> None:
     """Print what a person should decide, of the file and of each variable."""
-    said = [("the file", text) for text in found.unsure]
-    said += [(each.name, text) for each in found.variables for text in each.unsure]
-    if said:
+    messages = [("the file", text) for text in found.unsure]
+    messages += [(each.name, text) for each in found.variables for text in each.unsure]
+    if messages:
         out.print()
         heading(out, "Unsure")
-        for subject, text in said:
+        for subject, text in messages:
             item(out, f"  {subject}: ", text)
     out.print()
 
@@ -161,8 +162,7 @@ def print_started(started: StartedPipeline) -> None:
     """Print what a starting pipeline was made of, what was unsure, and what its plan says."""
     out = console()
     found = started.description
-    heading(out, f"{found.source}: {plural(found.records, 'record')}, {plural(len(found.variables), 'variable')}")
-    listed(out, "read with", "; ".join(found.tried))
+    _print_source(out, found)
     for title, role in ROLES.items():
         listed(out, title, ", ".join(each.name for each in found.variables if each.role == role))
     print_unsure(out, found)
@@ -211,19 +211,26 @@ def print_outcome(outcome: Mapping[str, Any]) -> None:
         level = (edit.get("level", ""),) if levels else ()
         table.add_row(name, *level, kind, fired, count(edit["violations"]), count(edit.get("unknown") or 0), shown)
     show(out, table)
-    violations = plural(outcome["violations"], "violation")
     unknown = sum(edit.get("unknown") or 0 for edit in outcome["edits"])
     sizes = [f"{count(size)} {level}" for level, size in levels.items()] or [plural(outcome["records"], "record")]
     where = ", ".join([plural(len(outcome["edits"]), "edit"), *sizes])
     _print_reasons(out, outcome)
+    _print_verdict(out, outcome, where, unknown)
+
+
+def _print_verdict(out: Console, outcome: Mapping[str, Any], where: str, unknown: int = 0) -> None:
+    """Print what the verdicts on all edits come to; `unknown`: verdicts that rest on missing cells."""
+    violations = plural(outcome["violations"], "violation")
+    undecided = f"no edit is violated; {plural(unknown, 'verdict')} unknown"
     if not outcome["ok"]:
-        said = violations if outcome["violations"] else f"no edit is violated; {plural(unknown, 'verdict')} unknown"
-        out.print(Text(f"{said} ({where})", style="bold red"))
+        out.print(
+            Text(f"{violations if outcome['violations'] or not unknown else undecided} ({where})", style="bold red")
+        )
     elif outcome["violations"]:
         out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
     elif unknown:
         # A verdict that rests on a missing cell or a division by zero is no verdict that the edit holds.
-        out.print(Text(f"no edit is violated; {plural(unknown, 'verdict')} unknown ({where})", style="bold yellow"))
+        out.print(Text(f"{undecided} ({where})", style="bold yellow"))
     else:
         out.print(Text(f"every edit holds ({where})", style="bold green"))
 
@@ -244,14 +251,7 @@ def print_document_outcome(outcome: Mapping[str, Any]) -> None:
     for edit in outcome["edits"]:
         for message in edit.get("first_messages", ())[:MOST_LOCATIONS]:
             item(out, edit["name"], message)
-    violations = plural(outcome["violations"], "violation")
-    where = plural(len(outcome["edits"]), "test")
-    if not outcome["ok"]:
-        out.print(Text(f"{violations} ({where})", style="bold red"))
-    elif outcome["violations"]:
-        out.print(Text(f"no edit of severity error is violated; {violations} in all ({where})", style="bold green"))
-    else:
-        out.print(Text(f"every edit holds ({where})", style="bold green"))
+    _print_verdict(out, outcome, plural(len(outcome["edits"]), "test"))
 
 
 def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:

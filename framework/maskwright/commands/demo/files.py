@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import files as package_files
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from maskwright.data.number_text import write_numbers
+from maskwright.data.number_text import cell_bytes, write_numbers
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.files import write_text, write_whole
 from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -30,6 +30,14 @@ def foreign_files(folder: Path, begins: Mapping[str, bytes], texts: Mapping[str,
         return foreign + [folder / name for name, own in texts.items() if not _is_one_of(folder / name, own)]
     except OSError as error:
         raise InputError(f"the example cannot be written to {folder}: {error.strerror}") from error
+
+
+def refuse_size(size: int, fewest: int, most: int, what: str) -> None:
+    """Refuse an example of fewer or more records, or households, than it can have."""
+    if size < fewest:
+        raise InputError(f"the example needs at least {fewest} {what}; asked for {size}")
+    if size > most:
+        raise InputError(f"the example has at most {most:,} {what}; asked for {size:,}")
 
 
 def left_alone(path: Path, hint: str) -> Problem:
@@ -50,9 +58,9 @@ def _is_one_of(path: Path, own: Collection[str]) -> bool:
 
 REGIONS = ("Capital", "Coast", "Hills", "Lakes", "North", "Plain")
 SHARES = (0.24, 0.19, 0.11, 0.10, 0.21, 0.15)
-WAGE_LEVEL = (1.22, 1.02, 0.88, 0.93, 1.05, 0.90)
-RENT_LEVEL = (228.0, 156.0, 96.0, 108.0, 132.0, 102.0)
-SAMPLING_RATE = (28.0, 22.0, 15.0, 14.0, 24.0, 19.0)
+WAGE_LEVEL = np.array((1.22, 1.02, 0.88, 0.93, 1.05, 0.90))
+RENT_LEVEL = np.array((228.0, 156.0, 96.0, 108.0, 132.0, 102.0))
+SAMPLING_RATE = np.array((28.0, 22.0, 15.0, 14.0, 24.0, 19.0))
 
 NAMES = (
     "id", "weight", "region", "size", "age", "employed", "wages", "self_employment", "pensions", "other_income",
@@ -70,10 +78,7 @@ Floats = NDArray[np.float64]
 
 
 def survey(records: int) -> Iterator[pa.RecordBatch]:
-    """Yield records of the survey, as published text, in batches of at most 10,000.
-
-    Deterministic: the first n records are the same however many are asked for.
-    """
+    """Yield records of the survey, as published text, at most 10,000 at a time; the first n are always the same."""
     for first in range(0, records, CHUNK):
         columns = _chunk(first)
         yield pa.RecordBatch.from_pydict(columns).slice(0, min(CHUNK, records - first))
@@ -82,7 +87,7 @@ def survey(records: int) -> Iterator[pa.RecordBatch]:
 def _chunk(first: int) -> dict[str, pa.Array]:
     rng = generator(SEED, "demo", first // CHUNK)
     region = rng.choice(len(REGIONS), size=CHUNK, p=SHARES)
-    numbers = {"weight": np.array(SAMPLING_RATE)[region] * rng.gamma(25.0, 1 / 25.0, CHUNK)}
+    numbers = {"weight": SAMPLING_RATE[region] * rng.gamma(25.0, 1 / 25.0, CHUNK)}
     numbers |= _people(rng)
     numbers |= _incomes(rng, numbers, region)
     numbers |= _dwelling(rng, numbers, region)
@@ -112,7 +117,7 @@ def _incomes(rng: np.random.Generator, people: dict[str, Floats], region: NDArra
     career = 1 - ((np.minimum(age, 65) - 50) / 55) ** 2
     in_work = employed > 0
     wages = np.where(
-        in_work, 27_500 * employed**0.85 * career * np.array(WAGE_LEVEL)[region] * rng.lognormal(0.0, 0.42, CHUNK), 0.0
+        in_work, 27_500 * employed**0.85 * career * WAGE_LEVEL[region] * rng.lognormal(0.0, 0.42, CHUNK), 0.0
     )
     own_business = in_work & (rng.random(CHUNK) < 0.125)
     self_employment = np.where(own_business, rng.lognormal(np.log(11_500), 0.8, CHUNK), 0.0)
@@ -140,7 +145,7 @@ def _incomes(rng: np.random.Generator, people: dict[str, Floats], region: NDArra
 
 
 def _dwelling(rng: np.random.Generator, known: dict[str, Floats], region: NDArray[np.int64]) -> dict[str, Floats]:
-    size, level = known["size"], np.array(RENT_LEVEL)[region]
+    size, level = known["size"], RENT_LEVEL[region]
     area = np.maximum(np.rint(58 * size**0.36 * (150 / level) ** 0.25 * rng.lognormal(0.0, 0.24, CHUNK)), 18)
     rent_m2 = np.maximum(np.rint(level * (60 / area) ** 0.12 * rng.lognormal(0.0, 0.18, CHUNK)), 30)
     energy = (8.5 * area + 240 * size) * rng.lognormal(0.0, 0.2, CHUNK)
@@ -191,14 +196,8 @@ class DemoFiles:
 
 
 def write_demo(folder: Path, records: int = 1080, progress: Progress = silent) -> DemoFiles:
-    """Write the example: `survey.xml`, `survey.sch` and `pipeline.yaml`.
-
-    The same number of records gives the same bytes. Memory does not grow with the number of records.
-    """
-    if records < FEWEST_RECORDS:
-        raise InputError(f"the example needs at least {FEWEST_RECORDS} records; asked for {records}")
-    if records > MOST_RECORDS:
-        raise InputError(f"the example has at most {MOST_RECORDS:,} records; asked for {records:,}")
+    """Write the example: `survey.xml`, `survey.sch` and `pipeline.yaml`; as many records give the same bytes."""
+    refuse_size(records, FEWEST_RECORDS, MOST_RECORDS, "records")
     texts = {"survey.sch": _text("survey.sch"), "pipeline.yaml": pipeline_text(records)}
     own = {
         "survey.sch": {texts["survey.sch"]},
@@ -232,32 +231,19 @@ def _refuse_to_overwrite(target: DemoFiles, own: dict[str, set[str]]) -> None:
 
 
 def _write_data(path: Path, records: int, progress: Progress) -> None:
-    with path.open("wb") as stream:
-        _write_records(stream, records, progress)
-
-
-def _write_records(stream: IO[bytes], records: int, progress: Progress) -> None:
-    stream.write(HEADER)
     done = 0
-    for batch in survey(records):
-        lines = pc.binary_join_element_wise(*_pieces(batch), "")
-        for line_block in _bytes_of(lines):
-            stream.write(line_block)
-        done += batch.num_rows
-        progress(done / records)
-    stream.write(FOOTER)
+    with path.open("wb") as stream:
+        stream.write(HEADER)
+        for batch in survey(records):
+            cells = {name: batch.column(name) for name in NAMES}
+            lines = pc.binary_join_element_wise(f"  <{RECORD}>", *xml_elements(cells, NAMES), f"</{RECORD}>\n", "")
+            stream.write(cell_bytes(lines))
+            done += batch.num_rows
+            progress(done / records)
+        stream.write(FOOTER)
 
 
-def _pieces(batch: pa.RecordBatch) -> list[pa.Array | str]:
-    pieces: list[pa.Array | str] = [f"  <{RECORD}>"]
-    for name in NAMES:
-        pieces += [f"<{name}>", batch.column(name), f"</{name}>"]
-    pieces.append(f"</{RECORD}>\n")
-    return pieces
-
-
-def _bytes_of(lines: pa.StringArray) -> Iterator[memoryview]:
-    """Text of an array of strings that has no offset and no nulls, without a copy."""
-    _, offsets, data = lines.buffers()
-    length = int.from_bytes(memoryview(offsets)[4 * len(lines) : 4 * len(lines) + 4], "little")
-    yield memoryview(data)[:length]
+def xml_elements(cells: Mapping[str, pa.Array], names: Iterable[str]) -> Iterator[pa.Array | str]:
+    """Cells between the tags of their variables."""
+    for name in names:
+        yield from (f"<{name}>", cells[name], f"</{name}>")

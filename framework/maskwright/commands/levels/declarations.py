@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.steps import maskable
+from maskwright.commands.running.loading import identifiers_in_file
 from maskwright.data.levels.consistency import constant_within_groups
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
@@ -24,7 +25,7 @@ from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.release_outcomes import EditViolation
-from maskwright.pipeline.variable_names import names_in, names_of_files, with_nearest_names, wrong_level_names
+from maskwright.pipeline.variable_names import names_of_files, with_nearest_names, wrong_level_names
 from maskwright.planning.step_variables import default_variables
 from maskwright.release.release_decision import flow_text
 
@@ -70,6 +71,12 @@ def composition_columns(names: Iterable[str], linked: LinkedData) -> tuple[Colum
     return tuple(found)
 
 
+def levels_of(described: Pipeline) -> LevelSources:
+    """Levels of a pipeline whose data have several."""
+    assert described.levels is not None
+    return described.levels
+
+
 def identifiers(levels: LevelSources) -> frozenset[str]:
     """Variables that are not published, and not even read into levels."""
     return frozenset(
@@ -86,10 +93,7 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for source in levels.sources.values():
         own = [name for name, each in source.variables.items() if each.role == "identifier" and name not in keys]
-        if not source.described_only.isdisjoint(own):
-            there = names_in(source) or own
-            own = [name for name in own if name not in source.described_only or name in there]
-        found |= dict.fromkeys(own)
+        found |= dict.fromkeys(identifiers_in_file(source, own))
     return tuple(found)
 
 
@@ -120,12 +124,12 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
 
 def _refused(edits: EditSet, levels: LevelSources) -> list[Problem]:
     leave = "or leave the edit to `maskwright validate`, which judges it on the original."
-    return [Problem(said, edit.place, f"{way}, {leave}") for edit, said, way in _refused_edits(edits, levels)]
+    return [Problem(text, edit.place, f"{way}, {leave}") for edit, text, way in _refused_edits(edits, levels)]
 
 
 def notices_on_identifiers(edits: EditSet, levels: LevelSources) -> list[str]:
     """The same sentence for who validates: these edits are judged, and a run would refuse them."""
-    return [f"{said}: a run would refuse the edit" for _, said, _ in _refused_edits(edits, levels)]
+    return [f"{text}: a run would refuse the edit" for _, text, _ in _refused_edits(edits, levels)]
 
 
 def _refused_edits(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit, str, str]]:
@@ -135,14 +139,14 @@ def _refused_edits(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit,
     naming = {*renewed, *(pointer for each in levels.declared.values() for pointer in each.pointers)}
     for edit in edits:
         for name in dict.fromkeys(_names(edit.expression)):
-            said = f"edit {edit.name!r} reads {name!r}, which"
+            message = f"edit {edit.name!r} reads {name!r}, which"
             if name in hidden and name not in renewed:
-                yield edit, f"{said} is an identifier and will not be published", "Give the variable another role"
+                yield edit, f"{message} is an identifier and will not be published", "Give the variable another role"
         # XPath reads keys in forms of its own: what does not hold of new ones stops the release.
         for name in dict.fromkeys(() if edit.assertion is not None else _values_read(edit.expression, naming)):
             if name in renewed:
-                said = f"edit {edit.name!r} reads the value of {name!r}, a key that is published with new values"
-                yield edit, said, f"Declare `keep_key: true` in the level {renewed[name]}"
+                message = f"edit {edit.name!r} reads the value of {name!r}, a key that is published with new values"
+                yield edit, message, f"Declare `keep_key: true` in the level {renewed[name]}"
 
 
 def _values_read(expression: Expression, naming: Collection[str]) -> Iterator[str]:
@@ -237,11 +241,13 @@ def _named(step: Step) -> set[str]:
 def _what_to_write(top: Level, low: Level, names: Sequence[str]) -> str:
     """How a pipeline says that variables are the upper level's."""
     those = ", ".join(map(flow_text, names))
-    says, them = ("it says", "it") if len(names) == 1 else ("they say", "them")
+    stated, them = ("it says", "it") if len(names) == 1 else ("they say", "them")
     if top.declared.variables is None:
-        return f"If {says} something of the whole {top.name}, take {them} out of the variables of {low.name}: {those}."
+        return (
+            f"If {stated} something of the whole {top.name}, take {them} out of the variables of {low.name}: {those}."
+        )
     written = ", ".join((*(["..."] if top.declared.variables else []), those))
     return (
-        f"If {says} something of the whole {top.name}, write "
+        f"If {stated} something of the whole {top.name}, write "
         f"`levels: {{{flow_text(top.name)}: {{variables: [{written}]}}}}`."
     )

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.levels.steps import maskable
-from maskwright.commands.running.input_checks import dropped_doubts, is_many
+from maskwright.commands.running.loading import (
+    dropped_doubts,
+    input_violation,
+    is_many,
+    violated_edits,
+    violation_counts,
+)
 from maskwright.data.levels.linking import with_most_frequent
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
@@ -20,7 +26,6 @@ from maskwright.edits.levels.structure import StructureColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.planning.applicable_edits import without_violations
 from maskwright.release.file_validation import check_nested
 
@@ -71,14 +76,16 @@ def false_on_missing(
     """Ask an engine about the edits of which verdicts are unknown."""
     stated = {edit.name: edit for edits in bound.edits.values() for edit in edits}
     open_ = {each.name for outcome in arrival.values() for each in outcome.edits if each.unknown}
-    asked = EditSet(tuple(edit for edit in rules if edit.name in open_ and not _is_written(stated[edit.name])))
-    if not len(asked):
+    requested = EditSet(tuple(edit for edit in rules if edit.name in open_ and not _is_written(stated[edit.name])))
+    if not len(requested):
         return FalseOnMissing(arrival)
     top, bottom = levels.sources
     source = levels.sources[top]
-    assert source.source.nested is not None
-    reading = source.source.nested.open(source.path, source.params, progress)
-    found = check_nested(source.path, reading, asked, limits, levels=(top, bottom), most_listed=sum(map(len, linked)))
+    assert source.source.open_nested is not None
+    reading = source.source.open_nested(source.path, source.params, progress)
+    found = check_nested(
+        source.path, reading, requested, limits, levels=(top, bottom), most_listed=sum(map(len, linked))
+    )
     broken = {}
     for each in found.edits:
         failing = np.zeros(len(linked[each.level]), dtype=np.bool_)
@@ -86,16 +93,16 @@ def false_on_missing(
         failing &= unknown_records(stated[each.name], linked, bound)
         if failing.any():
             broken[each.name] = failing
-    told = {name: replace(outcome, edits=tuple(_counted(each, broken) for each in outcome.edits))
+    reported = {name: replace(outcome, edits=tuple(_counted(each, broken) for each in outcome.edits))
             for name, outcome in arrival.items()}  # fmt: skip
     errors = {
         name: [broken[edit.name] for edit in edits if edit.name in broken and edit.severity == "error"]
         for name, edits in bound.edits.items()
     }
     records = {name: np.logical_or.reduce(each) for name, each in errors.items() if each}
-    said = ", ".join(f"{name}: {int(each.sum())}" for name, each in broken.items())
-    notices = (f"tests that are false where cells are missing ({said} records): {WHAT_TO_DO}",) if broken else ()
-    return FalseOnMissing(told, records, notices)
+    message = ", ".join(f"{name}: {int(each.sum())}" for name, each in broken.items())
+    notices = (f"tests that are false where cells are missing ({message} records): {WHAT_TO_DO}",) if broken else ()
+    return FalseOnMissing(reported, records, notices)
 
 
 def unknown_records(edit: Edit, linked: LinkedData, bound: BoundEdits) -> NDArray[np.bool_]:
@@ -151,8 +158,8 @@ def alternatives_to_failing(linked: LinkedData, bound: BoundEdits, broken: Seque
     if mended or pointed:
         pointers = ", and empties a pointer or points it to another record" if pointed else ""
         ways.append(f"'localize' first adjusts the fewest fields{pointers}")
-    said = f"on_input_violation is 'fail'; {', '.join(ways)}"
-    return said if len(mended) == len(edits) else f"{said}; or {CORRECT}"
+    message = f"on_input_violation is 'fail'; {', '.join(ways)}"
+    return message if len(mended) == len(edits) else f"{message}; or {CORRECT}"
 
 
 def _named(bound: BoundEdits, names: Iterable[str]) -> list[Edit]:
@@ -208,20 +215,11 @@ def on_violation(
     found: FalseOnMissing,
 ) -> InputViolations:
     """Do what the pipeline says with groups that break an edit."""
-    broken = [
-        each
-        for outcome in found.arrival.values() for each in outcome.edits if each.violations and each.severity == "error"
-    ]  # fmt: skip
+    broken = violated_edits(each for outcome in found.arrival.values() for each in outcome.edits)
     if not broken:
         return InputViolations(linked)
-    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if described.on_input_violation == "fail":
-        raise EditViolation(
-            Problem(
-                f"records of the original violate edits ({shown})",
-                hint=alternatives_to_failing(linked, bound, [each.name for each in broken]),
-            )
-        )
+        raise input_violation(broken, alternatives_to_failing(linked, bound, [each.name for each in broken]))
     top = linked.levels[0]
     varying = {name: int(varies.sum()) for name, varies in top.varying.items() if varies.any()}
     doubts = tuple(_varying_doubts(top, linked.levels[-1], varying))
@@ -229,8 +227,8 @@ def on_violation(
         return _dropped(linked, bound, found, broken, doubts)
     if not varying:
         return InputViolations(linked)
-    said = ", ".join(f"{name}: {count}" for name, count in varying.items())
-    notice = f"the rows of a {top.name} differ in what is declared of it ({said}): the most frequent value is taken"
+    message = ", ".join(f"{name}: {count}" for name, count in varying.items())
+    notice = f"the rows of a {top.name} differ in what is declared of it ({message}): the most frequent value is taken"
     return InputViolations(with_most_frequent(next(iter(files.values())), linked), (notice,), doubts)
 
 
@@ -241,7 +239,7 @@ def _dropped(
     broken: Sequence[EditOutcome],
     doubts: tuple[Doubt, ...],
 ) -> InputViolations:
-    top, shown = linked.levels[0], ", ".join(f"{each.name}: {each.violations}" for each in broken)
+    top, shown = linked.levels[0], violation_counts(broken)
     bad = np.zeros(len(top), dtype=np.bool_)
     for level in linked:
         broken_here = _violating(linked, bound, level.name)

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.edit_violations import WHAT_TO_DO, unknown_records
 from maskwright.data.levels.linked_data import NestedElements
 from maskwright.edits.edit import LinearPart
@@ -18,13 +19,13 @@ from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.levels.structure_edits import sources_of_edit
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.progress import silent, stage
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import Pipeline, RuleFile, RuleText
 from maskwright.release.data_file import written_file
 from maskwright.release.file_validation import check_nested
-from maskwright.release.files import writing
+from maskwright.release.files import output_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -123,13 +124,12 @@ class EngineRules:
 
 def engine_rules(described: Pipeline) -> EngineRules | None:
     """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron."""
-    levels = _levels(described)
+    levels = levels_of(described)
     schematron = [each for each in described.edits if isinstance(each, RuleFile) and each.reader.name == SCHEMATRON]
     if levels.form != "nested" or not schematron:
         return None
     edits, problems = read_edits_of([_for_engine(each) for each in described.edits], levels.declared)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     limits = next((each.params for each in schematron if isinstance(each.params, SchematronOptions)), None)
     return EngineRules(
         EditSet(tuple(edit for edit in edits if edit.engine is not None)),
@@ -149,11 +149,11 @@ def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]
     ]  # fmt: skip
     if not strict:
         return ()
-    said = (
+    message = (
         "XPath adds binary numbers, in the order of the document, and may find a sum of numbers with decimals unequal "
         "where it is equal; give it a tolerance"
     )
-    return (f"{', '.join(strict)}: {said}: {TOLERANCE}",)
+    return (f"{', '.join(strict)}: {message}: {TOLERANCE}",)
 
 
 def _has_fractions(data: Dataset, name: str) -> bool:
@@ -172,24 +172,21 @@ def validate_by_engine(
 ) -> tuple[Problem, ...]:
     """Ask the engine about the written file, and write the SVRL report where one is asked for."""
     with contextlib.ExitStack() as stack:
-        stream: IO[bytes] | None = None
-        if described.output.svrl is not None:
-            stack.enter_context(writing(release.temporary("svrl")))
-            stream = stack.enter_context(release.temporary("svrl").open("wb"))
-        asked = engine_validated(rules, stated, published)
-        by_engine = rules is not None and rules.are_all and len(asked) == len(rules.edits)
+        stream = stack.enter_context(output_stream(release, "svrl", is_wanted=described.output.svrl is not None))
+        requested = engine_validated(rules, stated, published)
+        by_engine = rules is not None and rules.are_all and len(requested) == len(rules.edits)
         if stream is not None and not by_engine:
             outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
-            write_linked_svrl(stream, released, published.edits, outcomes, _levels(described))
+            write_linked_svrl(stream, released, published.edits, outcomes, levels_of(described))
         if rules is None:
             return ()
-        if len(asked) < len(rules.edits):
-            others = ", ".join(edit.name for edit in rules.edits if edit not in asked.edits)
+        if len(requested) < len(rules.edits):
+            others = ", ".join(edit.name for edit in rules.edits if edit not in requested.edits)
             reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         svrl = stream if by_engine else None
-        beside = _on_structure(released, published, found, asked, _levels(described)) if by_engine else []
-        outcome = _by_engine(described, replace(rules, edits=asked), release, svrl, beside, progress)
+        adjacent = _on_structure(released, published, found, requested, levels_of(described)) if by_engine else []
+        outcome = _by_engine(described, replace(rules, edits=requested), release, svrl, adjacent, progress)
     own = {each.name: each for one in found.values() for each in one.edits}
     return tuple(_refuted(outcome, own, lambda name: _on_missing(name, outcome, released, published)))
 
@@ -199,22 +196,22 @@ def _by_engine(
     rules: EngineRules,
     release: Release,
     svrl: IO[bytes] | None,
-    beside: Sequence[tuple[Edit, Placed]],
+    others: Sequence[tuple[Edit, Placed]],
     progress: Progress,
 ) -> Outcome:
-    top, bottom = _levels(described).sources
-    file = written_file(release.temporary("data"), replace(described, data=_levels(described).sources[top]), ())
-    assert file.source.nested is not None
-    reading = file.source.nested.open(file.path, file.params, progress)
-    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=beside)
+    top, bottom = levels_of(described).sources
+    file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[top]), ())
+    assert file.source.open_nested is not None
+    reading = file.source.open_nested(file.path, file.params, progress)
+    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=others)
 
 
 def _on_structure(
-    released: LinkedData, published: BoundEdits, found: Mapping[str, Outcome], asked: EditSet, levels: LevelSources
+    released: LinkedData, published: BoundEdits, found: Mapping[str, Outcome], requested: EditSet, levels: LevelSources
 ) -> list[tuple[Edit, Placed]]:
     """Edits that no test of the schema says, those on pointers, and where they fail."""
     outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
-    names = {edit.name for edit in asked}
+    names = {edit.name for edit in requested}
     return [
         each for each in placed_edits(released, published.edits, outcomes, levels) if each[0].name not in names
     ]  # fmt: skip
@@ -281,8 +278,3 @@ def _for_engine(rules: RuleText | RuleFile) -> RuleText | RuleFile:
 
     reader: RuleLanguage = replace(rules.reader, read=read, read_leveled=None)
     return replace(rules, reader=reader)
-
-
-def _levels(described: Pipeline) -> LevelSources:
-    assert described.levels is not None
-    return described.levels

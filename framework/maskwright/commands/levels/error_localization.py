@@ -22,7 +22,7 @@ from maskwright.edits.levels.expansion import OPEN, Pattern, UndefinedValue, nam
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, StructureColumn
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.localisation.search import Located
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.masking.field_adjustment import FieldAdjustment, adjust_fields, adjustment_notices, adjustment_record
 
@@ -95,8 +95,7 @@ def costs_of(linked: LinkedData, weights: Mapping[str, float]) -> dict[str, floa
     """Cost of changing each variable of either level."""
     names = [name for level in linked for name in level.data.names]
     unknown = [Problem(unknown_name("variable", name, names)) for name in weights if name not in names]
-    if unknown:
-        raise InputError(unknown)
+    refuse_problems(unknown)
     keys = {level.declared.key for level in linked}
     return {name: float(weights.get(name, KEYS if name in keys else 1.0)) for name in names}
 
@@ -258,8 +257,8 @@ def _pointing(pattern: Pattern) -> EditSet:
     for pointer in pattern.pointers:
         for place in range(pattern.members):
             named = pattern.nameable(place).values()
-            nobody: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
-            rule = InSet(VariableReference(name_of(pointer, place)), (nobody, *named))
+            no_member: Number | Text = Text("0") if isinstance(pattern.keys[0], Text) else Number(Fraction(0))
+            rule = InSet(VariableReference(name_of(pointer, place)), (no_member, *named))
             items.append({"rule": rule_text(rule), "name": f"pointer: {name_of(pointer, place)}"})
     return EditSet.parse(items)
 
@@ -307,8 +306,8 @@ def corrected_levels(
         {name: filled[name] for name in names if filled[name]}, len(rows) - len(left), len(left),
     )  # fmt: skip
     why = Counter(groups.left_out[row] for row in left if row in groups.left_out)
-    said = (f"{count} {found.level} record(s) violate an edit still: {reason}" for reason, count in why.items())
-    return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *said))
+    messages = (f"{count} {found.level} record(s) violate an edit still: {reason}" for reason, count in why.items())
+    return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *messages))
 
 
 def _without_keys(located: LocatedGroups, keys: Collection[str]) -> LocatedGroups:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.levels.loading import outcomes
-from maskwright.commands.levels.plan_checks import has_missing, rare_by_missing, rare_by_strata
 from maskwright.commands.running.preparation import prepare
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joint_rules import (
@@ -20,7 +19,7 @@ from maskwright.edits.levels.joint_rules import (
     put_back,
 )
 from maskwright.edits.levels.joint_writing import JointWriter
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -32,26 +31,28 @@ from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
+from maskwright.planning.criteria import missing_codes
 from maskwright.planning.keepers import LEAST_CERTAIN
 from maskwright.planning.levels.cross_level_edits import AcrossLevels
 from maskwright.planning.model import Keeper
+from maskwright.planning.warnings.missing_cells import rare_missing_records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
-    from maskwright.data.dataset import Column
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.joint_rules import JointRules
     from maskwright.edits.levels.joint_writing import JointEdits
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.adjusting.adjustment_loss import Cost
     from maskwright.pipeline.resolved import Pipeline
-    from maskwright.planning.model import KeptBy, Step
+    from maskwright.planning.model import Group, KeptBy, Step
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +84,12 @@ class MaskedGroups:
 
 def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
     """Whether the steps mask whole groups."""
-    asked = [(number, step) for number, step in enumerate(steps, 1) if step.unit is not None]
-    if not asked:
+    requested = [(number, step) for number, step in enumerate(steps, 1) if step.unit is not None]
+    if not requested:
         return False
     top = linked.levels[0].name
     problems = []
-    for number, step in asked:
+    for number, step in requested:
         if step.unit != top:
             message = f"step {number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
             problems.append(Problem(message, step.place))
@@ -105,9 +106,9 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
                 "its composition"
             )
             problems.append(Problem(message, step.place, "Take a method that masks clusters, as microaggregation."))
-    if len(asked) < len(steps):
+    if len(requested) < len(steps):
         number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
-        message = f"step {number} masks each level by itself, and step {asked[0][0]} a {top} with its members"
+        message = f"step {number} masks each level by itself, and step {requested[0][0]} a {top} with its members"
         hint = f"Say `unit: {top}` in each step, or in none."
         if other.method.claims.removes or other.keys or other.dependents or other.companions:
             hint = (
@@ -115,22 +116,21 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
                 "or leave `unit` out."
             )
         problems.append(Problem(message, other.place, hint))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return True
 
 
 def plan_group_masking(
-    described: Pipeline, arrived: LoadedLevels, masked: Mapping[str, Sequence[str]], clock: Clock
+    described: Pipeline, loaded: LoadedLevels, masked: Mapping[str, Sequence[str]], clock: Clock
 ) -> tuple[LoadedLevels, GroupMasking]:
     """Plan the masking of whole groups, composition by composition."""
-    top, low = arrived.linked.names
-    rules = joint_rules(arrived.bound, (top, low), masked)
+    top, low = loaded.linked.names
+    rules = joint_rules(loaded.bound, (top, low), masked)
     first = next((name for step in described.steps for name in step.variables or masked[low] if name in masked[low]
-                  and arrived.linked[low].data[name].variable.is_numeric), None)  # fmt: skip
+                  and loaded.linked[low].data[name].variable.is_numeric), None)  # fmt: skip
     k = max((step.k or 1 for step in described.steps), default=1)
     writer = JointWriter(rules)
-    numeric = {each.name for level in arrived.linked for each in level.data.variables if each.is_numeric}
+    numeric = {each.name for level in loaded.linked for each in level.data.variables if each.is_numeric}
 
     def part(each: JoinedGroups) -> tuple[JoinedGroups, JointEdits, ReadyRun]:
         written = writer.edits(each.composition)
@@ -148,20 +148,20 @@ def plan_group_masking(
         )  # fmt: skip
         return each, written, prepare(request, Quiet(), clock)
 
-    columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+    columns = LevelColumns.of(loaded.linked, loaded.bound, rules)
     found = joined_groups(columns, first)
-    told: list[JoinedGroups] = []
+    notes: list[JoinedGroups] = []
     strict = all(step.planning.k_guarantee == "require" for step in described.steps if step.k is not None)
-    if strict and has_missing(arrived.linked, masked):
-        found, told = rare_by_missing(arrived.linked, found, masked, k)
-        told += rare_by_strata([each for each in found if len(each) >= k], lambda each: part(each)[2], k)
-    rare = [*(each for each in found if len(each) < k), *told]
+    if strict and has_missing(loaded.linked, masked):
+        found, notes = rare_by_missing(loaded.linked, found, masked, k)
+        notes += rare_by_strata([each for each in found if len(each) >= k], lambda each: part(each)[2], k)
+    rare = [*(each for each in found if len(each) < k), *notes]
     left_out = sum(map(len, rare))
     if rare:
-        arrived = _without_rare(described, arrived, rare, k, with_missing=bool(told))
-        columns = LevelColumns.of(arrived.linked, arrived.bound, rules)
+        loaded = _without_rare(described, loaded, rare, k, with_missing=bool(notes))
+        columns = LevelColumns.of(loaded.linked, loaded.bound, rules)
         found = joined_groups(columns, first)
-    return arrived, GroupMasking(rules, tuple(map(part, found)), left_out)
+    return loaded, GroupMasking(rules, tuple(map(part, found)), left_out)
 
 
 def _joined_steps(
@@ -177,8 +177,8 @@ def _joined_steps(
         own = tuple(cell for name in taken for cell in names[name])
         if not own:
             continue
-        asked = step.planning.structural_zeros
-        apart = asked or [name for name in taken if name in numeric]
+        requested = step.planning.structural_zeros
+        apart = requested or [name for name in taken if name in numeric]
         zeros = tuple(cell for name in apart for cell in names.get(name, ()))
         weights = {
             cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
@@ -187,10 +187,83 @@ def _joined_steps(
         yield replace(step, variables=own, groups=(own,), planning=planning, unit=None)
 
 
+def rare_by_missing(
+    linked: LinkedData, found: Sequence[JoinedGroups], masked: Mapping[str, Sequence[str]], k: int
+) -> tuple[list[JoinedGroups], list[JoinedGroups]]:
+    """Set apart groups that have cells missing as fewer than k of their composition have.
+
+    Missing cells stay missing, and each missing code is published: whatever is done to the values, such groups are
+    alike with fewer than k.
+    """
+    top, low = linked.names
+    gaps = {level: _gaps(linked, level, masked[level]) for level in (top, low)}
+    kept: list[JoinedGroups] = []
+    apart: list[JoinedGroups] = []
+    for each in found:
+        own = np.column_stack([gaps[top][each.groups], gaps[low][each.members].reshape(len(each), -1)])
+        _, which, sizes = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+        is_rare = sizes[which.ravel()] < k
+        kept += _of(each, ~is_rare)
+        apart += _of(each, is_rare)
+    return kept, apart
+
+
+def rare_by_strata(
+    found: Sequence[JoinedGroups], planned: Callable[[JoinedGroups], ReadyRun], k: int
+) -> list[JoinedGroups]:
+    """Groups that the strata of their plan tell apart cross_level: those of another stratum publish other values."""
+    waiting, apart = list(found), []
+    while waiting:
+        each = waiting.pop()
+        ready = planned(each)
+        is_rare = np.zeros(len(each), dtype=np.bool_)
+        for group in ready.plan.groups:
+            if ready.request.steps[group.step - 1].k is not None:
+                is_rare |= rare_missing_records(group, k, ready.original) | _in_a_minority(group, ready.original)
+        if int((~is_rare).sum()) < k:
+            apart.append(each)
+        elif is_rare.any():
+            apart += _of(each, is_rare)
+            # Strata of those that are left may be joined otherwise.
+            waiting += _of(each, ~is_rare)
+    return apart
+
+
+def _in_a_minority(group: Group, data: Dataset) -> NDArray[np.bool_]:
+    """Records with other cells missing than most of their stratum: a cluster of both is two classes; shape (n,)."""
+    gaps = np.stack([missing_codes(data[name]) for name in group.variables], axis=1)
+    _, pattern = np.unique(gaps, axis=0, return_inverse=True)
+    strata = np.zeros(len(data), dtype=np.int64) if group.strata is None else group.strata.codes
+    pairs, which, sizes = np.unique(
+        np.stack([strata, pattern.ravel()], axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    most = np.zeros(int(pairs[:, 0].max(initial=0)) + 1, dtype=np.int64)
+    for place in np.argsort(sizes, kind="stable").tolist():
+        most[pairs[place, 0]] = place
+    return np.asarray(most[strata] != which.ravel())
+
+
+def has_missing(linked: LinkedData, masked: Mapping[str, Sequence[str]]) -> bool:
+    """Whether any cell of the masked variables is missing."""
+    return any(linked[level].data[name].missing.any() for level, names in masked.items() for name in names)
+
+
+def _of(found: JoinedGroups, chosen: NDArray[np.bool_]) -> list[JoinedGroups]:
+    """Those groups, if there are any."""
+    return [replace(found, groups=found.groups[chosen], members=found.members[chosen])] if chosen.any() else []
+
+
+def _gaps(linked: LinkedData, level: str, names: Sequence[str]) -> NDArray[np.int64]:
+    """Missing code of each cell, 0 where there is a value; shape (n, p)."""
+    data = linked[level].data
+    found = [missing_codes(data[name]) for name in names]
+    return np.stack(found, axis=1) if found else np.zeros((len(data), 0), dtype=np.int64)
+
+
 def _without_rare(
-    described: Pipeline, arrived: LoadedLevels, rare: Sequence[JoinedGroups], k: int, *, with_missing: bool
+    described: Pipeline, loaded: LoadedLevels, rare: Sequence[JoinedGroups], k: int, *, with_missing: bool
 ) -> LoadedLevels:
-    top, low = arrived.linked.levels
+    top, low = loaded.linked.levels
     lost = sum(map(len, rare))
     if any(step.planning.rare == "fail" for step in described.steps if step.k is not None):
         what = "what edits ask of them, and which cells are missing" if with_missing else "and what edits ask of them"
@@ -207,19 +280,19 @@ def _without_rare(
         kept[each.groups] = False
     if not kept.any():
         raise InputError(f"every composition has fewer than k = {k} {top.name} records: none would be left")
-    linked = arrived.linked.taken(np.flatnonzero(kept).astype(np.int64))
+    linked = loaded.linked.taken(np.flatnonzero(kept).astype(np.int64))
     members = len(low) - len(linked[low.name])
     what = "composition and missing cells" if with_missing else "composition"
-    said = f"left out, since fewer than k = {k} {top.name} have their {what}: {lost} {top.name}, {members} "
+    text = f"left out, since fewer than k = {k} {top.name} have their {what}: {lost} {top.name}, {members} "
     return replace(
-        arrived,
+        loaded,
         linked=linked,
-        standing=outcomes(linked, arrived.bound),
-        notices=(*arrived.notices, said + low.name),
+        standing=outcomes(linked, loaded.bound),
+        notices=(*loaded.notices, text + low.name),
     )
 
 
-def across_of_groups(arrived: LoadedLevels, whole: GroupMasking) -> AcrossLevels:
+def across_of_groups(loaded: LoadedLevels, whole: GroupMasking) -> AcrossLevels:
     """Who keeps each edit where whole groups are masked."""
     touched = {edit.name for edit, _ in whole.rules.edits}
     kept: dict[str, KeptBy] = {}
@@ -231,8 +304,8 @@ def across_of_groups(arrived: LoadedLevels, whole: GroupMasking) -> AcrossLevels
                 kept[stated] = min(found, key=LEAST_CERTAIN.index)
         kept |= dict.fromkeys(written.open, "checked")
     keepers, structure = [], []
-    top = arrived.linked.levels[0].name
-    for edits in arrived.bound.edits.values():
+    top = loaded.linked.levels[0].name
+    for edits in loaded.bound.edits.values():
         for edit in edits:
             if edit.name in touched:
                 how = f"a {top} is masked with all its members, and what it reads of them is adjusted where it must be"
@@ -240,12 +313,12 @@ def across_of_groups(arrived: LoadedLevels, whole: GroupMasking) -> AcrossLevels
             else:
                 structure.append(edit.name)
                 keepers.append(Keeper(edit.name, "construction", "no step masks a variable that it reads"))
-    inside = {name: EditSet() for name in arrived.linked.names}
+    inside = {name: EditSet() for name in loaded.linked.names}
     return AcrossLevels(inside, structure=tuple(structure), changed=whole.rules.changed, keepers=tuple(keepers))
 
 
 def mask_grouped(
-    described: Pipeline, arrived: LoadedLevels, whole: GroupMasking, seed: int, reporter: Reporter
+    described: Pipeline, loaded: LoadedLevels, whole: GroupMasking, seed: int, reporter: Reporter
 ) -> MaskedGroups:
     """Mask the groups of each composition."""
     execution = Execution.of(described.execution)
@@ -259,13 +332,13 @@ def mask_grouped(
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
         parts.append((found, {column.name: column for column in result.masked}))
         costs.append((found.groups, result.cost))
-        for counts, told in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
+        for counts, reported in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
             for name, count in counts.items():
                 stated = written.stated.get(name)
                 if stated is not None and count:
-                    told[stated] = told.get(stated, 0) + count
+                    reported[stated] = reported.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
-    return MaskedGroups(put_back(arrived.linked, whole.rules, parts), adjusted, infeasible, tuple(costs))
+    return MaskedGroups(put_back(loaded.linked, whole.rules, parts), adjusted, infeasible, tuple(costs))
 
 
 def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, Literal, Protocol
+from typing import IO, TYPE_CHECKING, Literal
 
 from maskwright.commands.levels.declarations import notices_on_identifiers, without_dropped
-from maskwright.commands.levels.engine_validation import placed_edits, write_linked_svrl
+from maskwright.commands.levels.engine_validation import SCHEMATRON, placed_edits, write_linked_svrl
 from maskwright.commands.levels.loading import check_linked, edits_of_levels, linked_as
 from maskwright.commands.options import ReadingOptions, data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
@@ -17,8 +17,8 @@ from maskwright.edits.levels.as_schematron import as_stated
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
 from maskwright.edits.levels.structure_edits import with_structure_edits
-from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.progress import Progress, Reporter, silent
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.progress import Progress, Reporter, notify, silent
 from maskwright.pipeline.data_section import source_of
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.variable_names import names_of_files, unknown_uses, wrong_level_names
@@ -38,20 +38,6 @@ if TYPE_CHECKING:
 
 
 Fired = Literal["summary", "all"]
-SCHEMATRON = "schematron"
-
-
-class FileOfLevels(Protocol):
-    """A file of several levels, and the rules that it is checked against."""
-
-    @property
-    def rules(self) -> EditSet:
-        """All rules."""
-        ...
-
-    def check(self, svrl: IO[bytes] | None, fired: Fired, progress: Progress) -> Outcome:
-        """Verdict of every rule on the records of its level."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -70,13 +56,12 @@ class NestedFile:
         levels: tuple[str, str] | None = None
         if self.declared is not None:
             unknown = _unknown_names(self.declared)
-            if unknown:
-                raise InputError(unknown)
+            refuse_problems(unknown)
             top, bottom = self.declared.sources
             levels = (top, bottom)
-        outcomes, beside = self._of_structure(progress)
+        outcomes, others = self._of_structure(progress)
         found = check_nested(
-            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=beside
+            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=others
         )
         return replace(found, edits=(*found.edits, *outcomes))
 
@@ -106,14 +91,17 @@ class LinkedFile:
         linked = linked_sources(levels, progress)
         rules = as_stated(self.rules, linked)
         unpublished = notices_on_identifiers(self.rules, levels)
-        for note in (*linked.notes, *unpublished, *rules.notes[len(self.rules.notes) :]):
-            self.reporter.notice(note)
+        notify(self.reporter, (*linked.notes, *unpublished, *rules.notes[len(self.rules.notes) :]))
         original = None if self.original is None else linked_sources(self.original, progress)
         bound = edits_of_levels(rules, linked)
         together = check_linked(linked, bound, original)
         if svrl is not None:
             write_linked_svrl(svrl, linked, bound.edits, together.edits, levels)
         return together
+
+
+FileOfLevels = NestedFile | LinkedFile
+"""A file of several levels, and the rules that it is checked against."""
 
 
 def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
@@ -157,10 +145,7 @@ def file_of_levels(
     """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat."""
     data = files[0]
     declared = pipeline_levels(options, files)
-    if declared is None and len(files) > 1:
-        hint = "A file of each level: --pipeline FILE, whose `data: levels:` links them (maskwright explain levels)."
-        raise InputError(Problem("more than one data file, and nothing says how they are linked", hint=hint))
-    readers = [find_rule_language(path) for path in rules]
+    readers = [find_edit_reader(path) for path in rules]
     source = source_of(str(data), file_format=options.file_format)
     by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):

@@ -11,6 +11,7 @@ from maskwright.commands.levels.declarations import (
     dropped_identifiers,
     forgotten_variables,
     is_composition,
+    levels_of,
     refuse_rules_on_identifiers,
     report_forgotten_first,
     without_dropped,
@@ -32,7 +33,7 @@ from maskwright.edits.levels.structure import Structure, refuse_conditions, refu
 from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_dates
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.progress import silent, stage
 from maskwright.pipeline.execution_section import choice_notices
 from maskwright.pipeline.variable_names import (
@@ -116,25 +117,24 @@ class LoadedLevels:
 
 def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> LoadedLevels:
     """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
-    assert described.levels is not None
     try:
         rules = read_rules(described)
-        refuse_rules_on_identifiers(rules, described.levels)
+        refuse_rules_on_identifiers(rules, levels_of(described))
     except InputError as error:
-        if described.levels.form == "nested":
+        if levels_of(described).form == "nested":
             # Rules that name elements are about none where the records are called otherwise: that is told first.
-            for each in described.levels.sources.values():
+            for each in levels_of(described).sources.values():
                 each.source.open(each.path, each.params, silent)
-        further = further_level_problems(described.levels, described.edits, described.uses)
+        further = further_level_problems(levels_of(described), described.edits, described.uses)
         raise InputError(in_order([*error.problems, *further], described.file)) from error
     with clock("read"):
         files = _read_files(described, reporter)
         _refuse_unknown(described, files)
-        linked = linked_as(described.levels, files)
+        linked = linked_as(levels_of(described), files)
     doubts, notices = forgotten_variables(described, linked)
     with report_forgotten_first(doubts, described.waivers):
-        arrived = _checked(described, linked, rules, files, reporter, clock)
-    return replace(arrived, doubts=(*doubts, *arrived.doubts), notices=(*arrived.notices, *notices))
+        loaded = _checked(described, linked, rules, files, reporter, clock)
+    return replace(loaded, doubts=(*doubts, *loaded.doubts), notices=(*loaded.notices, *notices))
 
 
 def _checked(
@@ -146,57 +146,55 @@ def _checked(
     clock: Clock,
 ) -> LoadedLevels:
     """Linked levels with their edits, after what the pipeline says is done with groups that break them."""
-    assert described.levels is not None
     with clock("check"), stage(reporter, "Checking the original"):
         rules = as_stated(rules, linked)
         bound = edits_of_levels(rules, linked)
         arrival = outcomes(linked, bound)
     for level in linked:
         refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
-    sums = binary_sum_notices(linked, bound) if described.levels.form == "nested" else ()
+    sums = binary_sum_notices(linked, bound) if levels_of(described).form == "nested" else ()
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
     arrival = dict(found.arrival)
-    told = (
-        *identifier_notices(dropped_identifiers(described.levels)),
+    notes = (
+        *identifier_notices(dropped_identifiers(levels_of(described))),
         *linked.notes,
         *sums,
         *found.notices,
-        *encoding_notices(described.levels, files),
+        *encoding_notices(levels_of(described), files),
         *_once(note for each in files.values() for note in each.notes),
     )
     records = {level.name: len(level) for level in linked}
     done = on_violation(described, linked, files, bound, found)
-    linked, said = done.linked, done.notices
-    if said:
+    linked, stated = done.linked, done.notices
+    if stated:
         bound = edits_of_levels(rules, linked)
-    standing = outcomes(linked, bound) if said else arrival
+    standing = outcomes(linked, bound) if stated else arrival
     mended = None
     if described.on_input_violation == "localize":
         with clock("localize"), stage(reporter, "Locating errors"):
-            trusted = _trust(described.levels, linked)
+            trusted = _trust(levels_of(described), linked)
             mended = corrected_levels(linked, bound, trusted, described.execution.workers)
-        linked, said = mended.linked, (*said, *mended.notices)
+        linked, stated = mended.linked, (*stated, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
     doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *done.doubts))
-    notices = (*choice_notices(described), *told, *rules.notes, *said)
+    notices = (*choice_notices(described), *notes, *rules.notes, *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 
 def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
     """The file of each level."""
-    assert described.levels is not None
     files: dict[str, Dataset] = {}
     try:
-        for name, source in described.levels.sources.items():
-            if described.levels.form == "flat" and files:
+        for name, source in levels_of(described).sources.items():
+            if levels_of(described).form == "flat" and files:
                 files[name] = next(iter(files.values()))
                 continue
             with stage(reporter, f"Reading {source.name}") as progress:
                 files[name] = load(source, progress, may_lack="anything")
     except InputError as error:
         # A misspelt declaration is often the reason why cells are not understood.
-        further = further_level_problems(described.levels, described.edits, described.uses)
+        further = further_level_problems(levels_of(described), described.edits, described.uses)
         raise InputError(in_order([*error.problems, *further], described.file)) from error
     return files
 
@@ -206,8 +204,7 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
     names = {name: source.name for name, source in levels.sources.items()}
     levels = without_dropped(levels, {name: file.names for name, file in files.items()})
     problems = _unknown(levels, files, levels.uses)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     if levels.form == "flat":
         lowest = list(files)[-1]
         return levels_of_flat(files[lowest], levels.declared, names[lowest])
@@ -236,9 +233,9 @@ def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None 
     found = {}
     for name in linked.names:
         data = with_linked_columns(linked, bound, name)
-        asked = domain_tuples(bound.edits[name])
-        reference = data if original is None or not asked else with_linked_columns(original, bound, name)
-        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, asked))
+        requested = domain_tuples(bound.edits[name])
+        reference = data if original is None or not requested else with_linked_columns(original, bound, name)
+        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, requested))
     return found
 
 
@@ -267,8 +264,7 @@ def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[
 
 
 def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
-    assert described.levels is not None
-    problems = _unknown(described.levels, files, [use for use in described.uses if not is_composition(use.name)])
+    problems = _unknown(levels_of(described), files, [use for use in described.uses if not is_composition(use.name)])
     if problems:
         raise InputError(in_order(problems, described.file))
 
@@ -277,12 +273,11 @@ def _as_an_engine_finds(
     described: Pipeline, linked: LinkedData, bound: BoundEdits, arrival: Mapping[str, Outcome], reporter: Reporter
 ) -> FalseOnMissing:
     """Verdicts on arrival, with the tests of Schematron that are false where cells are missing."""
-    assert described.levels is not None
     rules = engine_rules(described)
     if rules is None:
         return FalseOnMissing(arrival)
     with stage(reporter, "Asking the engine about missing cells") as progress:
-        return false_on_missing(described.levels, rules.edits, rules.limits, linked, bound, arrival, progress)
+        return false_on_missing(levels_of(described), rules.edits, rules.limits, linked, bound, arrival, progress)
 
 
 def _trust(levels: LevelSources, linked: LinkedData) -> dict[str, float]:

@@ -68,7 +68,7 @@ def level_by_level(
     until they take nobody, and the upper level is masked then.
     """
     run = _Run(described, seed, reporter, clock)
-    top, low = planned.arrived.linked.names
+    top, low = planned.loaded.linked.names
     if any(takes_records(step) for step in planned.steps[low].steps):
         return run.from_below(planned, top, low)
     results: dict[str, MaskingResult] = {}
@@ -80,8 +80,8 @@ def level_by_level(
         if kept is not None:
             rows[top] = kept
             factors = _factors(planned.ready[top].original.taken(kept), result.masked)
-            left = _weighted(planned.arrived.linked.taken(kept), low, factors)
-            notices = (_removal_notice(planned.arrived.linked, left),)
+            left = _weighted(planned.loaded.linked.taken(kept), low, factors)
+            notices = (_removal_notice(planned.loaded.linked, left),)
             planned = run.on(planned, left, (low,))
     if low in planned.ready:
         results[low] = run.masked(planned, low)
@@ -103,12 +103,12 @@ class _Run:
                 self.reporter,
             )  # fmt: skip
         # What leaves the range is counted once all levels are masked: their values may still be moved.
-        said = tuple(each for each in found.notices if each not in found.out_of_range)
-        return replace(found, notices=said, out_of_range=())
+        messages = tuple(each for each in found.notices if each not in found.out_of_range)
+        return replace(found, notices=messages, out_of_range=())
 
     def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:
         """Plan of some levels on the groups that are left."""
-        planned = replace(planned, arrived=replace(planned.arrived, linked=left))
+        planned = replace(planned, loaded=replace(planned.loaded, linked=left))
         again = {
             name: ready_level(self.described, planned, name, self.reporter, self.clock)
             for name in names
@@ -117,11 +117,11 @@ class _Run:
         return replace(planned, ready={**planned.ready, **again})
 
     def from_below(self, planned: PlannedLevels, top: str, low: str) -> LevelResults:
-        before = planned.arrived.linked
+        before = planned.loaded.linked
         taken = 0
         while True:
             result = self.masked(planned, low)
-            linked = planned.arrived.linked
+            linked = planned.loaded.linked
             kept = result.masked.origin
             if kept is None or len(kept) == len(linked[low]):
                 break
@@ -137,7 +137,7 @@ class _Run:
                     "keys, or suppress cells"
                 )
             planned = self.on(planned, linked.taken(np.flatnonzero(~without).astype(np.int64)), (low,))
-        left = planned.arrived.linked
+        left = planned.loaded.linked
         notices: tuple[str, ...] = ()
         if taken:
             planned = self.on(planned, left, (top,))
@@ -224,7 +224,7 @@ def mask_levels(
 ) -> MaskedLevels:
     """Mask each level, and derive across levels."""
     if planned.whole is not None:
-        whole = mask_grouped(described, planned.arrived, planned.whole, seed, reporter)
+        whole = mask_grouped(described, planned.loaded, planned.whole, seed, reporter)
         own = results_of_levels(whole, planned.ready)
         nothing = SuppressionState(whole.linked, whole.linked, own)
         return MaskedLevels(
@@ -232,28 +232,26 @@ def mask_levels(
         )  # fmt: skip
     found = level_by_level(described, planned, seed, reporter, clock)
     planned, results = found.planned, found.results
-    arrived = planned.arrived
+    loaded = planned.loaded
     changed = {}
-    for level in arrived.linked:
+    for level in loaded.linked:
         result = results.get(level.name)
         if result is None:
             continue
         # Suppressed cells have their values here: what is derived is derived from them, and emptied in the end.
         named = {each.name: _unsuppressed(each, result) for each in result.masked if each.name in level.data}
-        asked = planned.ready[level.name].original.names
-        gone = [name for name in level.data.names if name in asked and name not in named]
+        requested = planned.ready[level.name].original.names
+        gone = [name for name in level.data.names if name in requested and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
-    shown, mended = _kept_across(arrived.linked.with_data(changed), arrived, planned, seed)
+    shown, mended = _kept_across(loaded.linked.with_data(changed), loaded, planned, seed)
     nothing = SuppressionState(shown, shown, results)
     masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
     if lets_k_go(described.steps):
-        masked = _moved_together(masked, arrived, planned, seed)
-    masked = replace(
-        masked, notices=(*masked.notices, *_suppressed_by_deriving(masked.linked, arrived.linked, planned))
-    )
-    originals = {level.name: level.data for level in arrived.linked}
+        masked = _moved_together(masked, loaded, planned, seed)
+    masked = replace(masked, notices=(*masked.notices, *_suppressed_by_deriving(masked.linked, loaded.linked, planned)))
+    originals = {level.name: level.data for level in loaded.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
-    emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, arrived.bound, reporter)
+    emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, loaded.bound, reporter)
     return replace(
         masked, linked=emptied.linked, results=emptied.results, emptied=emptied,
         notices=(*masked.notices, *emptied.notices),
@@ -268,23 +266,23 @@ def _unsuppressed(column: Column, result: MaskingResult) -> Column:
 
 
 def _kept_across(
-    linked: LinkedData, arrived: LoadedLevels, planned: PlannedLevels, seed: int
+    linked: LinkedData, loaded: LoadedLevels, planned: PlannedLevels, seed: int
 ) -> tuple[LinkedData, Repaired | None]:
     """Derive across levels, and repair the bounds that read what is derived."""
     top = linked.levels[0].name
-    beside = with_linked_columns(linked, arrived.bound, top)
-    beside = with_derived(beside, planned.across.derived)
+    others = with_linked_columns(linked, loaded.bound, top)
+    others = with_derived(others, planned.across.derived)
     mended = None
     if planned.across.repaired:
         movable = _shaped(planned, linked, top)
-        scale = Standardisation.of(arrived.linked[top].data, movable).scale
+        scale = Standardisation.of(loaded.linked[top].data, movable).scale
         mended = repaired(
-            beside, planned.across, movable, planned.across.inside[top], [scale[name] for name in movable],
+            others, planned.across, movable, planned.across.inside[top], [scale[name] for name in movable],
             generator(seed, "levels", "repair"),
         )  # fmt: skip
-        beside = mended.data
+        others = mended.data
     kept = linked[top].data
-    own = replace(kept, columns=tuple(beside[column.name] for column in kept))
+    own = replace(kept, columns=tuple(others[column.name] for column in kept))
     return linked.with_data({top: own}), mended
 
 
@@ -314,7 +312,7 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
     return [name for name in ready.plan.masked if name in taken and name in data and data[name].variable.is_numeric]
 
 
-def _moved_together(masked: MaskedLevels, arrived: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
+def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
     """Move groups in which an edit does not hold yet; where that cannot be, derive their totals."""
     across, linked = planned.across, masked.linked
     top = linked.levels[0]
@@ -325,7 +323,7 @@ def _moved_together(masked: MaskedLevels, arrived: LoadedLevels, planned: Planne
     moving = {name: [each for each in names if each not in across.standing] for name, names in shaped.items()}
     moving[top.name] += [each.variable for each in across.derived]
     scale: dict[str, float] = {}
-    for level in arrived.linked:
+    for level in loaded.linked:
         every = dict.fromkeys((*moving[level.name], *shaped[level.name]))
         scale |= Standardisation.of(level.data, list(every)).scale
     weights = {
@@ -335,19 +333,19 @@ def _moved_together(masked: MaskedLevels, arrived: LoadedLevels, planned: Planne
         for name, weight in step.planning.adjustment_weights.items()
     }
     dear = {name: value / math.sqrt(weights.get(name, 1.0)) for name, value in scale.items()}
-    found = moved_together(linked, arrived.bound, moving, dear, top.declared.largest_group, seed)
+    found = moved_together(linked, loaded.bound, moving, dear, top.declared.largest_group, seed)
     linked, left = found.linked, np.flatnonzero(found.left)
     derives = planned.otherwise is not None and len(left) > 0
     if planned.otherwise is not None and derives:
         rng = generator(seed, "levels", "derived instead")
-        linked = derived_instead(linked, arrived.bound, planned.otherwise, left, scale, shaped[top.name], rng)
-    said = _notices(found, top.name, derives=derives)
+        linked = derived_instead(linked, loaded.bound, planned.otherwise, left, scale, shaped[top.name], rng)
+    stated = _notices(found, top.name, derives=derives)
     return replace(
         masked,
         linked=linked,
         results=_counted_again(masked, linked, planned),
         together=found,
-        notices=(*masked.notices, *said),
+        notices=(*masked.notices, *stated),
     )
 
 
@@ -364,18 +362,18 @@ def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLev
 
 
 def _notices(found: MovedTogether, top: str, *, derives: bool) -> tuple[str, ...]:
-    said = []
+    messages = []
     if found.moved.any():
-        said.append(
+        messages.append(
             f"{int(found.moved.sum()):,} {top} records were moved with their members onto edits: k does not hold for "
             "what was moved"
         )
     instead = "their totals are derived" if derives else "they are left as they are"
     for name, count in found.failing.items():
-        said.append(f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}")
+        messages.append(f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}")
     if found.large.any():
-        said.append(
+        messages.append(
             f"{int(found.large.sum()):,} {top} records have more members than largest_group, {instead}: a larger one "
             f"(`largest_group` of the level {top}) has values searched for them too, which takes longer"
         )
-    return tuple(said)
+    return tuple(messages)

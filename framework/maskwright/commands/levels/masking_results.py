@@ -28,7 +28,7 @@ from maskwright.release.codebook import (
     treatment,
 )
 from maskwright.release.levels.arrangement import places_of
-from maskwright.release.levels.class_sizes import LevelClassSizes, four_counts
+from maskwright.release.levels.class_sizes import four_counts
 from maskwright.release.record.record_parts import PlanRecord
 from maskwright.release.record.run_record import GroupClassSizes, SuppressedCells, VariableRecord
 from maskwright.release.wording import k_among_records
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.levels.arrangement import ArrangedLevels
-    from maskwright.release.record.run_record import RunRecord
+    from maskwright.release.record.run_record import LikeClasses, RunRecord
 
 
 def with_changed_weights(
@@ -57,10 +57,10 @@ def with_changed_weights(
 
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
-    top, low = whole.arrived.linked.names
+    top, low = whole.loaded.linked.names
     if top not in rows:
         return record
-    before, after = whole.arrived.linked.taken(rows[top])[low].data, left.arrived.linked[low].data
+    before, after = whole.loaded.linked.taken(rows[top])[low].data, left.loaded.linked[low].data
     found = whole.steps[top]
     step = next(number for own, number in zip(found.steps, found.numbers, strict=True) if takes_records(own))
     shares = {
@@ -90,7 +90,7 @@ def weight_doubts_across(
     groups = masked[low].groups
     if top not in rows or groups is None:
         return
-    before = whole.arrived.linked.taken(rows[top])
+    before = whole.loaded.linked.taken(rows[top])
     of_groups, of_members = (factors_of_weights(before[name].data, masked[name].data) for name in (top, low))
     shown = of_members or {name: factor[groups] for name, factor in of_groups.items()}
     for name, factor in shown.items():
@@ -115,7 +115,7 @@ def original_doubts_across(
     if groups is None or not len(groups):
         return
     # Steps of either level take groups away.
-    original = whole.arrived.linked
+    original = whole.loaded.linked
     before = original.taken(places_of(masked, original)[top])
     names = {name: masked_categories(ready.plan) for name, ready in left.ready.items()}
     own = (before[low].data, masked[low].data)
@@ -143,7 +143,7 @@ def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Datas
     return replace(seen, columns=tuple(own[name] for name in dict.fromkeys((*level.names, *own)) if name in own))
 
 
-def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LevelClassSizes, ...]:
+def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LikeClasses, ...]:
     """The four counts, each group of variables for its own k, the others for the largest; none where none is asked."""
     top, low = masked.linked.levels
     promised = [step.k for ready in planned.ready.values() for step in ready.plan.steps if step.k is not None]
@@ -160,15 +160,15 @@ def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LevelC
     return four_counts(masked.linked, groups, own_groups, own, derived, below, largest)
 
 
-def class_size_notices(masked: MaskedLevels, alike: Sequence[LevelClassSizes]) -> tuple[str, ...]:
+def class_size_notices(masked: MaskedLevels, alike: Sequence[LikeClasses]) -> tuple[str, ...]:
     """What to tell of groups that are unlike others although their records are not."""
     if not alike or not alike[-1].below:
         return ()
     top = masked.linked.levels[0].name
     whole = alike[-1]
     groups = [GroupClassSizes.model_validate(each) for own in masked.results.values() for each in own.k["groups"]]
-    said = f"{k_among_records(groups)}Derived totals, and the key that says who belongs together, tell "
-    return (f"{said}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
+    message = f"{k_among_records(groups)}Derived totals, and the key that says who belongs together, tell "
+    return (f"{message}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
 
 
 def _counted_together(
@@ -201,10 +201,10 @@ def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tup
         if level is masked.linked.levels[0]:
             names += [each.variable for each in planned.across.derived]
             names += [] if planned.otherwise is None else [each.variable for each in planned.otherwise.derived]
-        original = planned.arrived.linked[level.name].data
+        original = planned.loaded.linked[level.name].data
         there = [name for name in dict.fromkeys(names) if name in level.data and name in original]
         left |= range_counts(original, level.data, there)
-    bound = planned.arrived.bound
+    bound = planned.loaded.bound
     stated = {edit.name: edit for edits in bound.edits.values() for edit in edits}
     return tuple(range_sentences(left, EditSet(tuple(stated.values()))))
 
@@ -234,7 +234,7 @@ class DoneToVariables:
         """Variables of a level that its steps never see: keys, pointers, and what is derived."""
         ready = self.masked.planned.ready.get(level)
         seen = () if ready is None else ready.original.names
-        original = self.whole.arrived.linked[level].data
+        original = self.whole.loaded.linked[level].data
         return [
             VariableRecord(
                 name=column.name, type=column.variable.type, role=original[column.name].variable.role,
@@ -263,7 +263,7 @@ class DoneToVariables:
 
     @staticmethod
     def _said(treated: Treatment) -> dict[str, Any]:
-        return {"done": treated.said, "altered": treated.altered}
+        return {"done": treated.text, "altered": treated.altered}
 
     def _treatment(self, level: str, name: str) -> Treatment:
         declared = self.released[level].declared
@@ -285,12 +285,12 @@ class DoneToVariables:
         return Treatment(complementary_note(cells, self._beside(level, name)), altered=True) if cells else UNCHANGED
 
     def _of_derived(self, level: str, name: str, edit: str) -> Treatment:
-        said = f"computed by edit {edit!r} from masked values"
+        message = f"computed by edit {edit!r} from masked values"
         step = self._computed_by(level, name)
-        said += "" if step is None else f" (step {step})"
+        message += "" if step is None else f" (step {step})"
         cells = self._emptied(level, name)
         return Treatment(
-            f"{said}; {complementary_note(cells, self._beside(level, name))}" if cells else said, altered=True
+            f"{message}; {complementary_note(cells, self._beside(level, name))}" if cells else message, altered=True
         )
 
     def _of_steps(self, level: str, name: str) -> Treatment:
@@ -317,12 +317,12 @@ class DoneToVariables:
     @cached_property
     def _asked(self) -> dict[tuple[str, str], NDArray[np.bool_]]:
         """Cells of the variables that steps suppress for reasons of their own."""
-        asked = {
+        requested = {
             (level, name)
             for level, ready in self.masked.planned.ready.items()
             for name in primary_suppressions(ready.plan)
         }
-        return {source: cells for source, cells in self._cells.items() if source in asked}
+        return {source: cells for source, cells in self._cells.items() if source in requested}
 
     def _beside(self, level: str, name: str) -> tuple[str, ...]:
         gone = self._cells.get((level, name))
@@ -342,9 +342,9 @@ class DoneToVariables:
 
     def _is_reweighted(self, level: str, name: str) -> bool:
         """Whether the released weights are others than those of the same records in the file."""
-        before = self.whole.arrived.linked[level].data[name]
+        before = self.whole.loaded.linked[level].data[name]
         if before.variable.role != "weight":
             return False
-        places = places_of(self.arranged.linked, self.whole.arrived.linked)[level]
+        places = places_of(self.arranged.linked, self.whole.loaded.linked)[level]
         after = self.released[level].data[name]
         return bool(np.any(after.values != before.values[places]))

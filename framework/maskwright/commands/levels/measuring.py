@@ -104,7 +104,7 @@ class LevelMeasures:
 
     `of_level`: of the levels that steps mask; labels are ``level.measure``. `of_groups`: of groups with their members;
     labels are those of the pipeline. `thresholds`: by the labels of these, or label and part. `notices`: which measure
-    is not on which level, and why. `looked_at`: names of the variables that measures of groups look at, and of those of
+    is not on which level, and why. `compared`: names of the variables that measures of groups read, and of those of
     groups that measures of members do. `doubts`: about thresholds on measures that leave something out, by the labels
     of the pipeline.
     """
@@ -113,38 +113,38 @@ class LevelMeasures:
     of_groups: tuple[MeasureRequest, ...]
     thresholds: Mapping[str, float]
     notices: tuple[str, ...]
-    looked_at: frozenset[str]
+    compared: frozenset[str]
     doubts: tuple[Doubt, ...]
 
 
-def measures_of_levels(described: Pipeline, arrived: LoadedLevels, planned: PlannedLevels) -> LevelMeasures:
+def measures_of_levels(described: Pipeline, loaded: LoadedLevels, planned: PlannedLevels) -> LevelMeasures:
     """Find on which levels each measure runs; one that names variables runs on the level that has them."""
     of_groups = tuple(each for each in described.measures if each.measure.claims.of_levels)
     given = {
         name: to_be_measured(ready.plan) for name, ready in planned.ready.items()
-        if any(each in arrived.linked[name].data for each in ready.plan.altered)
+        if any(each in loaded.linked[name].data for each in ready.plan.altered)
     }  # fmt: skip
-    whole = _of_groups(arrived.linked, given, planned)
+    whole = _of_groups(loaded.linked, given, planned)
     problems = measure_problems(of_groups, whole)
-    chosen, notices, wrong = requests_by_level(described.measures, arrived.linked, given)
+    chosen, notices, wrong = requests_by_level(described.measures, loaded.linked, given)
     problems += wrong
     if problems:
         raise InputError(in_order(problems, described.file))
     named = {name: _named(described, name, requests, planned) for name, requests in chosen.items()}
     every = (*of_groups, *(each for requests in named.values() for each in requests))
     thresholds = _thresholds(described, every, tuple(given))
-    looked_at = frozenset[str]().union(
+    compared = frozenset[str]().union(
         *(names_used(each.measure, each.params, whole) for each in of_groups),
-        *(names_of_group(each, arrived.linked, name) for name, requests in named.items() for each in requests),
+        *(names_of_group(each, loaded.linked, name) for name, requests in named.items() for each in requests),
     )
     doubts = [*measure_doubts(of_groups, thresholds, whole, ())]
     for name, requests in named.items():
         masked = planned.ready[name].plan.masked
         for each in requests:
-            about = measure_doubts([each], thresholds, _given_to(each, name, arrived.linked, given), masked)
+            about = measure_doubts([each], thresholds, _given_to(each, name, loaded.linked, given), masked)
             doubts += [replace(found, subject=each.label.removeprefix(f"{name}."), message=f"on the level {name} "
                                + found.message) for found in about]  # fmt: skip
-    return LevelMeasures(named, of_groups, thresholds, notices, looked_at, tuple(doubts))
+    return LevelMeasures(named, of_groups, thresholds, notices, compared, tuple(doubts))
 
 
 def requests_by_level(
@@ -223,8 +223,8 @@ def _levels_for(
     if there:
         return there, []
     absent = [name for name in named if not any(name in each.variables for each in given.values())]
-    said = "; ".join(f"{name} cannot be measured: {_why_not(name, owner, linked)}" for name in absent)
-    return [], [Problem(f"{request.label}: {said}", request.place)]
+    message = "; ".join(f"{name} cannot be measured: {_why_not(name, owner, linked)}" for name in absent)
+    return [], [Problem(f"{request.label}: {message}", request.place)]
 
 
 def _why_not(name: str, owner: Mapping[str, str], linked: LinkedData) -> str:

@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.levels.declarations import composition_columns, dropped_identifiers, report_forgotten_first
-from maskwright.commands.levels.edit_violations import remedies_without_masking
-from maskwright.commands.levels.group_masking import (
-    GroupMasking,
-    across_of_groups,
-    masks_as_groups,
-    plan_group_masking,
+from maskwright.commands.levels.declarations import (
+    composition_columns,
+    dropped_identifiers,
+    levels_of,
+    report_forgotten_first,
 )
-from maskwright.commands.levels.loading import LoadedLevels, load_levels
-from maskwright.commands.levels.measuring import measures_of_levels
-from maskwright.commands.levels.plan_checks import level_disclosure_doubts, with_exact_sums
+from maskwright.commands.levels.edit_violations import remedies_without_masking
+from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, masks_as_groups, plan_group_masking
 from maskwright.commands.levels.steps import (
     LevelSteps,
     maskable,
@@ -29,21 +26,27 @@ from maskwright.commands.levels.steps import (
     takes_records,
     without_derived,
 )
-from maskwright.commands.running.loading import Clock
-from maskwright.commands.running.preparation import ReadyRun, plan_findings, prepare
+from maskwright.commands.running.loading import Clock, violated_edits, violation_counts
+from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
+from maskwright.edits.edit import LinearPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.structure import Structure
+from maskwright.edits.levels.structure import MembersColumn, Structure
+from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.release_outcomes import EditViolation
+from maskwright.masking.context import Standardisation
+from maskwright.masking.levels.member_inference import member_disclosure_doubts
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
+from maskwright.planning.levels.attribute_inference import level_inference_doubts
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
-from maskwright.planning.levels.steps import (
+from maskwright.planning.levels.exact_sums import exact_sums
+from maskwright.planning.levels.guarantees import (
     adjusted_totals,
     checked_under_guarantees,
     in_pipeline,
@@ -59,60 +62,61 @@ from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
-from maskwright.release.protection_checks import require_every_step_planned
-from maskwright.release.record.record_parts import PlanRecord, StepRecord, doubt_records
-from maskwright.release.release_decision import decide_release
+from maskwright.release.record.record_parts import PlanRecord, StepRecord
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from maskwright.data.levels.linked_data import Level
+    from maskwright.commands.levels.loading import LoadedLevels
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
+    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
+    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedLevels:
     """What a run on several levels will do.
 
-    `arrived`: without groups that steps leave out, and edits that are dropped. `ready`: of the levels that steps mask;
+    `loaded`: without groups that steps leave out, and edits that are dropped. `ready`: of the levels that steps mask;
     their data hold no keys, and no variables that are derived. `unmasked`: of the others, with a plan of no steps: what
     is doubted of a file that no step masks is doubted of them. `dropped`: edits across levels that steps drop, because
-    what they read is published as categories. `told`: masked variables that the other level shows. `otherwise`: where
-    totals stand: who would keep each edit if all of them were derived; for groups that cannot be moved. `whole`: groups
+    what they read is published as categories. `disclosed`: masked variables that the other level shows. `otherwise`:
+    where totals stand: who would keep each edit if all were derived; for groups that cannot be moved. `whole`: groups
     that are masked with all their members as one record; `ready` then tells of each level what is masked.
     """
 
-    arrived: LoadedLevels
+    loaded: LoadedLevels
     across: AcrossLevels
     steps: Mapping[str, LevelSteps]
     ready: Mapping[str, ReadyRun]
     otherwise: AcrossLevels | None = None
     whole: GroupMasking | None = None
     dropped: tuple[Edit, ...] = ()
-    told: tuple[Doubt, ...] = ()
+    disclosed: tuple[Doubt, ...] = ()
     unmasked: Mapping[str, ReadyRun] = field(default_factory=dict)
 
     @property
     def every(self) -> dict[str, ReadyRun]:
         """Of all levels, the top first."""
         both = {**self.ready, **self.unmasked}
-        return {name: both[name] for name in self.arrived.linked.names}
+        return {name: both[name] for name in self.loaded.linked.names}
 
     def to_json(self) -> dict[str, Any]:
         """One plan of all levels, as plain data."""
         plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in self.every.items()}
         numbers = {name: found.numbers for name, found in self.steps.items()}
-        records = len(self.arrived.linked.levels[-1])
-        return plan_of_levels(plans, numbers, self.arrived.bound, self.across, records, self.besides).to_json()
+        records = len(self.loaded.linked.levels[-1])
+        return plan_of_levels(plans, numbers, self.loaded.bound, self.across, records, self.cross_level).to_json()
 
     @property
-    def besides(self) -> CrossLevelPlan:
+    def cross_level(self) -> CrossLevelPlan:
         """What the plans of the levels do not say: what is derived instead of masked, and drawn in whole groups."""
-        top, low = self.arrived.linked.levels
+        top, low = self.loaded.linked.levels
         computed = tuple(
             StepRecord.model_validate(step_json(number, step, [computed_json(step.variables or ())]))
             for found in self.steps.values() for number, step in found.computed.items()
@@ -134,7 +138,7 @@ class PlannedLevels:
     def doubts(self) -> tuple[Doubt, ...]:
         """Of all levels, by the numbers of the steps in the pipeline."""
         own = (doubt for name, ready in self.every.items() for doubt in self.steps[name].in_pipeline(ready.doubts))
-        return (*own, *self.told)
+        return (*own, *self.disclosed)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -145,14 +149,14 @@ class PlannedLevels:
         return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
-def plan_levels(described: Pipeline, arrived: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
+def plan_levels(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
     """Plan each level as a file of its own, and who keeps the edits across levels."""
-    with report_forgotten_first(arrived.doubts, described.waivers):
-        return _planned(described, arrived, reporter, clock)
+    with report_forgotten_first(loaded.doubts, described.waivers):
+        return _planned(described, loaded, reporter, clock)
 
 
-def _planned(described: Pipeline, arrived: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
-    linked = arrived.linked
+def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
+    linked = loaded.linked
     steps = {level.name: steps_of_level(described.steps, level, linked) for level in linked}
     refuse_unknown_variables(described.steps, linked)
     if described.execution.processes:
@@ -160,16 +164,16 @@ def _planned(described: Pipeline, arrived: LoadedLevels, reporter: Reporter, clo
     read = composition_columns((name for step in described.steps for name in step.companions), linked)
     variables = {level.name: maskable(level) for level in linked}
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
-    # Before each level looks at its own steps: whatever is wrong with them, and with their order, is told at once.
+    # Before the steps of each level are read: all mistakes in them, and in their order, are reported at once.
     variables_of_steps(described.steps, [each for own in variables.values() for each in own])
     treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
-    arrived = with_exact_sums(described.steps, arrived, variables, masked)
-    linked = arrived.linked
+    loaded = with_exact_sums(described.steps, loaded, variables, masked)
+    linked = loaded.linked
     if masks_as_groups(described.steps, linked):
-        return _plan_group_masking(described, arrived, masked, reporter, clock)
+        return _plan_group_masking(described, loaded, masked, reporter, clock)
     structure = Structure.of(linked)
-    bound, dropped = without_recoded(arrived.bound, treatments)
+    bound, dropped = without_recoded(loaded.bound, treatments)
     refuse_given_back(bound, treatments, linked)
     refuse_two_removals(steps)
     emptied = {name: each.emptied for name, each in treatments.items()}
@@ -180,12 +184,12 @@ def _planned(described: Pipeline, arrived: LoadedLevels, reporter: Reporter, clo
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     across = checked_under_guarantees(across, bound, described.steps)
-    _refuse_broken_structure(across, arrived)
+    _refuse_broken_structure(across, loaded)
     derived = {each.variable for each in across.derived}
     refuse_taking_by_derived(steps, across)
     steps = {level.name: without_derived(steps[level.name], derived, level) for level in linked}
     planned = PlannedLevels(
-        replace(arrived, bound=bound), across, steps, {}, otherwise if adjusted else None, dropped=dropped
+        replace(loaded, bound=bound), across, steps, {}, otherwise if adjusted else None, dropped=dropped
     )
     ready = {
         level.name: ready_level(described, planned, level.name, reporter, clock)
@@ -200,39 +204,39 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
     derived = {each.variable for each in planned.across.derived}
     unmasked = {
         # Their edits are judged with those across levels.
-        level.name: _ready(described, planned.arrived, level, LevelSteps(), EditSet(), derived, reporter, clock)
-        for level in planned.arrived.linked
+        level.name: _ready(described, planned.loaded, level, LevelSteps(), EditSet(), derived, reporter, clock)
+        for level in planned.loaded.linked
         if level.name not in planned.ready
     }
     plans = {name: each.plan for name, each in planned.ready.items()}
-    told = tuple(level_disclosure_doubts(planned.arrived.linked, planned.arrived.bound, plans))
-    return replace(planned, unmasked=unmasked, told=told)
+    notes = tuple(level_disclosure_doubts(planned.loaded.linked, planned.loaded.bound, plans))
+    return replace(planned, unmasked=unmasked, disclosed=notes)
 
 
 def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
     """One level as a file of its own, with the edits that its steps keep."""
-    across, arrived = planned.across, planned.arrived
+    across, loaded = planned.across, planned.loaded
     derived = {each.variable for each in across.derived}
     return _ready(
-        described, arrived, arrived.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock
+        described, loaded, loaded.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock
     )
 
 
 def _plan_group_masking(
     described: Pipeline,
-    arrived: LoadedLevels,
+    loaded: LoadedLevels,
     masked: Mapping[str, Collection[str]],
     reporter: Reporter,
     clock: Clock,
 ) -> PlannedLevels:
     """Plan of steps that mask groups with their members as one record."""
-    in_order = {name: [each for each in arrived.linked[name].data.names if each in masked[name]] for name in masked}
-    arrived, whole = plan_group_masking(described, arrived, in_order, clock)
-    across = across_of_groups(arrived, whole)
-    _refuse_broken_structure(across, arrived)
+    in_order = {name: [each for each in loaded.linked[name].data.names if each in masked[name]] for name in masked}
+    loaded, whole = plan_group_masking(described, loaded, in_order, clock)
+    across = across_of_groups(loaded, whole)
+    _refuse_broken_structure(across, loaded)
     steps, ready = {}, {}
-    for level in arrived.linked:
-        found = steps_of_level(described.steps, level, arrived.linked)
+    for level in loaded.linked:
+        found = steps_of_level(described.steps, level, loaded.linked)
         variables = maskable(level)
         own = [
             replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
@@ -240,15 +244,15 @@ def _plan_group_masking(
         ]
         steps[level.name] = LevelSteps(tuple(own), found.numbers)
         if own:
-            # What is masked of the level is told; its edits are kept, and judged, with those of whole groups.
-            ready[level.name] = _ready(described, arrived, level, steps[level.name], EditSet(), (), reporter, clock)
-    planned = PlannedLevels(arrived, across, steps, ready, whole=whole)
+            # The plan lists what is masked of the level; its edits are kept, and checked, with those of whole groups.
+            ready[level.name] = _ready(described, loaded, level, steps[level.name], EditSet(), (), reporter, clock)
+    planned = PlannedLevels(loaded, across, steps, ready, whole=whole)
     return _with_unmasked(described, planned, reporter, clock)
 
 
 def _ready(
     described: Pipeline,
-    arrived: LoadedLevels,
+    loaded: LoadedLevels,
     level: Level,
     steps: LevelSteps,
     edits: EditSet,
@@ -257,8 +261,8 @@ def _ready(
     clock: Clock,
 ) -> ReadyRun:
     """A level as a file of its own, with its plan."""
-    keeps_order = level.declared.keep_order or arrived.linked.levels[0].declared.keep_order
-    data = _to_mask(arrived, level, edits, derived, steps.steps)
+    keeps_order = level.declared.keep_order or loaded.linked.levels[0].declared.keep_order
+    data = _to_mask(loaded, level, edits, derived, steps.steps)
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits,
         on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
@@ -269,46 +273,25 @@ def _ready(
     with numbered_by_pipeline(steps.numbers):
         ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
-    assert described.levels is not None
-    dropped = dropped_identifiers(described.levels)
+    dropped = dropped_identifiers(levels_of(described))
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
     ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
-    if not any(len(each) for each in arrived.bound.edits.values()):
+    if not any(len(each) for each in loaded.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
 
 
-def plan_json(described: Pipeline, reporter: Reporter) -> dict[str, Any]:
-    """Plan of a pipeline on data of several levels, as ``maskwright plan --json`` prints it."""
-    clock = Clock()
-    arrived = load_levels(described, reporter, clock)
-    planned = plan_levels(described, arrived, reporter, clock)
-    arrived = planned.arrived
-    measures = measures_of_levels(described, arrived, planned)
-    doubts = (*arrived.doubts, *planned.doubts, *measures.doubts)
-    notices = (*arrived.notices, *planned.notices, *measures.notices)
-    judgement = decide_release(doubts, described.waivers)
-    plan = planned.to_json()
-    told = {
-        "doubts": [each.to_json() for each in doubt_records(judgement)],
-        "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
-        "levels": {level.name: len(level) for level in arrived.linked},
-    }
-    require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
-    return plan | told | ({"checks": plan_findings(described, plan)} if described.checks else {})
-
-
 def _to_mask(
-    arrived: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
+    loaded: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
 ) -> Dataset:
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
-    data = with_linked_columns(arrived.linked, arrived.bound, level.name, edits.variables)
+    data = with_linked_columns(loaded.linked, loaded.bound, level.name, edits.variables)
     left = data.without([*level.key_columns, *derived])
     if level.groups is None:
-        read = composition_columns((name for step in steps for name in step.companions), arrived.linked)
+        read = composition_columns((name for step in steps for name in step.companions), loaded.linked)
         added = (*(each for each in read if each.name not in left), *_made_for_drawing(level, left, steps))
         left = replace(left, columns=(*left.columns, *added))
-    named = arrived.linked.names[0]
+    named = loaded.linked.names[0]
     return replace(left, households=level.groups, group_name=named, notes=(), doubts=())
 
 
@@ -328,15 +311,63 @@ def _made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Ite
         yield Column(variable, np.ones(len(level)), np.zeros(len(level), dtype=np.bool_))
 
 
-def _refuse_broken_structure(across: AcrossLevels, arrived: LoadedLevels) -> None:
-    broken = [
-        each for outcome in arrived.standing.values() for each in outcome.edits
-        if each.violations and each.severity == "error" and each.name in (*across.structure, *across.present)
-    ]  # fmt: skip
+def _refuse_broken_structure(across: AcrossLevels, loaded: LoadedLevels) -> None:
+    checked = (*across.structure, *across.present)
+    verdicts = (each for outcome in loaded.standing.values() for each in outcome.edits if each.name in checked)
+    broken = violated_edits(verdicts)
     if broken:
-        shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
+        shown = violation_counts(broken)
         names = [each.name for each in broken]
-        ways = remedies_without_masking(arrived.linked, arrived.bound, names, localized=arrived.mended is not None)
-        hint = "; ".join((*(() if arrived.mended is None else arrived.mended.notices), ways))
+        ways = remedies_without_masking(loaded.linked, loaded.bound, names, localized=loaded.mended is not None)
+        hint = "; ".join((*(() if loaded.mended is None else loaded.mended.notices), ways))
         message = f"records of the original violate edits of which no step masks a variable ({shown})"
         raise EditViolation(Problem(message, hint=hint))
+
+
+def with_exact_sums(
+    steps: Sequence[Step],
+    loaded: LoadedLevels,
+    variables: Mapping[str, Sequence[Variable]],
+    masked: Mapping[str, Collection[str]],
+) -> LoadedLevels:
+    """Data whose sums over members are to be exact in binary64 too, where methods average."""
+    every = tuple(variable for own in variables.values() for variable in own)
+    averaged: set[str] = set()
+    for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):
+        if step.only_removes:
+            continue  # What is left stays in its steps.
+        averaged = averaged | set(chosen.names) if "linear" in step.method.preserves else averaged - set(chosen.names)
+    numeric = {
+        level.name: [each.name for each in level.data.variables if each.name in averaged and each.decimals]
+        for level in loaded.linked
+    }
+    spread = {
+        name: float(size) for level in loaded.linked
+        for name, size in Standardisation.of(level.data, numeric[level.name]).scale.items()
+    }  # fmt: skip
+    found = exact_sums(loaded.bound, loaded.linked, masked, averaged, spread)
+    notices = (*loaded.notices, *found.notices())
+    return replace(loaded, linked=found.put_on(loaded.linked), notices=notices)
+
+
+def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan]) -> Iterator[Doubt]:
+    """Doubts about variables of one level that the other shows."""
+    masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
+    changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
+    edits = [edit for own in bound.edits.values() for edit in own]
+    counts = {
+        each.name for each in bound.columns[linked.names[0]]
+        if isinstance(each, MembersColumn) and each.function == "count"
+    }  # fmt: skip
+    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
+    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if _can_equate(edit)]
+    yield from level_inference_doubts(linked, masked, tied, sizes)
+    yield from member_disclosure_doubts(linked, masked, changed, tied)
+
+
+def _can_equate(edit: Edit) -> bool:
+    """Whether an edit says more than which of two values is larger: of such alone nothing is computed."""
+    return any(
+        not isinstance(part, RangePart) and (not isinstance(part, LinearPart) or part.relation == "==")
+        for part in edit.parts
+    )

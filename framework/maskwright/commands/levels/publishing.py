@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.loading import edits_of_levels, linked_as
-from maskwright.commands.running.release_validation import check_round_trip
-from maskwright.data.codebooks.files import refuse_otherwise, write_codebook
+from maskwright.commands.running.publish import write_release_codebook
+from maskwright.commands.running.stages import check_round_trip, write_release_rules
 from maskwright.data.record_groups import shared_codes
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -19,8 +20,7 @@ from maskwright.edits.levels.structure import Structure, StructureColumn
 from maskwright.edits.levels.structure_edits import spans_records, with_conditions
 from maskwright.foundation.progress import stage
 from maskwright.masking.levels.suppression_state import dropped_names
-from maskwright.masking.suppressing.published_rules import rule_file
-from maskwright.release.codebook import HeldTexts, release_codebook
+from maskwright.release.codebook import HeldTexts
 from maskwright.release.data_file import write_dataset, write_nested, written_file
 from maskwright.release.files import writing
 from maskwright.release.levels.arrangement import flat_table, joined_table, linked_tables, nested_tables
@@ -62,24 +62,24 @@ class PublishedEdits:
     not_applicable: Mapping[str, int]
 
 
-def published_edits(arrived: LoadedLevels, masked: MaskedLevels) -> PublishedEdits:
+def published_edits(loaded: LoadedLevels, masked: MaskedLevels) -> PublishedEdits:
     """Edits of a run as they hold of its masked data.
 
     An edit on one record holds as its level says; one across records when the cells that it reads are there.
     """
-    stated = masked.planned.arrived.bound
+    stated = masked.planned.loaded.bound
     levels = {edit.name: name for name, edits in stated.edits.items() for edit in edits}
     gone = {name for result in masked.results.values() for name in dropped_names(result)}
     gone |= {edit.name for ready in masked.planned.ready.values() for edit in ready.dropped}
     kept = EditSet(
-        tuple(edit for edit in arrived.rules if edit.name in levels and edit.name not in gone), arrived.rules.notes
+        tuple(edit for edit in loaded.rules if edit.name in levels and edit.name not in gone), loaded.rules.notes
     )
     spanning = {edit.name for edits in stated.edits.values() for edit in edits if spans_records(stated, edit)}
     rules = with_conditions(
         kept, {name: level for name, level in levels.items() if name in spanning}, Structure.of(masked.linked),
         {source for source, cells in masked.emptied.cells.items() if cells.any()},
     )  # fmt: skip
-    bound = edits_of_levels(rules, arrived.linked)
+    bound = edits_of_levels(rules, loaded.linked)
     translated = {
         each.original.name for result in masked.results.values() if result.terms is not None
         for each in result.terms.translations
@@ -96,17 +96,17 @@ def published_edits(arrived: LoadedLevels, masked: MaskedLevels) -> PublishedEdi
     }  # fmt: skip
     bound = replace(bound, edits=edits)
     return PublishedEdits(
-        bound, _written(rules, bound, own), _recoded_original(arrived, masked),
+        bound, _written(rules, bound, own), _recoded_original(loaded, masked),
         _not_applicable(bound, spanning, masked),
     )  # fmt: skip
 
 
-def _recoded_original(arrived: LoadedLevels, masked: MaskedLevels) -> LinkedData:
+def _recoded_original(loaded: LoadedLevels, masked: MaskedLevels) -> LinkedData:
     """The original with the variables that are recoded as they are published: without the records that are left out."""
     recoding = {name: result.terms for name, result in masked.results.items() if result.terms is not None}
     if not recoding:
-        return arrived.linked
-    left = masked.planned.arrived.linked
+        return loaded.linked
+    left = masked.planned.loaded.linked
     changed = {}
     for name, terms in recoding.items():
         columns = {each: terms.reference[each] for each in terms.variables}
@@ -117,7 +117,7 @@ def _recoded_original(arrived: LoadedLevels, masked: MaskedLevels) -> LinkedData
 
 
 def _written(rules: EditSet, bound: BoundEdits, own: Mapping[tuple[str, str], Edit]) -> EditSet:
-    """Rules to write: as they are stated where they are unchanged, and declared bounds besides."""
+    """Rules to write: as they are stated where they are unchanged, and declared bounds cross_level."""
     stated = {edit.name: edit for edit in rules}
     structure = {
         column.name for columns in bound.columns.values() for column in columns if isinstance(column, StructureColumn)
@@ -139,15 +139,15 @@ def _not_applicable(bound: BoundEdits, spanning: set[str], masked: MaskedLevels)
     if not masked.emptied.cells:
         return counts
     for name, edits in bound.edits.items():
-        asked = EditSet(tuple(edit for edit in edits if edit.name in spanning and edit.when is not None))
-        if not len(asked):
+        requested = EditSet(tuple(edit for edit in edits if edit.name in spanning and edit.when is not None))
+        if not len(requested):
             continue
         fired = []
         for linked in (masked.emptied.shown, masked.linked):
             data = with_linked_columns(linked, bound, name)
-            outcome = check_dataset(data, asked, Domain.from_dataset(data, domain_tuples(asked)))
+            outcome = check_dataset(data, requested, Domain.from_dataset(data, domain_tuples(requested)))
             fired.append(np.array([each.fired for each in outcome.edits]))
-        for edit, lost in zip(asked, (fired[0] - fired[1]).tolist(), strict=True):
+        for edit, lost in zip(requested, (fired[0] - fired[1]).tolist(), strict=True):
             if lost:
                 counts[edit.name] = lost
     return counts
@@ -172,8 +172,7 @@ class LevelFiles:
 
     @property
     def _levels(self) -> LevelSources:
-        assert self.described.levels is not None
-        return self.described.levels
+        return levels_of(self.described)
 
     def write_data(self, arranged: ArrangedLevels) -> dict[str, Written]:
         """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
@@ -256,41 +255,29 @@ class LevelFiles:
             key = "data" if self._levels.form == "nested" else "data.{}"
             written = {name: (key.format(name), table) for name, table in tables.items()}
         with stage(self.reporter, "Validating a second time"):
-            looked = {
+            profiled = {
                 name: WrittenTable(self.release.temporary(key), source, table) for name, (key, table) in written.items()
             }
-            alone = validate_levels_by_reference(looked, released, edits.bound, found, edits.reference, by_engine)
+            alone = validate_levels_by_reference(profiled, released, edits.bound, found, edits.reference, by_engine)
         count = sum(len(each.edits) for each in found.values())
         return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
 
     def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
         """Write the rules that hold in the published data, where they are asked for."""
-        target = self.described.output.edits
-        if target is None:
-            return ()
         columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
-        text, notices = rule_file(target, edits.rules, columns, None)
-        with writing(self.release.temporary("edits")):
-            self.release.temporary("edits").write_text(text, encoding="utf-8")
-        return notices
+        return write_release_rules(self.release, self.described, edits.rules, columns, None)
 
     def write_codebook(
         self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels, recoded: Collection[str]
     ) -> None:
         """Write one codebook of the variables of all levels, where one is asked for."""
-        target = self.described.output.codebook
-        if target is None:
+        if self.described.output.codebook is None:
             return
         file = next(reversed(list(self.originals.values())))
         names = dict.fromkeys(name for each in self.originals.values() for name in each.names)
         table = joined_table(released, tuple(names), file)
         variables = tuple(each for level in arranged.linked for each in level.data.variables)
-        book = release_codebook(
-            self.described.output.data.name, record, HeldTexts.of(table), variables, self.described.data.variables,
-            set(recoded), released.levels[0].declared.key,
+        write_release_codebook(
+            self.release, self.described, record, HeldTexts.of(table), variables, set(recoded),
+            released.levels[0].declared.key,
         )  # fmt: skip
-        written = self.release.temporary("codebook")
-        with writing(written):
-            write_codebook(written, book, as_table=target.suffix.lower() == ".csv")
-        refuse_otherwise(written, book)
-        self.release.sealed("codebook")

@@ -7,6 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.engine_validation import (
     BARE_TOTAL,
     EngineRules,
@@ -32,12 +33,11 @@ from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, pu
 from maskwright.commands.running.preparation import apply_plan_checks
 from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.commands.running.release_validation import last_doubts
-from maskwright.commands.running.stages import PipelineRun
+from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import Problem
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.planning.levels.steps import in_pipeline, steps_requiring_k
@@ -72,28 +72,28 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
-    from maskwright.release.levels.class_sizes import LevelClassSizes
+    from maskwright.release.record.run_record import LikeClasses
     from maskwright.release.release_decision import ReleaseDecision
 
 
 def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
     """Run a pipeline on data of several levels."""
-    arrived = load_levels(described, reporter, clock)
+    loaded = load_levels(described, reporter, clock)
     engine = engine_rules(described)
-    planned = plan_levels(described, arrived, reporter, clock)
+    planned = plan_levels(described, loaded, reporter, clock)
     if described.checks:
         apply_plan_checks(described, planned.to_json(), reporter)
-    arrived = planned.arrived
-    measures = measures_of_levels(described, arrived, planned)
+    loaded = planned.loaded
+    measures = measures_of_levels(described, loaded, planned)
     seed = fresh_seed() if described.seed is None else described.seed
     with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, arrived, planned, planned, engine, measures, seed, release, reporter, clock).run()
+        return _LevelsRun(described, loaded, planned, planned, engine, measures, seed, release, reporter, clock).run()
 
 
 @dataclass(frozen=True, eq=False)
 class _LevelsRun:
     described: Pipeline
-    arrived: LoadedLevels
+    loaded: LoadedLevels
     planned: PlannedLevels
     whole: PlannedLevels
     engine: EngineRules | None
@@ -105,9 +105,9 @@ class _LevelsRun:
 
     def run(self) -> RunRecord:
         described = self.described
-        before = (*self.arrived.doubts, *self.planned.doubts, *self.measures.doubts)
-        notices = (*self.arrived.notices, *self.planned.notices, *self.measures.notices)
-        self._tell((*self.release.notices, *notices))
+        before = (*self.loaded.doubts, *self.planned.doubts, *self.measures.doubts)
+        notices = (*self.loaded.notices, *self.planned.notices, *self.measures.notices)
+        self._notify((*self.release.notices, *notices))
         refuse_doubts(described, decide_release(before, described.waivers))
         with self.clock("protect"):
             masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
@@ -119,7 +119,7 @@ class _LevelsRun:
         with self.clock("count alike"):
             alike = class_sizes_of(self.planned, masked)
         with self.clock("arrange"):
-            arranged = arranged_levels(masked.linked, self.arrived.linked, self.seed)
+            arranged = arranged_levels(masked.linked, self.loaded.linked, self.seed)
             order = {
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
@@ -127,23 +127,31 @@ class _LevelsRun:
         steps = self.planned.steps
         own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
         left = range_notices_of_levels(self.whole, masked)
-        said = (*own, *masked.notices, *left, *level_arrangement_notices(arranged), *class_size_notices(masked, alike))
-        self._tell(said)
+        messages = (
+            *own,
+            *masked.notices,
+            *left,
+            *level_arrangement_notices(arranged),
+            *class_size_notices(masked, alike),
+        )
+        self._notify(messages)
         written = self._files.write_data(arranged)
-        self.arrived.forget_cells_of_files()
+        self.loaded.forget_cells_of_files()
         released = self._files.read_back(arranged, written)
-        edits = published_edits(self.arrived, masked)
-        self._tell(self._files.write_rules(edits, arranged))
+        edits = published_edits(self.loaded, masked)
+        self._notify(self._files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         # The engine is a process of its own: what waits for it waits beside the other second look.
-        with self.clock("second look"), ThreadPoolExecutor(1) as beside:
-            asked = engine_validated(self.engine, self.arrived.bound, edits.bound)
-            by_engine = beside.submit(
+        with self.clock("second look"), ThreadPoolExecutor(1) as others:
+            requested = engine_validated(self.engine, self.loaded.bound, edits.bound)
+            by_engine = others.submit(
                 copy_context().run, validate_by_engine,
-                described, self.engine, self.arrived.bound, edits.bound, released, found, self.release, self.reporter,
+                described, self.engine, self.loaded.bound, edits.bound, released, found, self.release, self.reporter,
             )  # fmt: skip
-            self._tell(self._files.reference_verdicts(arranged, released, edits, found, {edit.name for edit in asked}))
+            self._notify(
+                self._files.reference_verdicts(arranged, released, edits, found, {edit.name for edit in requested})
+            )
             refuted = by_engine.result()
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
@@ -153,9 +161,9 @@ class _LevelsRun:
         )
         doubts = (*before, *self._doubts(masked, released, arranged, found))
         judgement = decide_release(doubts, described.waivers)
-        self._tell(judgement.notices)
+        self._notify(judgement.notices)
         record = self._record(
-            masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *said), edits
+            masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *messages), edits
         )  # fmt: skip
         record = self._with_groups(record, of_groups)
         broken = [
@@ -179,24 +187,23 @@ class _LevelsRun:
         failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
         if failed:
             return f"no values were found for {failed:,} records"
-        bound = self.planned.arrived.bound
+        bound = self.planned.loaded.bound
         own = next(each for edits in bound.edits.values() for each in edits if each.name == edit)
         insisting = steps_requiring_k(own, self.described.steps, bound)
         if edit not in self.planned.across.adjusted or not insisting:
             return None
         params = f"with 'k_guarantee: report' in the params of step {insisting[0]}"
         way = f"{params} the records of a group are moved together, which breaks k"
-        stated = next((each for each in self.planned.arrived.rules if each.name == edit), None)
+        stated = next((each for each in self.planned.loaded.rules if each.name == edit), None)
         guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
         return f"{way}; {BARE_TOTAL}" if guarded else way
 
-    def _tell(self, notices: Iterable[str]) -> None:
-        for notice in dict.fromkeys(notices):
-            self.reporter.notice(notice)
+    def _notify(self, notices: Iterable[str]) -> None:
+        notify(self.reporter, dict.fromkeys(notices))
 
     @property
     def _files(self) -> LevelFiles:
-        return LevelFiles(self.described, self.arrived.files, self.release, self.reporter, self.clock)
+        return LevelFiles(self.described, self.loaded.files, self.release, self.reporter, self.clock)
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
@@ -210,10 +217,9 @@ class _LevelsRun:
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
         runs = {}
-        assert self.described.levels is not None
         for name, ready in self.planned.ready.items():
             own = replace(
-                self.described, data=self.described.levels.sources[name], levels=None, steps=ready.request.steps,
+                self.described, data=levels_of(self.described).sources[name], levels=None, steps=ready.request.steps,
                 measures=self.measures.of_level.get(name, ()), thresholds=self.measures.thresholds,
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
@@ -223,12 +229,12 @@ class _LevelsRun:
         self, name: str, run: PipelineRun, released: LinkedData, arranged: ArrangedLevels
     ) -> dict[str, Measurement]:
         """What is measured of a level, beside all its records and with its totals that are derived across levels."""
-        places = places_of(arranged.linked, self.arrived.linked)[name]
+        places = places_of(arranged.linked, self.loaded.linked)[name]
         totals = [each.name for each in self.planned.ready[name].plan.derived]
-        original = with_totals(self.whole.ready[name].original, self.whole.arrived.linked[name].data, totals)
+        original = with_totals(self.whole.ready[name].original, self.whole.loaded.linked[name].data, totals)
         masked = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
         found: dict[str, Measurement] = {}
-        both = (original, self.whole.arrived.linked), (masked, released)
+        both = (original, self.whole.loaded.linked), (masked, released)
         for requests, before, after in joined_to_groups(run.pipeline.measures, name, *both):
             pipeline, ready = replace(run.pipeline, measures=requests), replace(run.ready, original=before)
             found |= replace(run, pipeline=pipeline, ready=ready).measure(replace(after, origin=places))
@@ -243,18 +249,18 @@ class _LevelsRun:
         for each in self.planned.across.derived:
             hidden.setdefault(released.names[0], set()).add(each.variable)
         with self.clock("measure"), report_compilation(self.reporter):
-            order = places_of(arranged.linked, self.arrived.linked)
-            levels, about = compared_levels(self.arrived.linked, released, order, hidden)
+            order = places_of(arranged.linked, self.loaded.linked)
+            levels, about = compared_levels(self.loaded.linked, released, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
-        self._tell(f"{label} has no contributions of single records: none are written" for label in alone)
+        self._notify(f"{label} has no contributions of single records: none are written" for label in alone)
         return found
 
     def _with_group_linkage(
         self, measured: Mapping[str, Mapping[str, Measurement]], of_groups: Mapping[str, Measurement]
     ) -> dict[str, Mapping[str, Measurement]]:
         """Measurements of each level; linkage of members says what linking their groups finds."""
-        top, low = self.arrived.linked.names
+        top, low = self.loaded.linked.names
         if low not in measured:
             return dict(measured)
         own, groups = self.measures.of_level[low], self.measures.of_groups
@@ -270,7 +276,7 @@ class _LevelsRun:
             update={
                 "measures": {**found, **record.measures},
                 "plugins": {**record.plugins, **used},
-                "not_measured": tuple(each for each in record.not_measured if each not in self.measures.looked_at),
+                "not_measured": tuple(each for each in record.not_measured if each not in self.measures.compared),
             }
         )
 
@@ -286,7 +292,7 @@ class _LevelsRun:
             result = masked.results[name]
             totals = [each.name for each in ready.plan.derived]
             # What the steps of a level got: all its records where these steps took some away.
-            got = (self.whole if name in masked.rows else self.planned).arrived.linked[name].data
+            got = (self.whole if name in masked.rows else self.planned).loaded.linked[name].data
             original = with_totals(ready.original, got, totals)
             published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
             unchanged = unchanged_cells(original, published)
@@ -296,7 +302,7 @@ class _LevelsRun:
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
         doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
-            doubts += undecided_doubts(outcome, self.arrived.standing[name])
+            doubts += undecided_doubts(outcome, self.loaded.standing[name])
         return tuple(doubts)
 
     def _record(
@@ -308,7 +314,7 @@ class _LevelsRun:
         released: LinkedData,
         arranged: ArrangedLevels,
         judgement: ReleaseDecision,
-        alike: Sequence[LevelClassSizes],
+        alike: Sequence[LikeClasses],
         notices: tuple[str, ...],
         edits: PublishedEdits,
     ) -> RunRecord:
@@ -328,22 +334,22 @@ class _LevelsRun:
                                 self.clock.seconds)
                 )  # fmt: skip
                 own = own.model_copy(update={"variables": done.of_steps(name, own.variables)})
-            before = LevelRecord(records=len(level), original_records=self.arrived.records[name])
+            before = LevelRecord(records=len(level), original_records=self.loaded.records[name])
             numbers = self.planned.steps[name].numbers
             plan = done.plan_of_unmasked(name) if own is None else own.plan
-            parts[name] = LevelPart(own, plan, numbers, self.arrived.arrival[name], found[name], before)
+            parts[name] = LevelPart(own, plan, numbers, self.loaded.arrival[name], found[name], before)
             untouched[name] = done.of_others(name)
         record = record_of_levels(
             parts, edits.bound, self.planned.across, alike, untouched, masked.adjusted, masked.infeasible,
-            edits.not_applicable, self.planned.besides,
+            edits.not_applicable, self.planned.cross_level,
         )  # fmt: skip
         record = with_changed_weights(record, self.whole, self.planned, masked.rows)
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
-        kept, mended = all(level.declared.keep_order for level in released), self.arrived.mended
+        kept, mended = all(level.declared.keep_order for level in released), self.loaded.mended
         return record.model_copy(
             update={
                 "doubts": doubt_records(judgement),
-                "left_out": {name: count for name, count in self.arrived.dropped.items() if count},
+                "left_out": {name: count for name, count in self.loaded.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*notices, *record.notices))),
@@ -357,7 +363,7 @@ class _LevelsRun:
 
     def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
-        bound = self.arrived.bound
+        bound = self.loaded.bound
         data = with_linked_columns(released, bound, name, result.edits.variables)
-        original = with_linked_columns(self.arrived.linked, bound, name, result.edits.variables)
+        original = with_linked_columns(self.loaded.linked, bound, name, result.edits.variables)
         return check_dataset(data, result.edits, result.domain(original))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.levels.steps import in_pipeline
 from maskwright.planning.step_variables import default_variables
@@ -46,14 +46,14 @@ class LevelSteps:
         A waiver of step 2 must not waive the second step of another level.
         """
         for doubt in doubts:
-            said = replace(
+            stated = replace(
                 doubt,
                 message=in_pipeline(doubt.message, self.numbers),
                 hint=None if doubt.hint is None else in_pipeline(doubt.hint, self.numbers),
             )
             if DOUBT_KINDS[doubt.kind].about == "step" and 0 < int(doubt.subject) <= len(self.numbers):
-                said = replace(said, subject=str(self.numbers[int(doubt.subject) - 1]))
-            yield said
+                stated = replace(stated, subject=str(self.numbers[int(doubt.subject) - 1]))
+            yield stated
 
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
@@ -120,8 +120,7 @@ def refuse_unknown_variables(steps: Sequence[Step], linked: LinkedData) -> None:
                 problems.append(Problem(f"step {number}: {name!r} is a key or a pointer: it is not masked", step.place))
             elif name not in names:
                 problems.append(Problem(f"step {number}: {unknown_name('variable', name, names)}", step.place))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
@@ -132,9 +131,9 @@ def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
     }
     named = {name: numbers for name, numbers in removing.items() if numbers}
     if len(named) > 1:
-        said = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
+        message = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
         raise InputError(
-            Problem(f"steps on two levels take records away ({said})", hint="Take one pipeline after the other.")
+            Problem(f"steps on two levels take records away ({message})", hint="Take one pipeline after the other.")
         )
 
 
@@ -197,8 +196,7 @@ def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLeve
                         "pipeline of its own, on what the other steps release."
                     )
                     problems.append(Problem(message, step.place, hint))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def records_name(level: Level) -> str:

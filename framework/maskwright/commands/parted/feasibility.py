@@ -1,22 +1,22 @@
-"""What a run over parts cannot do, refused by name, and what it will cost."""
+"""What a run over parts can do, by method and measure; what it cannot is refused by name; and what it will cost."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from maskwright.commands.parted.measuring import refused_measure, unmeasurable
 from maskwright.commands.parted.planning import sample_size
-from maskwright.commands.parted.support import is_by_record, refused_method
 from maskwright.commands.parted.task_run import BLOCK_SIZE
 from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
 from maskwright.data.parts.addresses import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL, PROCESSES
+from maskwright.plugins.remover import Remover
 from maskwright.release.part_layout import RECORDS_OF_PART
 
 if TYPE_CHECKING:
@@ -26,7 +26,95 @@ if TYPE_CHECKING:
     from maskwright.data.parts.model import Parts
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.costs import Costs
+    from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.measure import Measure
+    from maskwright.plugins.registered import Registry
+    from maskwright.plugins.remover import AnyMethod
+
+
+CATEGORIES = frozenset({"nominal", "ordinal"})
+"""Types of variables that are no numbers."""
+
+Form = Literal["local", "block", "global", "refused"]
+Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
+
+
+@dataclass(frozen=True)
+class Support:
+    """A row of the table of ``maskwright explain scale``.
+
+    `form`: each record by itself; blocks of near records; sums over all parts; not at all. `result`: against a run in
+    memory.
+    """
+
+    kind: Literal["method", "measure"]
+    name: str
+    form: Form
+    result: Result
+    why: str
+
+
+def is_by_record(method: AnyMethod) -> bool:
+    """Whether a method masks each record by itself, if need be with facts on all of them."""
+    return method.cut == "any" or method.gathering is not None
+
+
+def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
+    """Group whose clusters a unit is adjusted with, where they are made; None where records are, part by part."""
+    if unit.group is None or is_by_record(plan.steps[plan.groups[unit.group].step - 1].method):
+        return None
+    return unit.group
+
+
+def refused_method(method: AnyMethod) -> str | None:
+    """Why a method cannot run over parts; None where it can."""
+    if isinstance(method, Remover):
+        return "takes records or cells away, and that needs all records at once"
+    if "cells" in method.removes:
+        return "leaves cells empty, and that needs all records at once"
+    if method.draws_records:
+        return "draws records anew"
+    if method.cut == "none" and method.gathering is None:
+        message = "sees all records at once"
+        return message if method.variant is None else f"{message}, unless its parameters ask nothing of the others"
+    if not is_by_record(method) and ("detail" in method.removes or not method.variable_types - CATEGORIES):
+        return "masks categories in blocks, which a run over parts does not do yet"
+    return None
+
+
+def support_of_method(method: AnyMethod) -> Support:
+    """What a method does in a run over parts."""
+    why = refused_method(method)
+    if why is not None:
+        return Support("method", method.name, "refused", "refused", why)
+    if method.cut == "any":
+        return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
+    if method.gathering is not None:
+        message = "asks something of all records first, then changes each by itself, part by part"
+        message += f"; not with {method.gathering.not_with}" if method.gathering.not_with else ""
+        return Support("method", method.name, "local", "exact", message)
+    message = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
+    return Support("method", method.name, "block", "blocked", message)
+
+
+def support_of_measure(measure: Measure) -> Support:
+    """What a measure does in a run over parts."""
+    merging = measure.merging
+    if merging is None:
+        return Support("measure", measure.name, "refused", "refused", "needs the whole file in memory")
+    message = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
+    message = "a sample of the records against all parts" if merging.sampled else message
+    message += "" if merging.refused is None else "; some parameters are refused"
+    return Support("measure", measure.name, "global", merging.result, message)
+
+
+def support(registry: Registry) -> Iterator[Support]:
+    """Every method and measure that is installed."""
+    for method in registry.methods.values():
+        yield support_of_method(method)
+    for measure in registry.measures.values():
+        yield support_of_measure(measure)
 
 
 IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
@@ -34,10 +122,9 @@ IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
 
 def refuse_request(pipeline: Pipeline) -> None:
     """Refuse what the pipeline asks for and a run over parts cannot do."""
-    asked = [each for each in pipeline.measures if each.asked]
-    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(asked)]
-    if problems:
-        raise InputError(problems)
+    requested = [each for each in pipeline.measures if each.asked]
+    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(requested)]
+    refuse_problems(problems)
 
 
 def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
@@ -113,8 +200,7 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
         for name in folders
         if name not in plan.variables
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))
 
 
@@ -162,8 +248,8 @@ def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records:
 
 def _records_of_file(request: Pipeline) -> int:
     """Most records of a file that is made of several parts; 0 where each part is written as it came."""
-    asked = request.output.parts
-    return RECORDS_OF_PART if isinstance(asked, tuple) else asked or 0
+    requested = request.output.parts
+    return RECORDS_OF_PART if isinstance(requested, tuple) else requested or 0
 
 
 def worker_limit(request: Pipeline, costs: Costs) -> int | None:
@@ -211,10 +297,10 @@ def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch:
 def _refuse(peak: StageCost, limit: int | None, request: Pipeline, part: str) -> None:
     if limit is None or peak.bytes <= limit:
         return
-    said = request.execution.memory_limit
-    there = f"this machine leaves {_gigabytes(limit)} for each" if said is None else f"memory_limit is {said}"
+    stated = request.execution.memory_limit
+    there = f"this machine leaves {_gigabytes(limit)} for each" if stated is None else f"memory_limit is {stated}"
     workers = request.execution.at_once
-    shared = f" for {workers} workers in one process" if said is not None and limit < (limit_of(request) or 0) else ""
+    shared = f" for {workers} workers in one process" if stated is not None and limit < (limit_of(request) or 0) else ""
     raise InputError(
         Problem(
             f"each worker is expected to need {_gigabytes(peak.bytes)} (stage: {peak.stage}; the largest part is "

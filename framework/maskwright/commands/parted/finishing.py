@@ -26,7 +26,7 @@ from maskwright.commands.parted.partial_statistics import (
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
 from maskwright.commands.parted.task_settings import Stored, empty, in_file_terms
-from maskwright.commands.running.release_validation import check_round_trip
+from maskwright.commands.running.stages import check_round_trip
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import (
@@ -117,9 +117,9 @@ FEW = 30
 """Values of a variable that are kept to count the different ones; of more the number does not matter."""
 
 
-def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def finish(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Finish one part; a task."""
-    sheet: TaskSettings = told.read()
+    sheet: TaskSettings = settings.read()
     task: Finish = about.read()
     part, first = sheet.part_of(key)
     if not part.records:
@@ -151,7 +151,7 @@ def finish(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, 
 def _masked(
     original: Dataset, task: Finish, position: int, first_record: int
 ) -> tuple[Dataset, dict[str, Any], dict[int, Donors]]:
-    """The masked part, what is to be told of it, and rows that others may be replaced by."""
+    """The masked part, facts on it, and rows that others may be replaced by."""
     masking: Masking = task.masking
     plan, standardisation = masking.plan, masking.standardisation
     protected, masked = with_masked(original, task.groups, position)
@@ -314,9 +314,9 @@ class Occurring:
     units: tuple[tuple[str, ...], ...]
 
 
-def occurring_in_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def occurring_in_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Look at one part; a task."""
-    sheet, task = told.read(), about.read()
+    sheet, task = settings.read(), about.read()
     original, _ = sheet.records_of(key)
     if original is None:
         return {"records": 0}

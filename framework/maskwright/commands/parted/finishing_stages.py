@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import home_of
 from maskwright.commands.parted.finishing import (
     FOUND,
     OCCURRING,
@@ -32,7 +33,6 @@ from maskwright.commands.parted.partial_statistics import DISTINCT_AT_ONCE, Drif
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.results import TaskResults, class_sets, masking_result
 from maskwright.commands.parted.shuffling import spilled, together
-from maskwright.commands.parted.support import home_of
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, MeasureFacts, PartedRun
 from maskwright.commands.parted.task_settings import empty
 from maskwright.data.dataset import Column, Dataset
@@ -62,9 +62,9 @@ if TYPE_CHECKING:
 
 
 def finish_parts(
-    run: PartedRun, told: Stored, found: ScannedFile, done: MaskedSteps
+    run: PartedRun, settings: Stored, found: ScannedFile, done: MaskedSteps
 ) -> tuple[Any, Any, Any, MeasureFacts]:
-    """Finish every part, and count what they have in common; last, what measures are told."""
+    """Finish every part, and count what they have in common; last, what measures are settings."""
     masking, groups = done.masking, done.groups
     plan = masking.plan
     record_units = tuple(number for number, unit in enumerate(plan.units) if home_of(plan, unit) is None)
@@ -80,7 +80,7 @@ def finish_parts(
         _domain_rows(found, done.published),
         tuple(of_both_files(run.pipeline.measures)),
         done.published,
-        _occurring(run, told, done),
+        _occurring(run, settings, done),
         extents=_extents(found, plan),
     )
 
@@ -88,7 +88,7 @@ def finish_parts(
         facts, drift = MeasureFacts(task.measures), DriftTotals()
         about = run.store(name, task)
         receipts = run.run(
-            name, title, finish, run.part_keys, told, about, kept=lambda each: drift.taken(facts.taken(each))
+            name, title, finish, run.part_keys, settings, about, kept=lambda each: drift.taken(facts.taken(each))
         )
         return receipts, facts, drift
 
@@ -109,9 +109,10 @@ def finish_parts(
         _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
         for at in range(len(sets))
     ]
-    finished = added_up(zip(_firsts(run, folders), run.read(run.finished, FOUND), strict=True))
+    firsts = [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
+    finished = added_up(zip(firsts, run.read(run.finished, FOUND), strict=True))
     if run.pipeline.output.parts is not None:
-        finished = replace(finished, outcome=merged_outcome(join_parts(run, told, task, finished.masked)))
+        finished = replace(finished, outcome=merged_outcome(join_parts(run, settings, task, finished.masked)))
     facts = [receipt.facts for receipt, folder in zip(receipts, folders, strict=True) if folder]
     of_groups = [
         [receipt.facts for receipt in run.done.get(f"mask-{at}", run.done.get(f"local-{at}", []))]
@@ -140,27 +141,23 @@ def _extents(found: ScannedFile, plan: Plan) -> dict[str, Extent]:
 
 def _formula_notices(facts: Iterable[Mapping[str, Any]], result: MaskingResult) -> tuple[str, ...]:
     """Sentences on texts that a spreadsheet would run, where one may open the files."""
-    told = [each["formulas"] for each in facts if "formulas" in each]
-    if not told:
+    notes = [each["formulas"] for each in facts if "formulas" in each]
+    if not notes:
         return ()
-    cells = {name: sum(each.get(name, 0) for each in told) for name in result.masked.names}
+    cells = {name: sum(each.get(name, 0) for each in notes) for name in result.masked.names}
     shown = {name: count for name, count in cells.items() if count}
     return tuple(formula_sentences(shown, result.masked.names, result.edits, escapes=False))
 
 
-def _occurring(run: PartedRun, told: Stored, done: MaskedSteps) -> tuple[NDArray[np.int64], ...]:
+def _occurring(run: PartedRun, reported: Stored, done: MaskedSteps) -> tuple[NDArray[np.int64], ...]:
     """For each unit of categories the combinations that occur in the whole file, masked or original."""
     units = done.masking.plan.category_units
     if not units:
         return ()
     about = run.store(OCCURRING, Occurring(done.groups, tuple(unit.variables for unit in units)))
-    run.run(OCCURRING, "Looking which categories occur together", occurring_in_part, run.part_keys, told, about)
+    run.run(OCCURRING, "Looking which categories occur together", occurring_in_part, run.part_keys, reported, about)
     shares = list(run.read(OCCURRING, OCCURRING))
     return tuple(occurring_categories([each[at] for each in shares]) for at in range(len(units)))
-
-
-def _firsts(run: PartedRun, folders: Sequence[str]) -> list[int]:
-    return [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
 
 
 def _donors(run: PartedRun, units: Sequence[int]) -> dict[int, Donors]:
@@ -226,24 +223,24 @@ def _count(facts: Iterable[Mapping[str, Any]], records: int) -> dict[str, int]:
 
 
 def measured(
-    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], told: Stored, facts: MeasureFacts
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], settings: Stored, facts: MeasureFacts
 ) -> dict[str, Measurement]:
     """What measures say of all parts, in as many rounds as they ask for; `facts` are those of the first."""
-    asked: dict[str, Mapping[str, Any]] = {}
+    requested: dict[str, Mapping[str, Any]] = {}
     waiting = of_both_files(run.pipeline.measures)
     found: dict[str, Measurement] = {}
     for number in range(1, MOST_ROUNDS + 1):
         further: dict[str, Further] = {}
         for request in waiting:
-            said = merged_measure(request, facts.of(request.label), asked.get(request.label), plan)
-            if isinstance(said, Further):
-                further[request.label] = said
+            stated = merged_measure(request, facts.of(request.label), requested.get(request.label), plan)
+            if isinstance(stated, Further):
+                further[request.label] = stated
             else:
-                found[request.label] = said
+                found[request.label] = stated
         waiting = [each for each in waiting if each.label in further]
         if not waiting:
             break
-        asked, facts = _round(run, plan, published, told, number, waiting, further)
+        requested, facts = _round(run, plan, published, settings, number, waiting, further)
     if waiting:
         raise InputError(f"{waiting[0].label} did not end after {MOST_ROUNDS} rounds over the parts")
     return {
@@ -252,18 +249,18 @@ def measured(
 
 
 def _round(
-    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], told: Stored, number: int,
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], reported: Stored, number: int,
     waiting: Sequence[MeasureRequest], further: Mapping[str, Further],
 ) -> tuple[dict[str, Mapping[str, Any]], MeasureFacts]:  # fmt: skip
     """What is asked now, and what the parts say; where every part is to get rows, only these."""
-    asked = {label: each.asked for label, each in further.items()}
+    requested = {label: each.asked for label, each in further.items()}
     taken = tuple(label for label, each in further.items() if each.rows_to is not None)
     tasks = max(1, -(-run.parts.records // DISTINCT_AT_ONCE))
     name = f"measure-{number}"
     finished = run.folders(run.finished)
-    about = run.store(name, Round(tuple(waiting), plan, asked, finished, taken, tasks, published))
-    facts = MeasureFacts(waiting, asked)
-    run.run(name, "Measuring", measure_again, run.part_keys, told, about, kept=facts.taken)
+    about = run.store(name, Round(tuple(waiting), plan, requested, finished, taken, tasks, published))
+    facts = MeasureFacts(waiting, requested)
+    run.run(name, "Measuring", measure_again, run.part_keys, reported, about, kept=facts.taken)
     folders = run.folders(name)
     shuffled = [at for at, each in enumerate(waiting) if further[each.label].rows_to == "tasks"]
     if shuffled:
@@ -274,5 +271,5 @@ def _round(
     for at, each in enumerate(waiting):
         if further[each.label].rows_to == "parts":
             pieces = [spilled(Path(folder) / f"r{at}", 0, tasks) for folder in folders if folder]
-            asked[each.label] = {**asked[each.label], "rows": together(pieces)}
-    return asked, facts
+            requested[each.label] = {**requested[each.label], "rows": together(pieces)}
+    return requested, facts

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import is_by_record
 from maskwright.commands.parted.protecting import (
     GATHERED,
     VARIABLES,
@@ -20,7 +21,6 @@ from maskwright.commands.parted.protecting import (
 )
 from maskwright.commands.parted.shuffling import MaskedGroup, Shuffle, borders_of, shuffle
 from maskwright.commands.parted.strata import Combinations, Conditions, blocks_of, cut_of_group, survey
-from maskwright.commands.parted.support import is_by_record
 from maskwright.commands.parted.task_settings import as_published
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from maskwright.plugins.block import Gathered
 
 
-def mask_groups(run: PartedRun, told: Stored, found: ScannedFile, plan: PlannedRun) -> MaskedSteps:
+def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: PlannedRun) -> MaskedSteps:
     """Mask every group of every step."""
     conditions = [Conditions(group.variables, group.cut_by, EditSet(tuple(plan.edits))) for group in plan.plan.groups]
-    strata = _strata(run, told, found, plan.plan, conditions, plan)
+    strata = _strata(run, settings, found, plan.plan, conditions, plan)
     groups = tuple(replace(group, strata=each[0]) for group, each in zip(plan.plan.groups, strata, strict=True))
     whole_plan = replace(plan.plan, groups=groups)
     present = {name: each.present for name, each in found.variables.items()}
@@ -55,9 +55,9 @@ def mask_groups(run: PartedRun, told: Stored, found: ScannedFile, plan: PlannedR
     for number, step in enumerate(plan.plan.steps, 1):
         own = [at for at, group in enumerate(groups) if group.step == number]
         if is_by_record(step.method):
-            masked = [_by_part(run, told, done, at, conditions[at], strata[at][1]) for at in own]
+            masked = [_by_part(run, settings, done, at, conditions[at], strata[at][1]) for at in own]
         else:
-            masked = _by_block(run, told, found, done, own, conditions, strata)
+            masked = _by_block(run, settings, found, done, own, conditions, strata)
         shown = as_published(done.published, (variable for group in masked for variable in group.published))
         done = MaskedSteps(done.masking.in_terms_of(shown, found.variables), (*done.groups, *masked), shown)
     return done
@@ -78,7 +78,7 @@ class MaskedSteps:
 
 def _strata(
     run: PartedRun,
-    told: Stored,
+    reported: Stored,
     found: ScannedFile,
     plan: Plan,
     conditions: Sequence[Conditions],
@@ -87,11 +87,11 @@ def _strata(
     """Strata of each group, the stratum of each combination of conditions, and the records of each stratum."""
     counts = [Combinations() for _ in conditions]
     known = [each.only_combination(found.variables) for each in conditions]
-    asked = [at for at, codes in enumerate(known) if codes is None]
-    if asked:
-        chosen = tuple(conditions[at] for at in asked)
-        for receipt in run.run("strata", "Counting strata", survey, run.part_keys, told, chosen):
-            for at, rows in zip(asked, receipt.facts["groups"], strict=True):
+    requested = [at for at, codes in enumerate(known) if codes is None]
+    if requested:
+        chosen = tuple(conditions[at] for at in requested)
+        for receipt in run.run("strata", "Counting strata", survey, run.part_keys, reported, chosen):
+            for at, rows in zip(requested, receipt.facts["groups"], strict=True):
                 counts[at].add(rows)
     result = []
     for at, group in enumerate(plan.groups):
@@ -108,7 +108,7 @@ def _strata(
 
 
 def _by_part(
-    run: PartedRun, told: Stored, before: MaskedSteps, at: int, conditions: Conditions,
+    run: PartedRun, reported: Stored, before: MaskedSteps, at: int, conditions: Conditions,
     stratum_of: Mapping[tuple[int, ...], int],
 ) -> MaskedGroup:  # fmt: skip
     """Mask a group whose method changes each record by itself, once it knows what it asks of all of them."""
@@ -120,10 +120,10 @@ def _by_part(
     if masking.plan.steps[number - 1].method.claims.gathering is not None:
         asking = f"ask-{at}"
         about = run.store(asking, task)
-        run.run(asking, f"Looking at all records, step {number}", gather_part, run.part_keys, told, about)
+        run.run(asking, f"Looking at all records, step {number}", gather_part, run.part_keys, reported, about)
         task, notes = _with_answers(task, list(run.read(asking, GATHERED)), before.published)
     about = run.store(name, task)
-    run.run(name, f"Masking, step {number}, part by part", protect_part, run.part_keys, told, about)
+    run.run(name, f"Masking, step {number}, part by part", protect_part, run.part_keys, reported, about)
     published = list(run.read(name, VARIABLES))
     if any(each != published[0] for each in published):
         raise InputError(f"step {number}: the method publishes other variables in one part than in another")
@@ -146,7 +146,7 @@ def _with_answers(
 
 
 def _by_block(
-    run: PartedRun, told: Stored, found: ScannedFile, before: MaskedSteps, own: Sequence[int],
+    run: PartedRun, reported: Stored, found: ScannedFile, before: MaskedSteps, own: Sequence[int],
     conditions: Sequence[Conditions], strata: Sequence[tuple[Any, dict[tuple[int, ...], int], list[int]]],
 ) -> list[MaskedGroup]:  # fmt: skip
     """Shuffle the records of a step to blocks, and mask these."""
@@ -168,7 +168,7 @@ def _by_block(
         columns.append(_needed(masking, at, units[-1], found))
     about = run.store(f"shuffle-{number}", Shuffle(tuple(cuts), tuple(columns), before.groups))
     name = f"shuffle-{number}"
-    run.run(name, f"Shuffling, step {number}", shuffle, run.part_keys, told, about)
+    run.run(name, f"Shuffling, step {number}", shuffle, run.part_keys, reported, about)
     shuffled = run.folders(name)
     done = []
     for at, each, names, adjusted in zip(own, cuts, columns, units, strict=True):

@@ -121,9 +121,9 @@ class Round:
     published: Mapping[str, WholeVariable] = field(default_factory=dict)
 
 
-def measure_again(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def measure_again(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Measure one part in a further round; a task."""
-    sheet, task = told.read(), about.read()
+    sheet, task = settings.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:
         return {"records": 0}

@@ -13,7 +13,7 @@ from maskwright.commands.parted.finishing import FOUND, SVRL, Finish, validated
 from maskwright.commands.parted.part_output import name_of, write_part, written_files, written_part
 from maskwright.commands.parted.task_settings import Stored
 from maskwright.commands.reading import load
-from maskwright.commands.running.release_validation import check_round_trip
+from maskwright.commands.running.stages import check_round_trip
 from maskwright.data.parts.manifest import write_manifest
 from maskwright.data.parts.model import FoundPart
 from maskwright.data.parts.part_files import hive_of, natural_key, stamp_of
@@ -22,7 +22,6 @@ from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.files import PUBLIC, masked_mode
 from maskwright.foundation.progress import silent
-from maskwright.masking.suppressing.published_rules import rule_file
 from maskwright.plugins.parts_reading import files_source
 from maskwright.plugins.parts_writing import WRITTEN, WrittenPart
 from maskwright.plugins.registry import find_source
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.masking.masking_result import MaskingResult
     from maskwright.release.files import Release
 
 
@@ -96,15 +94,15 @@ def joined_files(pieces: Sequence[tuple[str, str, int]], ending: str, most: int 
     return tuple(sorted(found, key=lambda each: natural_key(each.name)))
 
 
-def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def join(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Write one file; a task."""
-    sheet: TaskSettings = told.read()
+    sheet: TaskSettings = settings.read()
     task: Joining = about.read()
     file = task.files[int(key)]
     pipeline = sheet.pipeline
-    said = hive_of(file.name)
+    stated = hive_of(file.name)
     found = tuple(
-        FoundPart(f"{number}/{Path(path).name}", path, Path(path).stat().st_size, stamp_of(path), said)
+        FoundPart(f"{number}/{Path(path).name}", path, Path(path).stat().st_size, stamp_of(path), stated)
         for number, path in enumerate(file.pieces)
     )
     target = written_part(folder, pipeline, task.masked.variables)
@@ -113,7 +111,7 @@ def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, ob
     data = replace(data, columns=tuple(data[name] for name in task.masked.names if name in data))
     if file.records < len(data):
         data = data.taken(np.arange(file.start, file.start + file.records))
-    part = WrittenPart(file.name, file.records, said=said)
+    part = WrittenPart(file.name, file.records, said=stated)
     layout = replace(data.layout, details={**data.layout.details, WRITTEN: (part,)})
     data = replace(data, layout=layout, origin=None)
     held = write_part(data, data, pipeline, folder)
@@ -123,7 +121,7 @@ def join(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, ob
     return {"records": file.records, "written": written_files(data, pipeline)}
 
 
-def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
+def join_parts(run: PartedRun, settings: Stored, finish: Finish, masked: Dataset) -> list[tuple[int, Outcome]]:
     """Write the files that hold records of several parts: verdicts on each, and the number of its first record."""
     output = run.pipeline.output
     pieces = [
@@ -135,7 +133,7 @@ def join_parts(run: PartedRun, told: Stored, finish: Finish, masked: Dataset) ->
     files = joined_files(pieces, output.source.suffixes[0], most)
     about = run.store(JOINED, Joining(finish, masked, files))
     keys = [str(position) for position in range(len(files))]
-    run.run(JOINED, "Joining records of several parts, and validating again", join, keys, told, about)
+    run.run(JOINED, "Joining records of several parts, and validating again", join, keys, settings, about)
     run.joined = JOINED
     firsts = np.cumsum([0, *(each.records for each in files)]).tolist()
     return list(zip(firsts, run.read(JOINED, FOUND), strict=False))
@@ -154,19 +152,6 @@ def write_svrl(run: PartedRun, release: Release, edits: EditSet, layout: Layout)
         for share in run.files(run.published, SVRL):
             with share.open("rb") as found:
                 report.add_share(found)
-
-
-def write_rules(run: PartedRun, release: Release, result: MaskingResult, layout: Layout) -> None:
-    """Write the rules that hold in the published data, where they are asked for."""
-    target = run.pipeline.output.edits
-    if target is None:
-        return
-    place = layout.details.get("record_path")
-    text, notices = rule_file(target, result.edits, result.masked, place[-1] if place else None)
-    for notice in notices:
-        run.reporter.notice(notice)
-    with writing(release.temporary("edits")):
-        release.temporary("edits").write_text(text, encoding="utf-8")
 
 
 def gather(run: PartedRun, release: Release, variables: Sequence[Variable]) -> None:

@@ -81,16 +81,20 @@ class CategoryTotals:
         self.failing: dict[str, int] = {}
 
     def add(self, facts: Mapping[str, Any]) -> None:
-        """Add what one task told."""
+        """Add the facts of one task."""
         before = self.counts
         rows, moved, infeasible, changed, restored = facts["counts"]
         self.counts = CategoryCounts(
             before.unit, tuple(dict.fromkeys([*before.names, *facts["names"]])), before.rows + rows,
             before.moved + moved, before.infeasible + infeasible, before.changed + changed, before.restored + restored,
         )  # fmt: skip
-        for known, more in ((self.touched, facts["touched"]), (self.failing, facts["failing"])):
-            for name, count in more.items():
-                known[name] = known.get(name, 0) + int(count)
+        _add_counts(self.touched, facts["touched"])
+        _add_counts(self.failing, facts["failing"])
+
+
+def _add_counts(known: dict[str, int], more: Mapping[str, int]) -> None:
+    for name, count in more.items():
+        known[name] = known.get(name, 0) + int(count)
 
 
 class UnitTotals:
@@ -108,7 +112,7 @@ class UnitTotals:
         self.failing: dict[str, int] = {}
 
     def add(self, facts: Mapping[str, Any]) -> None:
-        """Add what one task told."""
+        """Add the facts of one task."""
         self.clusters = bool(facts["clusters"])
         for name in self.counts:
             self.counts[name] += int(facts[name])
@@ -117,10 +121,8 @@ class UnitTotals:
         self.squares = [one + other for one, other in zip(self.squares, facts["squares"], strict=True)]
         method, adjustment, rounding, several = facts["loss"]
         self.cost += Cost(method, adjustment, rounding, facts["edits"], several)
-        for name, count in facts["touched"].items():
-            self.touched[name] = self.touched.get(name, 0) + int(count)
-        for name, count in facts["failing"].items():
-            self.failing[name] = self.failing.get(name, 0) + int(count)
+        _add_counts(self.touched, facts["touched"])
+        _add_counts(self.failing, facts["failing"])
 
     @property
     def acting_on(self) -> str:
@@ -176,10 +178,10 @@ def unchanged_facts(
     return found
 
 
-def unchanged_doubts(plan: Plan, group: int, told: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
+def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
     """Doubts about the variables of a group that its step left as they were."""
     counted: dict[str, list[Any]] = {}
-    for facts in told:
+    for facts in counts_of_tasks:
         for name, (total, same, extremes) in facts.items():
             known = counted.setdefault(name, [0, 0, []])
             known[0], known[1] = known[0] + total, known[1] + same

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
-from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules
+from maskwright.commands.running.loading import (
+    explained_by,
+    identifier_notices,
+    input_violation,
+    read_rules,
+    violated_edits,
+)
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
@@ -19,8 +25,6 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
-from maskwright.foundation.errors import Problem
-from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.masking.context import Standardisation
 from maskwright.planning.applicable_edits import (
     applicable,
@@ -82,9 +86,9 @@ def scanned_file(shares: Sequence[tuple[str, int, ScannedPart]]) -> ScannedFile:
         for doubt in each.doubts:
             doubts.setdefault((doubt.kind, doubt.subject), doubt)
     # What is said of every part alike is said of the file; counts of single parts would mislead.
-    said = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
+    stated = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
     records = sum(each.outcome.records for each in scanned)
-    alike = (note for note, times in said.items() if times == len(scanned))
+    alike = (note for note, times in stated.items() if times == len(scanned))
     notes = (*alike, *missing_sentences([each.gone for each in variables.values()], records))
     return ScannedFile(
         variables, scanned[0].edits, merged_outcome([(first, each.outcome) for _, first, each in shares]),
@@ -149,16 +153,13 @@ class PlannedRun:
 def planned(pipeline: Pipeline, found: ScannedFile) -> PlannedRun:
     """Plan a run from what all parts say, and a sample."""
     broken = {each.name: each.violations for each in found.outcome.edits}
-    failing = [each for each in found.outcome.edits if each.violations and each.severity == "error"]
+    failing = violated_edits(found.outcome.edits)
     if failing and pipeline.on_input_violation == "fail":
-        shown = ", ".join(f"{each.name}: {each.violations}" for each in failing)
-        raise EditViolation(
-            Problem(
-                f"records of the original violate edits ({shown})",
-                hint="on_input_violation is 'fail'; 'mask' masks and mends them; to drop or localize them, "
-                "leave out `execution: engine`; or give the edit `severity: warning`",
-            )
+        hint = (
+            "on_input_violation is 'fail'; 'mask' masks and mends them; to drop or localize them, "
+            "leave out `execution: engine`; or give the edit `severity: warning`"
         )
+        raise input_violation(failing, hint)
     sample = replace(found.sample, layout=found.layout)
     variables = tuple(each.variable for each in found.variables.values())
     edits, silent = applicable(found.stated, found.outcome, sample)
@@ -217,9 +218,9 @@ class ScannedPart:
     notes: tuple[str, ...]
 
 
-def scan(told: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def scan(settings: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Look at one part for the first time; a task."""
-    sheet = told.read()
+    sheet = settings.read()
     data, first = sheet.records_of(key)
     if data is None:
         return {"records": 0}

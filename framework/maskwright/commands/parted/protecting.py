@@ -147,9 +147,9 @@ GATHERED = "gathered"
 """File with what the records of a part say to a method that asks."""
 
 
-def gather_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def gather_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Have the records of one part say what the method of a step asks of all; a task."""
-    sheet, task = told.read(), about.read()
+    sheet, task = settings.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:
         return {"records": 0}
@@ -164,9 +164,9 @@ def gather_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[
     return {"records": len(original)}
 
 
-def protect_part(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def protect_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Mask the records of one part, each by itself; a task."""
-    sheet, task = told.read(), about.read()
+    sheet, task = settings.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:
         return {"records": 0}
@@ -189,7 +189,7 @@ def _scarce(data: Dataset, names: Sequence[str], step: Step) -> list[str]:
 def _masked_group(
     data: Dataset, group: int, strata: Strata, units: Sequence[int], masking: Masking, context: MaskingContext
 ) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any], tuple[Variable, ...]]:
-    """Masked values by name, what is to be told of them, and the variables as they are published."""
+    """Masked values by name, facts on them, and the variables as they are published."""
     plan = masking.plan
     planned = replace(plan.groups[group], strata=strata)
     step = plan.steps[planned.step - 1]

@@ -1,4 +1,4 @@
-"""What all tasks of a run told, put together as a run in memory has it."""
+"""What all tasks of a run tasks, put together as a run in memory has it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import home_of
 from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, drift_of_sums, unchanged_doubts
-from maskwright.commands.parted.support import home_of
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 Facts = Mapping[str, Any]
-"""What a task told."""
+"""What a task tasks."""
 
 
 @dataclass(frozen=True, eq=False)
 class TaskResults:
-    """What the tasks of all stages told, each in the order of its keys.
+    """What the tasks of all stages tasks, each in the order of its keys.
 
     `groups`: of each variable group of the plan. `parts`: of the finished parts with records, but for what `drift` has.
     """
@@ -56,22 +56,24 @@ class TaskResults:
     records: int
 
 
-def masking_result(told: TaskResults, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None) -> MaskingResult:
+def masking_result(
+    tasks: TaskResults, plan: Plan, edits: EditSet, terms: PublishedTerms | None = None
+) -> MaskingResult:
     """Result of masking, without records."""
     units = [UnitTotals(unit) for unit in plan.units]
-    for facts in [*(each for group in told.groups for each in group), *told.parts]:
+    for facts in [*(each for group in tasks.groups for each in group), *tasks.parts]:
         for each in facts.get("units", ()):
             units[each["unit"]].add(each)
     categories = [CategoryTotals(unit) for unit in plan.category_units]
-    for facts in told.parts:
+    for facts in tasks.parts:
         for each in facts.get("categories", ()):
             categories[each["unit"]].add(each)
     counts = [each.counts for each in categories]
-    notes = [_notes(facts) for facts in told.groups]
-    masked = told.finished.masked
+    notes = [_notes(facts) for facts in tasks.groups]
+    masked = tasks.finished.masked
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
-    drift = drift_of_sums(told.drift.before, told.drift.after, names, told.records)
-    zeros = tuple(_zeros(told.parts, plan))
+    drift = drift_of_sums(tasks.drift.before, tasks.drift.after, names, tasks.records)
+    zeros = tuple(_zeros(tasks.parts, plan))
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
         masked=masked,
@@ -80,19 +82,19 @@ def masking_result(told: TaskResults, plan: Plan, edits: EditSet, terms: Publish
         adjustment=(
             *(unit.to_json() for unit in units if unit.unit.edits), *(category_unit_json(each) for each in counts)
         ),
-        moved=tuple(_moved(told, plan, units, counts)),
-        k=told.k,
+        moved=tuple(_moved(tasks, plan, units, counts)),
+        k=tasks.k,
         notes=tuple(
-            {"step": group.step, "variables": list(group.variables), **said}
-            for group, said in zip(plan.groups, notes, strict=True)
+            {"step": group.step, "variables": list(group.variables), **text}
+            for group, text in zip(plan.groups, notes, strict=True)
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *range_sentences(_left(told.parts), edits),
+            *_warnings(plan, notes), *zero_notices(zeros), *range_sentences(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
             *drift_notices(drift),
         ),
-        doubts=(*_doubts(told, plan), *published_note_doubts(plan, notes, counts)),
+        doubts=(*_doubts(tasks, plan), *published_note_doubts(plan, notes, counts)),
         terms=terms,
         keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
         cost=sum((unit.cost for unit in units), Cost()),
@@ -127,8 +129,8 @@ def _notes(facts: Sequence[Facts]) -> dict[str, Any]:
 
 
 def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for group, said in zip(plan.groups, notes, strict=True):
-        for warning in said.get("warnings", ()):
+    for group, text in zip(plan.groups, notes, strict=True):
+        for warning in text.get("warnings", ()):
             method = plan.steps[group.step - 1].method.name
             yield f"step {group.step} ({method}) on {', '.join(group.variables[:5])}: {warning}"
 
@@ -143,11 +145,11 @@ def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
 
 
 def _moved(
-    told: TaskResults, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
+    reported: TaskResults, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
 ) -> Iterator[dict[str, Any]]:
     """Rows moved, over all units that act on the same rows."""
-    for number, facts in enumerate([*told.groups, told.parts]):
-        home = None if number == len(told.groups) else number
+    for number, facts in enumerate([*reported.groups, reported.parts]):
+        home = None if number == len(reported.groups) else number
         own = [each for each in units if each.unit.edits and home_of(plan, each.unit) == home]
         others = categories if home is None else ()
         if others or (own and any(each.counts["rows"] for each in own)):
@@ -167,14 +169,14 @@ def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
             yield {"step": number, "variable": name, "before": before, "after": after}
 
 
-def _doubts(told: TaskResults, plan: Plan) -> Iterator[Doubt]:
-    for number, facts in enumerate(told.groups):
+def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
+    for number, facts in enumerate(reported.groups):
         yield from unchanged_doubts(plan, number, (each["unchanged"] for each in facts if "unchanged" in each))
         group = plan.groups[number]
         step = plan.steps[group.step - 1]
         for doubt in dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())):
-            said = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
-            yield Doubt("method-warned", str(group.step), said, place=step.place)
+            message = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
+            yield Doubt("method-warned", str(group.step), message, place=step.place)
         scarce = dict.fromkeys(name for each in facts for name in each.get("scarce", ()))
         if scarce:
             yield Doubt(
@@ -184,36 +186,33 @@ def _doubts(told: TaskResults, plan: Plan) -> Iterator[Doubt]:
                 place=step.place, hint="mask it in memory or in larger blocks, or leave 'missing' at own_pattern",
             )  # fmt: skip
     # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
-    flags = _flags(told, plan)
-    yield from class_doubts(plan, flags, told.k["groups"])
-    yield from multiple_doubts(plan, [each["beside_multiples"] for each in told.parts], {})
+    flags = _flags(reported, plan)
+    yield from class_doubts(plan, flags, reported.k["groups"])
+    yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], {})
     for number, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
-            moved = sum(each["zeros_moved"][name] for each in told.parts)
+            moved = sum(each["zeros_moved"][name] for each in reported.parts)
             if moved:
                 yield Doubt(
                     "promise-not-kept", str(number),
-                    f"in {moved} of {told.records} records a structural zero of {name} became another value, or "
-                    "another value a zero", count=moved, total=told.records, place=step.place,
+                    f"in {moved} of {reported.records} records a structural zero of {name} became another value, or "
+                    "another value a zero", count=moved, total=reported.records, place=step.place,
                     hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
                 )  # fmt: skip
-    yield from told.finished.doubts.values()
+    yield from reported.finished.doubts.values()
 
 
-def _flags(told: TaskResults, plan: Plan) -> Dataset:
+def _flags(reported: TaskResults, plan: Plan) -> Dataset:
     columns = []
     for name in plan.masked:
-        gone = np.array([any(each["missing"][name] for each in told.parts)])
-        variable = told.finished.masked[name].variable
+        gone = np.array([any(each["missing"][name] for each in reported.parts)])
+        variable = reported.finished.masked[name].variable
         columns.append(Column(variable, np.zeros(1) if variable.is_numeric else np.zeros(1, dtype=np.int32), gone))
     return Dataset(tuple(columns))
 
 
 def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
-    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together.
-
-    As `maskwright.masking.masked_value_checks.smallest_classes` has them.
-    """
+    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together."""
     groups: list[dict[str, Any]] = []
     for group in plan.groups:
         step = plan.steps[group.step - 1]

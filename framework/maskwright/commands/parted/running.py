@@ -15,12 +15,13 @@ from maskwright.commands.parted.feasibility import (
     refuse_request,
     refuse_too_large_parts,
     refuse_unscannable,
+    support_of_measure,
+    support_of_method,
     worker_limit,
 )
 from maskwright.commands.parted.finishing import FOUND
-from maskwright.commands.parted.output_files import gather, write_rules, write_svrl
+from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, planned, scan, scanned_file
-from maskwright.commands.parted.support import support_of_measure, support_of_method
 from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
@@ -28,9 +29,10 @@ from maskwright.commands.running.loading import Clock
 from maskwright.commands.running.preparation import ReadyRun, apply_plan_checks, doubts_of_measures
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.addresses import address_of
 from maskwright.data.parts.part_files import is_several
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import notify, silent, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -51,8 +53,9 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.planning import ScannedFile
     from maskwright.data.parts.model import Parts
-    from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.resolved import ChosenEngine, Pipeline
+    from maskwright.foundation.progress import Progress, Reporter
+    from maskwright.pipeline.execution_section import ChosenEngine
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.record.run_record import RunRecord
 
 from maskwright.commands.parted.finishing_stages import finish_parts, measured
@@ -67,10 +70,8 @@ def run_parted(
     assert chosen is not None
     refuse_request(described)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
-        source = find_source(described.data.source.name)
-        parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
-    refuse_output(described, parts)
-    refuse_unscannable(described, parts)
+        parts = _parts_of(described, progress)
+
     paths, output = described.output.paths, described.output.data
     folders = frozenset({"data"} if described.output.is_folder else ())
     identity = _identity(described, parts)
@@ -90,10 +91,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)
-    source = find_source(described.data.source.name)
-    parts = scan_parts(source, described.data.params, address_of(str(described.data.path)))
-    refuse_output(described, parts)
-    refuse_unscannable(described, parts)
+    parts = _parts_of(described, silent)
     with (
         passing_scratch_folder(_scratch_of(described, chosen)) as folder,
         chosen.plugin.start(_terms(described, folder), chosen.params) as workers,
@@ -108,7 +106,7 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         *(support_of_measure(each.measure) for each in described.measures),
     ]
     texts = (f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows)
-    said = dict.fromkeys(texts)
+    stated = dict.fromkeys(texts)
     largest = max(each.records for each in parts)
     costs = costs_of_parted_plan(
         described, plan.plan, len(parts.schema or ()), assume_records or parts.records, largest
@@ -118,9 +116,18 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         | costs_json(costs, worker_limit(described, costs))
         | {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
-            "notices": [*said, *plan.notices, *dropped_notices(usual, described)],
+            "notices": [*stated, *plan.notices, *dropped_notices(usual, described)],
         }
     )
+
+
+def _parts_of(described: Pipeline, progress: Progress) -> Parts:
+    """Parts of the data, none of which is too large for a worker."""
+    source = find_source(described.data.source.name)
+    parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
+    refuse_output(described, parts)
+    refuse_unscannable(described, parts)
+    return parts
 
 
 def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:
@@ -138,8 +145,8 @@ def _identity(described: Pipeline, parts: Parts) -> str:
     settings = dict(described.settings)
     # Engine, workers and limits never change a result: a run may be resumed with others.
     settings["execution"] = described.execution.block_size
-    said = json.dumps([settings, files, described.seed], ensure_ascii=False, default=str)
-    return hashlib.sha256(said.encode()).hexdigest()
+    stated = json.dumps([settings, files, described.seed], ensure_ascii=False, default=str)
+    return hashlib.sha256(stated.encode()).hexdigest()
 
 
 def _run(run: PartedRun, release: Release) -> RunRecord:
@@ -150,42 +157,47 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     described = refuse_plan(usual, plan.plan)
     run.pipeline = described
     refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
-    for notice in (*release.notices, *plan.notices, *dropped_notices(usual, described)):
-        run.reporter.notice(notice)
+    notify(run.reporter, (*release.notices, *plan.notices, *dropped_notices(usual, described)))
     doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
     if described.checks:
         apply_plan_checks(described, plan.plan.to_json(), run.reporter)
     refuse_doubts(described, decide_release(doubts, described.waivers))
     refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
-    told = run.store("sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout))
-    masked = mask_groups(run, told, found, plan)
+    reported = run.store(
+        "sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout)
+    )
+    masked = mask_groups(run, reported, found, plan)
     masking = masked.masking
-    result, outcome, unchanged, first = finish_parts(run, told, found, masked)
+    result, outcome, unchanged, first = finish_parts(run, reported, found, masked)
     seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
     left = undecided_doubts(outcome, found.outcome)
     judgement = decide_release((*doubts, *result.doubts, *left, *seen), described.waivers)
-    for notice in (*result.notices, *judgement.notices):
-        run.reporter.notice(notice)
+    notify(run.reporter, (*result.notices, *judgement.notices))
     original = replace(empty(found.variables), layout=found.layout)
     ready = ReadyRun(
-        described, original, plan.edits, found.outcome, masking.plan, plan.notices, doubts, None, plan.dropped
-    )
-    found_measures = measured(run, plan.plan, masked.published, told, first)
+        original, plan.edits, found.outcome, {}, (), plan.notices, doubts, request=described, plan=masking.plan,
+        dropped=plan.dropped,
+    )  # fmt: skip
+    found_measures = measured(run, plan.plan, masked.published, reported, first)
     record = run_record(
         MeasuredRun(
             described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
         )
     )
-    record = record.model_copy(update={"mode": _mode(run), "cut": _cut_record(run, found)})
+    record = record.model_copy(
+        update={"mode": f"blocks of about {run.block_size} records, cut by a sample", "cut": _cut_record(run, found)}
+    )
     refuse_release(described, result, outcome, record, judgement)
     with run.clock("publish"):
         refuse_changed_parts(run.parts)
         write_svrl(run, release, masking.edits, found.layout)
-        write_rules(run, release, result, found.layout)
+        notify(run.reporter, write_release_rules(release, described, result.edits, result.masked, found.layout))
         if described.output.codebook is not None:
             texts = HeldTexts.merged([each.texts for each in run.read(run.finished, FOUND)])
             recoded = masking.plan.recoded
-            write_release_codebook(release, described, record, texts, result.masked.variables, recoded)
+            write_release_codebook(
+                release, described, record, texts, result.masked.variables, recoded, described.data.cluster
+            )
         gather(run, release, [each.variable for each in masked.published.values()])
         record = publish_record(release, described, record)
     return record.model_copy(update={"seconds": dict(run.clock.seconds)})
@@ -210,14 +222,10 @@ def _cut_record(run: PartedRun, found: ScannedFile) -> CutRecord:
     )
 
 
-def _mode(run: PartedRun) -> str:
-    return f"blocks of about {run.block_size} records, cut by a sample"
-
-
 def _scanned(run: PartedRun) -> ScannedFile:
     """Look at all parts for the first time."""
-    told = run.store("parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, {}))
-    run.run("scan", "Reading the parts", scan, run.part_keys, told)
+    reported = run.store("parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, {}))
+    run.run("scan", "Reading the parts", scan, run.part_keys, reported)
     read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
     found = run.read("scan", SCANNED)
     whole = scanned_file([(name, first, each) for (name, first), each in zip(read, found, strict=True)])

@@ -39,12 +39,12 @@ def spill(path: Path, columns: Mapping[str, NDArray[np.generic]], readers: NDArr
     # Small numbers are sorted by their digits.
     order = np.argsort(readers.astype(np.uint16) if count <= DIGITS else readers, kind="stable")
     borders = np.concatenate([[0], np.cumsum(np.bincount(readers, minlength=count))]).astype("<i8")
-    said = [[name, values.dtype.newbyteorder("<").str] for name, values in columns.items()]
-    records = np.empty(len(order), dtype=[(name, kind) for name, kind in said])
+    messages = [[name, values.dtype.newbyteorder("<").str] for name, values in columns.items()]
+    records = np.empty(len(order), dtype=[(name, kind) for name, kind in messages])
     for name, values in columns.items():
         records[name] = values[order]
     with private_file(path.with_suffix(ENDING)) as file:
-        file.write(json.dumps([said, count]).encode() + b"\n")
+        file.write(json.dumps([messages, count]).encode() + b"\n")
         file.write(borders.tobytes())
         file.write(records.view(np.uint8).data)
 
@@ -86,8 +86,8 @@ def gathered(paths: Sequence[Path], first: int, last: int) -> tuple[dict[str, ND
 @functools.lru_cache(maxsize=64)
 def _layout(header: bytes) -> tuple[np.dtype[np.void], int]:
     """What a record is made of, and the number of readers."""
-    said, count = json.loads(header)
-    return np.dtype([(name, kind) for name, kind in said]), int(count)
+    stated, count = json.loads(header)
+    return np.dtype([(name, kind) for name, kind in stated]), int(count)
 
 
 def together(pieces: list[dict[str, NDArray[np.generic]]]) -> dict[str, NDArray[np.generic]]:
@@ -118,10 +118,7 @@ def arrays_of(
 def dataset_of(
     arrays: Mapping[str, NDArray[np.generic]], names: Sequence[str], known: Mapping[str, WholeVariable]
 ) -> Dataset:
-    """Dataset of the variables that `arrays_of` gave.
-
-    `arrays`: shape (n,).
-    """
+    """Dataset of the variables that `arrays_of` gave."""
     columns = []
     for name in names:
         variable, values = known[name].variable, arrays[f"v:{name}"]
@@ -168,14 +165,9 @@ def with_masked(data: Dataset, groups: Sequence[MaskedGroup], position: int) -> 
         given = {name: found[f"p:{name}"] for name in group.variables}
         became = {each.name: each for each in group.published}
         protected = _changed(protected, given, became)
-        adjusted = _changed(adjusted, _adjusted(given, found), became)
+        with_clusters = {name: found.get(f"a:{name}", values) for name, values in given.items()}
+        adjusted = _changed(adjusted, with_clusters, became)
     return protected, adjusted
-
-
-def _adjusted(
-    given: dict[str, NDArray[np.float64]], found: dict[str, NDArray[np.float64]]
-) -> dict[str, NDArray[np.float64]]:
-    return {name: found.get(f"a:{name}", values) for name, values in given.items()}
 
 
 def _changed(data: Dataset, given: dict[str, NDArray[np.float64]], became: Mapping[str, Variable]) -> Dataset:
@@ -199,9 +191,9 @@ class Shuffle:
     before: tuple[MaskedGroup, ...]
 
 
-def shuffle(told: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+def shuffle(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Sort the records of one part by leaf, for each variable group; a task."""
-    sheet, task = told.read(), about.read()
+    sheet, task = settings.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:
         return {"records": 0}

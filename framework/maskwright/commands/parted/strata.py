@@ -67,13 +67,13 @@ def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
     return codes[first], places
 
 
-def survey(told: Stored, conditions: tuple[Conditions, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
+def survey(settings: Stored, conditions: tuple[Conditions, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
     """Count the combinations of conditions of one part; a task.
 
     Returns ``groups``: for each of them its combinations: codes, records, and for each variable its sum, in hexadecimal
     units of 2^-1074, and its cells with a value.
     """
-    sheet = told.read()
+    sheet = settings.read()
     data, _ = sheet.records_of(key)
     if data is None:
         return {"groups": [[] for _ in conditions]}
@@ -206,8 +206,8 @@ class GroupCut:
 
     def fingerprint(self) -> str:
         """SHA-256 of its strata and cuts."""
-        said = repr(sorted(self.stratum_of.items())) + "".join(tree.fingerprint() for tree in self.trees)
-        return hashlib.sha256(said.encode()).hexdigest()
+        message = repr(sorted(self.stratum_of.items())) + "".join(tree.fingerprint() for tree in self.trees)
+        return hashlib.sha256(message.encode()).hexdigest()
 
 
 def strata_of(conditions: Conditions, stratum_of: Mapping[tuple[int, ...], int], data: Dataset) -> NDArray[np.int64]:

@@ -101,17 +101,18 @@ class PartedRun:
         title: str,
         work: Callable[..., Mapping[str, object]],
         keys: Sequence[str],
-        *told: object,
+        *arguments: object,
         kept: Callable[[Receipt], Receipt] = lambda receipt: receipt,
     ) -> list[Receipt]:
         """Have the tasks of one stage done; of each receipt what `kept` gives is held to the end of the run."""
-        # Whatever tasks are told follows from what the run is made of: so a run that is resumed knows its receipts.
+        # The arguments of tasks follow from what the run is made of: so a run that is resumed knows its receipts.
         identity = hashlib.sha256(f"{self.identity} {name}".encode()).hexdigest()
-        doing = Stage(name, functools.partial(work, *told), self.scratch, identity)
+        doing = Stage(name, functools.partial(work, *arguments), self.scratch, identity)
         receipts = []
         with self.clock(title.lower()), stage(self.reporter, title) as progress:
             for number, receipt in enumerate(self.workers.run(doing, keys), 1):
-                receipts.append(_packed(kept(receipt)))
+                held = kept(receipt)
+                receipts.append(replace(held, facts=PackedFacts(held.facts)))
                 progress(number / len(keys))
         self.done[name] = receipts
         return receipts
@@ -145,10 +146,6 @@ class PartedRun:
         )
 
 
-def _packed(receipt: Receipt) -> Receipt:
-    return replace(receipt, facts=PackedFacts(receipt.facts))
-
-
 AT_ONCE = 8
 """Parts whose facts are held as they came."""
 
@@ -162,9 +159,9 @@ class MeasureFacts:
     `asked`: what they ask in this round; nothing in the first.
     """
 
-    def __init__(self, requests: Sequence[MeasureRequest], asked: Mapping[str, Facts] | None = None) -> None:
+    def __init__(self, requests: Sequence[MeasureRequest], requested: Mapping[str, Facts] | None = None) -> None:
         self._requests = {each.label: each for each in requests}
-        self._asked = asked or {}
+        self._asked = requested or {}
         self._found: dict[str, list[Facts | PackedFacts]] = {}
         self._waiting: dict[str, int] = {}
 

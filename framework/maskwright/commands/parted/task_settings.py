@@ -268,14 +268,14 @@ class _Writing(pickle.Pickler):
 
     def reducer_override(self, found: object) -> Any:
         if isinstance(found, Step) and found.method.name in plugins().methods:
-            said = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "method"}
-            return _step, (found.method.name, said)
+            stated = {each.name: getattr(found, each.name) for each in fields(found) if each.name != "method"}
+            return _step, (found.method.name, stated)
         return NotImplemented
 
 
-def _step(method: str, said: dict[str, Any]) -> Step:
+def _step(method: str, stated: dict[str, Any]) -> Step:
     """A step whose method is that of this worker, as it is with the parameters of the step."""
-    return Step(method=plugins().methods[method].with_params(said["params"]), **said)
+    return Step(method=plugins().methods[method].with_params(stated["params"]), **stated)
 
 
 class _Reading(pickle.Unpickler):

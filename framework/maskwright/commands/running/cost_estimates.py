@@ -63,8 +63,8 @@ def costs_json(costs: Costs, limit: int | None) -> dict[str, Any]:
 
 def limit_of(request: Pipeline) -> int | None:
     """Bytes that a run may need: what the pipeline says, else what the machine has; None where nothing says so."""
-    said = request.execution.memory_limit
-    return memory() if said is None else bytes_of(said)
+    stated = request.execution.memory_limit
+    return memory() if stated is None else bytes_of(stated)
 
 
 def refuse_unreadable(request: MaskingRequest) -> None:
@@ -121,8 +121,8 @@ def _refuse(costs: Costs, limit: int, request: Pipeline) -> None:
     peak = costs.peak
     if peak.bytes <= limit:
         return
-    said = request.execution.memory_limit
-    there = f"this machine has {_gigabytes(limit)}" if said is None else f"memory_limit is {said}"
+    stated = request.execution.memory_limit
+    there = f"this machine has {_gigabytes(limit)}" if stated is None else f"memory_limit is {stated}"
     raise InputError(
         Problem(
             f"the run in memory is expected to need {_gigabytes(peak.bytes)} for {costs.records:,} records (stage: "

@@ -8,14 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.reading import load
-from maskwright.commands.running.input_checks import (
-    about_unpublished,
-    check_unpublished,
-    dropped_doubts,
-    left_of,
-    read_by_rules,
-    refuse_xpath_on_commas,
-)
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
@@ -23,7 +15,8 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
-from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.errors import EditError, InputError, Problem, refuse_problems
 from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.release_outcomes import EditViolation
@@ -47,13 +40,14 @@ from maskwright.planning.warnings.publication_warnings import (
 from maskwright.release.pseudonymisation import Keys, key_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.foundation.doubts import Doubt
+    from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.pipeline.resolved import MaskingRequest
 
 
@@ -78,17 +72,18 @@ class Clock:
 class CheckedInput:
     """Data and edits as they are before any step: several pipelines that differ in their steps share them.
 
-    `edits`: that fire on these data. `outcome`: verdicts on the original, without records that were dropped, before
+    `edits`: that fire on these data. `arrival`: verdicts on the original, without records that were dropped, before
     fields were mended. `broken`: records that violate it, after what `on_input_violation` did. `identifiers`: declared,
     and not among the variables of `original`. `keys`: those of them, and the variable that names households, that are
     published with new values. `doubts`: what was not surely understood. `as_it_came`: verdicts on all records, those
-    that were dropped among them; None: `outcome` has them. `dropped`: records that were left out since they violate an
-    edit.
+    that were dropped among them; None: `arrival` has them. `left_out`: records that were dropped since they violate an
+    edit. `localisation`: under ``on_input_violation: localize``: which fields of which records were adjusted;
+    confidential.
     """
 
     original: Dataset
     edits: EditSet
-    outcome: Outcome
+    arrival: Outcome
     broken: Mapping[str, int]
     identifiers: tuple[Variable, ...] = ()
     notices: tuple[str, ...] = ()
@@ -96,7 +91,7 @@ class CheckedInput:
     localisation: Mapping[str, Any] | None = None
     keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
     as_it_came: Outcome | None = None
-    dropped: int = 0
+    left_out: int = 0
 
 
 def load_input(
@@ -145,7 +140,7 @@ def load_input(
             original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
         broken = {each.name: each.violations for each in left.edits}
     dropped = came - len(original)
-    violated = (*broken_there, *(each for each in arrival.edits if each.violations and each.severity == "error"))
+    violated = (*broken_there, *violated_edits(arrival.edits))
     doubts = (*original.doubts, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated))
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
     suspicious = suspicious_edit_notices(left)
@@ -185,8 +180,7 @@ def read_rules(request: MaskingRequest) -> EditSet:
         return request.edits
     levels = request.levels if isinstance(request, Pipeline) else None
     edits, problems = read_edits_of(request.edits, None if levels is None else levels.declared)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     sources = [request.data] if levels is None else levels.sources.values()
     refuse_xpath_on_commas(edits, (each for each in sources if isinstance(each, DataSource)))
     return edits
@@ -195,10 +189,7 @@ def read_rules(request: MaskingRequest) -> EditSet:
 def _read(
     request: MaskingRequest, reporter: Reporter, timed: Clock
 ) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys, Dataset]:
-    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read.
-
-    Mistakes of data and edits are told together.
-    """
+    """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read."""
     in_memory = isinstance(request.data, DataInMemory)
     try:
         rules = read_rules(request)
@@ -214,14 +205,12 @@ def _read(
     names = key_names(request.release, read.variables, read.cluster)
     keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
     original, identifiers = _without_identifiers(read, names)
-    asked = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
-    whole = read.without([each.name for each in identifiers if each.name not in asked])
+    requested = read_by_rules(rules, [each.name for each in identifiers if each.name not in names])
+    whole = read.without([each.name for each in identifiers if each.name not in requested])
     if isinstance(request.data, DataSource):
         declared = [name for name in identifiers_of(request.data.variables) if name not in read]
-        if not request.data.described_only.isdisjoint(declared):
-            there = names_in(request.data) or declared
-            declared = [name for name in declared if name not in request.data.described_only or name in there]
-        identifiers += tuple(Variable(name, "nominal", "identifier") for name in declared)
+        own = identifiers_in_file(request.data, declared)
+        identifiers += tuple(Variable(name, "nominal", "identifier") for name in own)
     return original, rules, identifiers, keys, whole
 
 
@@ -236,6 +225,14 @@ def _without_identifiers(read: Dataset, keys: Collection[str]) -> tuple[Dataset,
     return read.without([each.name for each in identifiers]), identifiers
 
 
+def identifiers_in_file(data: DataSource, identifiers: Sequence[str]) -> Sequence[str]:
+    """Those of the declared identifiers that the file holds: a codebook may describe others."""
+    if data.described_only.isdisjoint(identifiers):
+        return identifiers
+    there = names_in(data) or identifiers
+    return [name for name in identifiers if name not in data.described_only or name in there]
+
+
 def identifier_notices(dropped: Iterable[str]) -> tuple[str, ...]:
     """One line on all identifiers that are dropped."""
     names = tuple(dropped)
@@ -247,18 +244,16 @@ def _on_violation(
     request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
 ) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[str, ...]]:
     """Do what the pipeline says with records that violate an edit: those kept, and where they stood; None: all are."""
-    broken = [each for each in arrival.edits if each.violations and each.severity == "error"]
+    broken = violated_edits(arrival.edits)
     if not broken or request.on_input_violation == "mask":
         return None, arrival, ()
-    shown = ", ".join(f"{each.name}: {each.violations}" for each in broken)
     if request.on_input_violation == "fail":
-        raise EditViolation(
-            Problem(
-                f"records of the original violate edits ({shown})",
-                hint="on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' "
-                "adjusts as few fields as possible first",
-            )
+        hint = (
+            "on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' "
+            "adjusts as few fields as possible first"
         )
+        raise input_violation(broken, hint)
+    shown = violation_counts(broken)
     kept, rows = without_violations(original, edits)
     if len(kept) == 0:
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
@@ -269,3 +264,116 @@ def _on_violation(
         outcome,
         (f"{dropped} record(s) that violate an edit in the original data were dropped ({shown})",),
     )
+
+
+def read_by_rules(edits: EditSet, identifiers: Iterable[str]) -> tuple[str, ...]:
+    """Those of these identifiers that edits read."""
+    used = {name for edit in edits for name in edit.variables}
+    return tuple(name for name in identifiers if name in used)
+
+
+def about_unpublished(edits: EditSet, identifiers: Collection[str]) -> tuple[EditSet, EditSet]:
+    """Edits that read none of these identifiers, and those that read one."""
+    wanted = [not set(edit.variables).isdisjoint(identifiers) for edit in edits]
+    kept, checking = (
+        tuple(edit for edit, own in zip(edits, wanted, strict=True) if own is which) for which in (False, True)
+    )
+    return EditSet(kept, edits.notes), EditSet(checking)
+
+
+def violated_edits(verdicts: Iterable[EditOutcome]) -> list[EditOutcome]:
+    """Verdicts on edits of severity error that some record violates."""
+    return [each for each in verdicts if each.violations and each.severity == "error"]
+
+
+def violation_counts(broken: Iterable[EditOutcome]) -> str:
+    """``edit-1: 3, edit-2: 5``."""
+    return ", ".join(f"{each.name}: {each.violations}" for each in broken)
+
+
+def input_violation(broken: Iterable[EditOutcome], hint: str) -> EditViolation:
+    """Error for an original in which edits are violated, where the pipeline does not mask such records."""
+    return EditViolation(Problem(f"records of the original violate edits ({violation_counts(broken)})", hint=hint))
+
+
+def check_unpublished(
+    request: MaskingRequest, whole: Dataset, edits: EditSet, identifiers: Collection[str]
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...], tuple[EditOutcome, ...]]:
+    """Check the original against edits that read identifiers."""
+    if not len(edits):
+        return None, (), ()
+    stated = with_dates(edits, whole.variables)
+    outcome = check_dataset(whole, stated, Domain.from_dataset(whole, domain_tuples(stated)))
+    broken = violated_edits(outcome.edits)
+    if broken and request.on_input_violation == "fail":
+        hint = "on_input_violation is 'fail'; these edits read identifiers, so they check the original only"
+        raise input_violation(broken, hint)
+    dropped = bool(broken) and request.on_input_violation == "drop"
+    kept = without_violations(whole, stated)[1] if dropped else None
+    if kept is not None and not len(kept):
+        raise InputError("every record violates an edit about identifiers, so on_input_violation: drop leaves none")
+    notices = tuple(
+        _notice(edit, each.violations, len(whole), identifiers, dropped=dropped and each.severity == "error")
+        for edit, each in zip(stated, outcome.edits, strict=True)
+    )
+    return kept, notices, tuple(broken)
+
+
+def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *, dropped: bool) -> str:
+    names = ", ".join(name for name in edit.variables if name in identifiers)
+    found = "every record obeys it"
+    if violations:
+        found = f"{violations} of {n} record(s) violate it and " + ("were dropped" if dropped else "are not mended")
+    return (
+        f"edit {edit.name!r} reads {names}, which is not published: it checks the original only, where {found}; it is "
+        "no rule of the release"
+    )
+
+
+def left_of(data: Dataset, rows: NDArray[np.int64]) -> Dataset:
+    """Original of the records that are left, as if the others had not been in the file."""
+    return replace(data.taken(rows), origin=data.origin)
+
+
+MANY = 0.1
+"""Share of the records, or groups, of which the edits or the declaration are likelier to be wrong than the data."""
+
+FEWEST = 10
+"""Records, or groups, that are many in any file."""
+
+MOST_NAMED = 3
+
+
+def is_many(some: int, of: int) -> bool:
+    """Whether some of these records, or groups, are too many to be mistakes.
+
+    >>> is_many(9, 20), is_many(10, 101), is_many(10, 100)
+    (False, False, True)
+    """
+    return some >= FEWEST and some >= MANY * of
+
+
+def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome]) -> Iterator[Doubt]:
+    """A doubt where a large part of the file is left out."""
+    if not is_many(lost, of):
+        return
+    worst = sorted(broken, key=lambda each: -each.violations)
+    shown = ", ".join(f"{each.name}: {each.violations:,}" for each in worst[:MOST_NAMED])
+    shown += f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
+    message = f"{lost:,} of {of:,} {what} ({lost / of:.0%}) violate an edit ({shown}) and would be dropped"
+    yield Doubt("many-records-dropped", "", message, lost, of)
+
+
+def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> None:
+    """Refuse tests of Schematron on a document whose numbers have commas: to XPath, none of them is a number.
+
+    Files that hold no documents are another matter: no engine ever reads them, and their numbers are judged as numbers.
+    """
+    first = next((edit for edit in edits if edit.assertion is not None), None)
+    if first is None:
+        return
+    for each in sources:
+        if each.source.open_nested is not None and getattr(each.params, "decimal", ".") == ",":
+            message = f"edit {first.name!r} is Schematron, which reads numbers with a point, and {each.name} has commas"
+            hint = "Hold the rules in YAML (`maskwright edits RULES --to yaml`), or write the file with points."
+            raise InputError(Problem(message, first.place, hint))

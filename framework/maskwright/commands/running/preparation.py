@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.cost_estimates import refuse_too_large, refuse_unreadable
 from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input
 from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.release_outcomes import PlanRefused
 from maskwright.masking.protecting.processes import refuse_unsendable
@@ -33,7 +33,7 @@ from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
 from maskwright.release.measures.variable_selection import measure_doubts, measure_problems, to_be_measured
 from maskwright.release.output_format import label_notices, missing_code_notices
-from maskwright.release.pseudonymisation import Arranged, Keys, arranged
+from maskwright.release.pseudonymisation import Arranged, arranged
 from maskwright.release.reference_validation import no_reference_doubts
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
-    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.extras.plan_checks import PlanFinding
@@ -66,8 +65,7 @@ def _refuse_units(request: MaskingRequest) -> None:
                 "Declare `data: levels:`; `maskwright explain levels` says how.")
         for number, step in enumerate(request.steps, 1) if step.unit is not None
     ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
@@ -77,21 +75,20 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     if cluster is None and not (isinstance(held, Dataset) and held.households is not None):
         return
     named = "" if cluster is None else f" ({cluster})"
-    said = held.groups_said if isinstance(held, Dataset) else "households"
-    hint = f"use a method that counts {said}" + (
+    message = held.groups_said if isinstance(held, Dataset) else "households"
+    hint = f"use a method that counts {message}" + (
         "" if cluster is None else ", or remove 'cluster', knowing that k then counts single records"
     )
     problems = [
         Problem(
-            f"step {number}: {step.method.name} counts k in single records, and {said} are declared{named}",
+            f"step {number}: {step.method.name} counts k in single records, and {message} are declared{named}",
             step.place,
             hint,
         )
         for number, step in enumerate(request.steps, 1)
         if step.promised is not None and not step.method.claims.counts_households
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _refuse_small_blocks(request: MaskingRequest) -> None:
@@ -104,39 +101,26 @@ def _refuse_small_blocks(request: MaskingRequest) -> None:
         for number, step in enumerate(request.steps, 1)
         if size is not None and step.k is not None and size < 2 * step.k
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
-@dataclass(frozen=True, eq=False)
-class ReadyRun:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReadyRun(CheckedInput):
     """A request with its data and edits read, and the plan made.
 
-    `edits`: that fire on these data. `localisation`: under ``on_input_violation: localize``: which fields of which
-    records were adjusted. Confidential. `dropped`: those that steps drop, because what they read is published as
-    categories. `keys`: published with new values; they are put back when all else is done. `as_it_came`: verdicts on
-    all records of the original, those that were dropped among them; None: `arrival` has them. `left_out`: records of
-    the original that were dropped since they violate an edit.
+    `edits`: that fire on these data, and that the steps do not drop. `dropped`: those that they drop, because what they
+    read is published as categories.
     """
 
     request: MaskingRequest
-    original: Dataset
-    edits: EditSet
-    arrival: Outcome
     plan: Plan
-    notices: tuple[str, ...]
-    doubts: tuple[Doubt, ...] = ()
-    localisation: Mapping[str, Any] | None = None
     dropped: tuple[Edit, ...] = ()
-    keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
-    as_it_came: Outcome | None = None
-    left_out: int = 0
 
     @property
     def is_shuffled(self) -> bool:
         """Whether the records are released in random order."""
-        asked = self.request.release.order
-        return asked == "random" or (asked is None and bool(self.keys.names))
+        requested = self.request.release.order
+        return requested == "random" or (requested is None and bool(self.keys.names))
 
     def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
         """Doubts about what the order of the records says, where it is that of the original."""
@@ -163,46 +147,33 @@ def prepare(
     timed = clock or Clock()
     refuse_steps(request)
     refuse_unreadable(request)
-    arrived = load_input(request, reporter, timed, thorough=thorough)
+    loaded = load_input(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
-        plan = plan_of(request, arrived, computed)
-        refuse_too_large(request, plan, len(arrived.original.names))
-        _refuse_unwritable(request, arrived)
-    doubts = (*arrived.doubts, *plan.doubts, *doubts_of_measures(request, plan))
-    dropped = dropped_edits(arrived.edits, plan)
+        plan = plan_of(request, loaded, computed)
+        refuse_too_large(request, plan, len(loaded.original.names))
+        _refuse_unwritable(request, loaded)
+    doubts = (*loaded.doubts, *plan.doubts, *doubts_of_measures(request, plan))
+    dropped = dropped_edits(loaded.edits, plan)
     written = no_reference_doubts(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
-        *arrived.notices,
+        *loaded.notices,
         *recoded_edit_notices(plan.translations, dropped),
         *_earlier_release_notices(request),
         *_idle_workers_notices(request, plan),
-        *_notices_of_format(request, arrived.original, plan.recoded),
+        *_notices_of_format(request, loaded.original, plan.recoded),
         *plan.warnings,
-        *publication_notices(arrived.original, plan, arrived.broken, computed),
+        *publication_notices(loaded.original, plan, loaded.broken, computed),
     )
-    ready = ReadyRun(
-        request,
-        arrived.original,
-        plan.edits,
-        arrived.outcome,
-        plan,
-        notices,
-        (*doubts, *written),
-        arrived.localisation,
-        dropped,
-        arrived.keys,
-        arrived.as_it_came,
-        arrived.dropped,
-    )
+    ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
-    return replace(ready, doubts=(*ready.doubts, *sorted_by))
+    return replace(ready, edits=plan.edits, notices=notices, doubts=(*doubts, *written, *sorted_by))
 
 
-def plan_of(request: MaskingRequest, arrived: CheckedInput, computed: Collection[str] = ()) -> Plan:
+def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[str] = ()) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
-    variables = [*arrived.identifiers, *arrived.original.variables]
-    with explained_by(arrived.doubts):
-        plan = plan_of_steps(request.steps, variables, arrived.edits, arrived.original, arrived.broken, computed)
+    variables = [*loaded.identifiers, *loaded.original.variables]
+    with explained_by(loaded.doubts):
+        plan = plan_of_steps(request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed)
         refuse_impossible_limits(plan)
     return plan
 
@@ -278,15 +249,12 @@ def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...
     strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
     if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:
         return ()
-    said = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
-    return (f"{said}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
+    message = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
+    return (f"{message}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
 
 
 def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
-    """Who else claims the files, and what the format of the masked file cannot say.
-
-    Of codes of recoded variables that is seen when they are.
-    """
+    """Who else claims the files, and what the format of the masked file cannot say."""
     if not isinstance(request, Pipeline):
         return ()
     has_codebook = request.output.codebook is not None
@@ -298,14 +266,14 @@ def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Coll
     )
 
 
-def _refuse_unwritable(request: MaskingRequest, arrived: CheckedInput) -> None:
+def _refuse_unwritable(request: MaskingRequest, loaded: CheckedInput) -> None:
     """Refuse what the format of the masked file cannot hold, before anything is masked."""
     if not isinstance(request, Pipeline) or request.output.source.format.refuse_unwritable is None:
         return
-    original = arrived.original
-    variables = {each.name: each for each in (*original.variables, *arrived.keys.old.variables)}
-    names = arrived.keys.order or original.names
-    request.output.source.format.refuse_unwritable(
+    original = loaded.original
+    variables = {each.name: each for each in (*original.variables, *loaded.keys.old.variables)}
+    names = loaded.keys.order or original.names
+    request.output.source.refuse_unwritable(
         request.output.data, tuple(variables[name] for name in names), original.layout
     )
 

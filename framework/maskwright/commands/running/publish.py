@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.commands.running.loading import violated_edits
 from maskwright.data.codebooks.files import refuse_otherwise, write_codebook
 from maskwright.data.parts.addresses import address_of
 from maskwright.foundation.errors import Problem
@@ -105,11 +106,11 @@ def _ending(request: MaskingRequest, judgement: ReleaseDecision) -> Problem:
     """What was released: nothing; and what the pipeline would have to say to have it released all the same."""
     paths = request.output.paths.values() if isinstance(request, Pipeline) else ()
     left = [str(path) for path in paths if path.exists()]
-    said = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    message = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
     if not judgement.open:
-        return Problem(said)
+        return Problem(message)
     waivers = judgement.waivers_to_write.replace("\n", "\n    ")
-    return Problem(said, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
+    return Problem(message, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
 
 
 def write_release_codebook(
@@ -119,13 +120,14 @@ def write_release_codebook(
     released: Mapping[str, HeldTexts],
     variables: tuple[Variable, ...],
     recoded: Collection[str],
+    cluster: str | None,
 ) -> None:
     """Write the codebook of the masked data, where one is asked for."""
     target = pipeline.output.codebook
     if target is None:
         return
     codebook = release_codebook(
-        pipeline.output.data.name, record, released, variables, pipeline.data.variables, recoded, pipeline.data.cluster
+        pipeline.output.data.name, record, released, variables, pipeline.data.variables, recoded, cluster
     )
     written = release.temporary("codebook")
     with writing(written):
@@ -156,12 +158,11 @@ def publish_record(
 
 
 def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem]:
-    for each in outcome.edits:
-        if each.violations and each.severity == "error":
-            failed = result.infeasible.get(each.name)
-            hint = f"no feasible point was found for {failed} row(s)" if failed else None
-            message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
-            yield Problem(message, hint=hint)
+    for each in violated_edits(outcome.edits):
+        failed = result.infeasible.get(each.name)
+        hint = f"no feasible point was found for {failed} row(s)" if failed else None
+        message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
+        yield Problem(message, hint=hint)
 
 
 def _missed_thresholds(measures: Sequence[MeasureRequest], record: RunRecord) -> Iterator[Problem]:

@@ -156,7 +156,7 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
 
 def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> dict[str, PluginRecord]:
     """Packages that are told of steps: each could have failed the run."""
-    origins = (origin_of(each, "observer", hook) for hook, told in sorted(observers.items()) for each in told)
+    origins = (origin_of(each, "observer", hook) for hook, reported in sorted(observers.items()) for each in reported)
     return {
         f"observer {each.name} of {each.distribution}": PluginRecord(
             distribution=each.distribution, version=each.version
@@ -183,7 +183,7 @@ def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
             role=variable.role,
             decimals=after.decimals,
             altered=treated.altered,
-            done=treated.said,
+            done=treated.text,
             masked_by=masked_by.get(variable.name),
             unchanged=unchanged.get(variable.name),
         )
@@ -193,10 +193,10 @@ def _treatments(run: MeasuredRun) -> dict[str, Treatment]:
     """What was done to each variable of the original."""
     plan, removal = run.prepared.plan, run.result.removal
     emptied = {} if removal is None else {each["variable"]: each["cells"] for each in removal.suppressed}
-    beside = {} if removal is None else removal.beside
+    others = {} if removal is None else removal.beside
     other_weights = _changed_weights(run)
     return {
-        name: treatment(plan, name, emptied.get(name, 0), beside.get(name, ()), reweighted=name in other_weights)
+        name: treatment(plan, name, emptied.get(name, 0), others.get(name, ()), reweighted=name in other_weights)
         for name in plan.variables
     }
 

@@ -1,23 +1,39 @@
-"""Stages of a run between plan and publication: mask, write, read back, validate, measure."""
+"""Stages of a run between plan and publication: mask, write, read back, validate, measure, and what is doubted then."""
 
 from __future__ import annotations
 
-import contextlib
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from threading import Event
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from maskwright.commands.running.release_validation import check_round_trip
-from maskwright.foundation.progress import Progress, Reporter, part, stage
+import numpy as np
+
+from maskwright.commands.reading import load
+from maskwright.data.stored_cells import rows_of
+from maskwright.foundation.errors import InputError
+from maskwright.foundation.progress import Progress, Reporter, notify, part, stage
 from maskwright.masking.context import Execution, Observer
+from maskwright.masking.guarantees import class_doubts, promised_classes
 from maskwright.masking.mask import mask
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.masking.suppressing.published_rules import rule_file
+from maskwright.masking.suppressing.weight_inference import (
+    factors_of_weights,
+    original_category_doubts,
+    published_weights,
+    same_weight_doubts,
+    weight_doubts,
+)
+from maskwright.plugins.guarding.call import in_this_context
 from maskwright.plugins.guarding.observers import tell
 from maskwright.plugins.guarding.origin import package_label
 from maskwright.plugins.registry import plugins
 from maskwright.release.data_file import write_dataset, written_file
 from maskwright.release.file_validation import check_file
-from maskwright.release.files import Release, writing
+from maskwright.release.files import Release, output_stream, writing
 from maskwright.release.measures.measuring import compute_measures
 from maskwright.release.measures.variable_selection import (
     released_categories,
@@ -33,22 +49,31 @@ from maskwright.release.output_format import (
     with_new_codes,
 )
 from maskwright.release.part_layout import in_parts
+from maskwright.release.protection_checks import unchanged_doubts
 from maskwright.release.pseudonymisation import arrangement_notices
 from maskwright.release.reference_validation import has_reference_reader, validate_by_reference
+from maskwright.release.round_trip_check import refuse_difference, refuse_written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset, Layout
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.pipeline.resolved import DataSource, Pipeline
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
-    from maskwright.plugins.method import Masked, Removed
+    from maskwright.plugins.method import Masked
+    from maskwright.plugins.remover import Removed
+    from maskwright.release.protection_checks import UnchangedCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +90,9 @@ class PipelineRun:
     reporter: Reporter
     clock: Clock
 
-    def tell(self, notices: Iterable[str]) -> None:
-        """Tell the person who runs it."""
-        for notice in notices:
-            self.reporter.notice(notice)
+    def notify(self, notices: Iterable[str]) -> None:
+        """Give these notices to the reporter of the run."""
+        notify(self.reporter, notices)
 
     def mask(self) -> MaskingResult:
         """Mask the original in memory."""
@@ -78,7 +102,7 @@ class PipelineRun:
                 ready.original, ready.edits, ready.plan, self.seed,
                 Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
-        self.tell(result.notices)
+        self.notify(result.notices)
         return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
@@ -87,20 +111,20 @@ class PipelineRun:
         with self.clock("arrange"):
             endings = self.pipeline.data.source.suffixes
             released = in_parts(self.ready.arranged(result.masked, self.seed), self.ready.original, output, endings)
-            data, said = released.data, [*arrangement_notices(released)]
+            data, messages = released.data, [*arrangement_notices(released)]
             if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
                     released.write_map(self.release.temporary("key_map"))
-            if output.source.format.is_opened_in_spreadsheets:
-                said += formula_notices(data, result.edits, escapes=output.escapes_formulas)
+            if output.source.is_opened_in_spreadsheets:
+                messages += formula_notices(data, result.edits, escapes=output.escapes_formulas)
                 data = escaped(data, result.edits) if output.escapes_formulas else data
             others = [name for name in data.names if name not in self.ready.plan.recoded]
             has_codebook = output.codebook is not None
-            said += missing_code_notices(data.without(others), output.source, has_codebook=has_codebook)
-        self.tell(said)
+            messages += missing_code_notices(data.without(others), output.source, has_codebook=has_codebook)
+        self.notify(messages)
         data, renamed = in_codes_of(data, output.source)
         result = result.published_as(data, with_new_codes(result.edits, renamed))
-        return replace(result, notices=(*result.notices, *said))
+        return replace(result, notices=(*result.notices, *messages))
 
     def write(self, result: MaskingResult) -> Mapping[str, Any]:
         """Write masked data and rules to temporary files; the columns that are as the original holds them."""
@@ -111,7 +135,7 @@ class PipelineRun:
                 canonical=self.pipeline.output.numbers == "canonical",
             )  # fmt: skip
         self.release.sealed("data")  # what is read back and checked from here on is what is published
-        self._write_rules(result)
+        self.notify(write_release_rules(self.release, self.pipeline, result.edits, result.masked, result.masked.layout))
         return held
 
     def read_back(self, result: MaskingResult, held: Mapping[str, Any]) -> Dataset:
@@ -137,12 +161,8 @@ class PipelineRun:
         published = (each for each in result.masked.variables if each.name in known)  # new keys are no variables
         known |= {each.name: _with_codes_of(known[each.name], each) for each in published}
         twice = has_reference_reader(file.source)
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(self.clock("validate"))
-            svrl = None
-            if self.pipeline.output.svrl is not None:
-                stack.enter_context(writing(self.release.temporary("svrl")))
-                svrl = stack.enter_context(self.release.temporary("svrl").open("wb"))
+        has_svrl = self.pipeline.output.svrl is not None
+        with self.clock("validate"), output_stream(self.release, "svrl", is_wanted=has_svrl) as svrl:
             outcome = check_file(
                 file.path, file.source, file.params, result.edits, domain=result.domain(original), variables=known,
                 svrl=svrl, progress=part(progress, 0.0, 0.5 if twice else 1.0),
@@ -166,30 +186,37 @@ class PipelineRun:
             about = unmasked_variable_notices(names, plan.altered)
             categories = released_categories(original, released, plan.altered)
             if any(each.asked for each in requests):
-                self.tell(about[:1])
+                self.notify(about[:1])
             found = compute_measures(
                 requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
                 (*names, *categories), about=about,
                 about_categories=unmasked_variable_notices(categories, plan.altered), changed=plan.altered,
                 drawn=plan.draws_records,
             )  # fmt: skip
-        self.tell(
+        self.notify(
             f"{each.label} has no contributions of single records: none are written"
             for each in requests
             if each.per_record and found[each.label].per_record is None
         )
         return found
 
-    def _write_rules(self, result: MaskingResult) -> None:
-        """Write the rules that hold in the published data, where they are not those of the original."""
-        target = self.pipeline.output.edits
-        if target is None:
-            return
-        place = result.masked.layout.details.get("record_path")
-        text, notices = rule_file(target, result.edits, result.masked, place[-1] if place else None)
-        self.tell(notices)
-        with writing(self.release.temporary("edits")):
-            self.release.temporary("edits").write_text(text, encoding="utf-8")
+
+def write_release_rules(
+    release: Release,
+    pipeline: Pipeline,
+    edits: EditSet,
+    columns: Iterable[Column],
+    layout: Layout | None,
+) -> tuple[str, ...]:
+    """Write the rules that hold in the published data, where they are asked for; notices on them."""
+    target = pipeline.output.edits
+    if target is None:
+        return ()
+    place = None if layout is None else layout.details.get("record_path")
+    text, notices = rule_file(target, edits, columns, place[-1] if place else None)
+    with writing(release.temporary("edits")):
+        release.temporary("edits").write_text(text, encoding="utf-8")
+    return notices
 
 
 def _with_bands(released: Dataset, variables: Sequence[Variable]) -> Dataset:
@@ -226,3 +253,139 @@ def _observer() -> Observer | None:
         tell(observers["before_step" if masked is None else "after_step"], step, method, block, masked)
 
     return observe
+
+
+def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], progress: Progress) -> Dataset:
+    """Read a written file once, and stop unless it holds what was meant: what is measured from here on is that file.
+
+    `held`: as `write_dataset` gives it; shape (n,).
+    """
+    try:
+        read = load(file, progress, identifiers=True, may_lack="anything")
+    except InputError as error:
+        message = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
+        refuse_written(file.source, f"the written file cannot be read back ({message})")
+    if file.source.write_levels is not None:
+        read = _as_shown(_with_traceless(read, meant), meant)
+    if file.source.reads_folders and set(read.names) == set(meant.names):
+        # What folders say stands behind the columns of the files, wherever it stood before.
+        read = replace(read, columns=tuple(read[name] for name in meant.names))
+    refuse_difference(meant, read, file.source, held)
+    read = read.without([name for name, each in file.variables.items() if each.role == "identifier" and name in read])
+    # Nobody asks again how cells are written; measuring needs the memory.
+    return replace(read, columns=tuple(replace(column, written=None) for column in read))
+
+
+def _with_traceless(read: Dataset, meant: Dataset) -> Dataset:
+    """The file with the variables that have not a single cell: where cells are elements these leave no trace."""
+    every = slice(None)
+    traceless = {
+        column.name: column
+        for column in meant
+        if column.name not in read and column.missing.all() and column.nothing(every, None).null_count == len(column)
+    }
+    if not traceless:
+        return read
+    known = {column.name: column for column in read} | traceless
+    added = [name for name in read.names if name not in meant]
+    return replace(read, columns=tuple(known[name] for name in (*meant.names, *added) if name in known))
+
+
+def _as_shown(read: Dataset, meant: Dataset) -> Dataset:
+    """The file in the order that was meant, unless a record shows another: where cells are elements, some may lack.
+
+    Of two variables that no record has both of, the file does not say which comes first.
+    """
+    place = {name: number for number, name in enumerate(read.names)}
+    if read.names == meant.names or place.keys() != set(meant.names):
+        return read
+    turned = [(a, b) for a, b in combinations(meant.names, 2) if place[a] > place[b]]
+    there = {name: _has_cell(read[name]) for name in {name for pair in turned for name in pair}}
+    if any(np.any(there[a] & there[b]) for a, b in turned):
+        return read
+    return replace(read, columns=tuple(read[name] for name in meant.names))
+
+
+def _has_cell(column: Column) -> NDArray[np.bool_]:
+    is_told: NDArray[np.bool_] = np.asarray(column.nothing(slice(None), None).is_valid())
+    return ~column.missing | is_told
+
+
+def last_doubts(
+    plan: Plan, original: Dataset, released: Dataset, unchanged: Iterable[UnchangedCells], told: Sequence[Doubt]
+) -> tuple[Doubt, ...]:
+    """Doubts about the released file: variables that are as they were, and classes smaller than promised.
+
+    Every release of data in memory is counted here, after the last cell went.
+    """
+    if released.households is None and original.households is not None:
+        origin = slice(None) if released.origin is None else rows_of(original, released)
+        released = replace(released, households=original.households[origin])
+    classes = promised_classes(released, plan)
+    return (
+        *unchanged_doubts(unchanged, plan, told),
+        *class_doubts(plan, released, classes),
+        *_weight_doubts(plan, original, released),
+    )
+
+
+def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:
+    """Doubts about suppressed cells, and about recoded or perturbed ones, that the weights show."""
+    if not any(column.variable.role == "weight" for column in released):
+        return
+    before = original if released.origin is None else original.taken(rows_of(original, released))
+    if any(column.missing.any() for column in released):
+        for name, factor in factors_of_weights(before, released).items():
+            yield from weight_doubts(name, factor, before, released)
+        for each in published_weights(before, released):
+            yield from same_weight_doubts(each.name, each.values, before, released, released.households)
+    yield from original_category_doubts(plan, before, released)
+
+
+Found = TypeVar("Found")
+SHOWN_EVERY = 0.1
+"""Seconds between two looks at how far the work is, while it is waited for."""
+LAST_SHOWN = 0.999
+"""A share of 1 would say that the stage has ended."""
+
+
+class _NoLongerWanted(BaseException):
+    """Ends the work where it next tells how far it is; nothing that handles errors may take it for one."""
+
+
+class BackgroundTask(Generic[Found]):
+    """Work that goes on while the caller does other work.
+
+    `title`: what a person sees while it is waited for.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.share = 0.0
+        self.unwanted = Event()
+        self.done: Future[Found] = Future()
+
+    def report(self, share: float) -> None:
+        """Keep how far the work is; end it where nobody waits for it any more."""
+        if self.unwanted.is_set():
+            raise _NoLongerWanted
+        self.share = share
+
+    def awaited(self, reporter: Reporter) -> Found:
+        """Wait for the result."""
+        with stage(reporter, self.title) as progress:
+            while wait([self.done], SHOWN_EVERY).not_done:
+                progress(min(self.share, LAST_SHOWN))
+            return self.done.result()
+
+
+@contextmanager
+def background_task(work: Callable[[Progress], Found], title: str) -> Iterator[BackgroundTask[Found]]:
+    """Do work in a thread while the body does other work; at the end of the body the thread has ended."""
+    going_on = BackgroundTask[Found](title)
+    with ThreadPoolExecutor(1) as pool:
+        going_on.done = pool.submit(in_this_context(work), going_on.report)
+        try:
+            yield going_on
+        finally:
+            going_on.unwanted.set()

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maskwright.commands.requests import measure_requests
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.release.measures.measuring import compute_measures
+from maskwright.release.record.record_parts import as_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,22 +90,7 @@ class KeyAdvice:
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``maskwright advise keys --json`` prints."""
-        return {
-            "records": self.records,
-            "largest": self.largest,
-            "singled_out": self.singled_out,
-            "by_size": list(self.by_size),
-            "keys": [
-                {"name": key.name, "values": key.values, "missing": key.missing, "contribution": key.contribution}
-                for key in self.keys
-            ],
-            "sets": [
-                {"keys": list(each.keys), "unique": each.unique, "singled_out": each.singled_out} for each in self.sets
-            ],
-            "treat": [{"name": each.name, "left": each.left} for each in self.treat],
-            "left_out": dict(self.left_out),
-            "notes": list(self.notes),
-        }
+        return {name: as_lists(each) for name, each in asdict(self).items()}
 
 
 def advise_keys(
@@ -132,10 +118,10 @@ def advise_keys(
     size = min(largest or max(fitting, default=1), len(chosen))
     found = _measured(data, chosen, size, reporter, sets=True)
     sets = [
-        KeySet(names, _records(data, found.parts[f"unique on {said}"]), _records(data, found.parts[f"minimal {said}"]))
+        KeySet(names, _records(data, found.parts[f"unique on {text}"]), _records(data, found.parts[f"minimal {text}"]))
         for each in range(1, size + 1)
         for names in itertools.combinations(chosen, each)
-        for said in (" + ".join(names),)
+        for text in (" + ".join(names),)
     ]
     sets = [each for each in sets if each.singled_out]
     variables = [
@@ -163,8 +149,7 @@ def _chosen(data: Dataset, keys: Sequence[str], exclude: Sequence[str]) -> tuple
         for name in names
         if name not in data
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     declared = any(column.variable.role == "quasi_identifier" for column in data)
     left_out: dict[str, str] = {}
     for column in data:
@@ -209,8 +194,8 @@ def _count_sets(keys: int, largest: int) -> int:
 
 
 def _measured(data: Dataset, keys: Sequence[str], largest: int, reporter: Reporter, *, sets: bool) -> Measurement:
-    asked = {"keys": list(keys), "largest": largest, "sampling_fraction": 1.0, "sets": sets}
-    requests = measure_requests([{"suda": asked}])
+    requested = {"keys": list(keys), "largest": largest, "sampling_fraction": 1.0, "sets": sets}
+    requests = measure_requests([{"suda": requested}])
     (found,) = compute_measures(requests, data, data, EditSet(), {}, 0, reporter, (), before=False).values()
     return found
 
@@ -233,8 +218,8 @@ def _treated(
         yield Treated(worst, _records(data, found.parts["scored"]))
 
 
-def _notes(data: Dataset, variables: Sequence[KeyVariable], size: int, asked: int | None) -> Iterator[str]:
-    if asked is None and size < min(USUAL_SIZE, len(variables)):
+def _notes(data: Dataset, variables: Sequence[KeyVariable], size: int, requested: int | None) -> Iterator[str]:
+    if requested is None and size < min(USUAL_SIZE, len(variables)):
         yield f"{len(variables)} variables: only sets of up to {size} are searched; --largest {size + 1} asks for more"
     each_its_own = [each.name for each in variables if each.values == len(data) - each.missing > 1]
     if each_its_own:

@@ -48,26 +48,26 @@ def start_linked_pipeline(
     if to.exists() and not force:
         raise already_there(to)
     refuse_to_overwrite({"the pipeline": to}, {f"data file {path.name}": path for path in data})
-    looked, both = _read_with_same_options(data_files(data, options), shown)
+    profiled, both = _read_with_same_options(data_files(data, options), shown)
     with stage(shown, "Looking for what links them"):
-        upper, key = linking_key([each.data for each in looked], [path.name for path in data])
+        upper, key = linking_key([each.data for each in profiled], [path.name for path in data])
     lower = 1 - upper
-    advice = advise_levels(looked[lower].data, key)
+    advice = advise_levels(profiled[lower].data, key)
     if advice.member_key is None:
         hint = f"Number the members of each group: 1, 2, ... beside the same {key}."
         raise InputError(Problem(f"no variable of {data[lower].name} tells the members of a group apart", hint=hint))
-    found = [described(each, silent) for each in looked]
-    top, bottom = _names_of_levels([data[upper], data[lower]], [name for each in looked for name in each.data.names])
-    seen = [f"{data[place].name} ({plural(len(looked[place].data), 'record')})" for place in (upper, lower)]
+    found = [described(each, silent) for each in profiled]
+    top, bottom = _names_of_levels([data[upper], data[lower]], [name for each in profiled for name in each.data.names])
+    seen = [f"{data[place].name} ({plural(len(profiled[place].data), 'record')})" for place in (upper, lower)]
     structure = {key, advice.member_key, *advice.pointers}
     variables = tuple(each for place in (upper, lower) for each in found[place].variables if each.name not in structure)
     together = replace(
         found[lower], variables=variables, household=None, source=f"{data[upper].name} and {data[lower].name}",
-        tried=tuple(f"{data[place].name}: {said}" for place in (upper, lower) for said in found[place].tried),
+        tried=tuple(f"{data[place].name}: {messages}" for place in (upper, lower) for messages in found[place].tried),
         unsure=tuple(dict.fromkeys((*found[upper].unsure, *found[lower].unsure, *both))),
     )  # fmt: skip
     stated: dict[str, Any] = {}
-    for each in (looked[upper], looked[lower]):
+    for each in (profiled[upper], profiled[lower]):
         stated |= each.file.params.model_dump(exclude_unset=True)
     if options.file_format is not None:
         stated = {"format": options.file_format, **stated}
@@ -92,23 +92,23 @@ def start_linked_pipeline(
             (doubts, problem, violation), hint = _planned(text), ""
         except InputError as error:
             first = error.problems[0]
-            doubts, problem, violation, hint = [], _said(first, data), "", first.hint or ""
+            doubts, problem, violation, hint = [], _about_file(first, data), "", first.hint or ""
     put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
-    said = tuple(each.about_its_variable for each in doubts)
+    messages = tuple(each.with_variable for each in doubts)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
-    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, said, problem, code, hint)
+    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, messages, problem, code, hint)
 
 
 def _read_with_same_options(
     files: Sequence[DataSource], reporter: Reporter
 ) -> tuple[list[ProfiledFile], tuple[str, ...]]:
     """Both files, read with the options that either of them needs; what a person should know of these."""
-    looked = [read_profiled(file, reporter) for file in files]
-    needed = dict(looked[1].options) | dict(looked[0].options)
-    if all(dict(each.options) == needed for each in looked):
-        return looked, ()
+    profiled = [read_profiled(file, reporter) for file in files]
+    needed = dict(profiled[1].options) | dict(profiled[0].options)
+    if all(dict(each.options) == needed for each in profiled):
+        return profiled, ()
     alike = []
-    for file, each in zip(files, looked, strict=True):
+    for file, each in zip(files, profiled, strict=True):
         free = {name: value for name, value in needed.items() if name not in file.params.model_fields_set}
         stated = file.params.model_dump(exclude_unset=True)
         model = file.source.params
@@ -118,8 +118,8 @@ def _read_with_same_options(
             alike.append(replace(read_profiled(again, reporter), tried=each.tried))
         except DataError:
             alike.append(each)
-    said = ", ".join(f"{name}: {value!r}" for name, value in needed.items())
-    return alike, (f"{said}: found for one of the files, and it holds for both",)
+    message = ", ".join(f"{name}: {value!r}" for name, value in needed.items())
+    return alike, (f"{message}: found for one of the files, and it holds for both",)
 
 
 def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[str, str]:
@@ -141,7 +141,7 @@ def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
     return doubts, f"{violation}. See on_input_violation below", violation
 
 
-def _said(problem: Problem, data: Sequence[Path]) -> str:
+def _about_file(problem: Problem, data: Sequence[Path]) -> str:
     """What is wrong, with the name of the data file that it is about."""
     name = Path((problem.place and problem.place.file) or "").name
     return f"{name}: {problem.message}" if name in [path.name for path in data] else problem.message

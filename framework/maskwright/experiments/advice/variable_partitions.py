@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.release.measures.variable_selection import MEASURED_ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +99,6 @@ def _ordered(blocks: Sequence[tuple[int, ...]]) -> Blocks:
     return tuple(sorted(blocks, key=lambda block: (len(block), block)))
 
 
-MASKED_ROLES = ("quasi_identifier", "confidential")
 OF_CATEGORIES = (
     "Numbers are clustered; categories are recoded, suppressed or changed. `maskwright advise keys` says which of them "
     "single people out, and `maskwright compare` measures what protects them."
@@ -127,7 +127,7 @@ def choose_variables(data: Dataset, exclude: Sequence[str] = (), only: Sequence[
     for column in data:
         if column.name in exclude:
             left_out[column.name] = "excluded"
-        elif column.variable.role not in MASKED_ROLES:
+        elif column.variable.role not in MEASURED_ROLES:
             left_out[column.name] = f"role {column.variable.role}"
         elif not column.variable.is_numeric:
             left_out[column.name] = column.variable.type

@@ -87,8 +87,8 @@ def _lines(figure: Figure) -> Iterator[str]:
 def _panel(panel: Panel, y_scale: Scale, corner: tuple[float, float], size: tuple[float, float]) -> Iterator[str]:
     x_scale = _scale(panel.series, "x", panel)
     x0, y0 = corner
-    beside = y_scale.ticks(max(2, int(size[1] / 40)))
-    of_numbers = max((text_width(text, SMALL) for _, text in beside), default=0.0)
+    others = y_scale.ticks(max(2, int(size[1] / 40)))
+    of_numbers = max((text_width(text, SMALL) for _, text in others), default=0.0)
     left, top = x0 + of_numbers + 6 + (LINE if panel.y_title else 0.0), y0 + 4
     right, bottom = x0 + size[0], y0 + size[1] - 2 * LINE - 4
     area = np.array([[left, bottom], [right, top]])
@@ -97,7 +97,7 @@ def _panel(panel: Panel, y_scale: Scale, corner: tuple[float, float], size: tupl
     for value, _ in across:
         x = _along(x_scale, value, area[:, 0])
         yield f'<path d="M{_number(x)} {_number(bottom)}V{_number(top)}"/>'
-    for value, _ in beside:
+    for value, _ in others:
         y = _along(y_scale, value, area[:, 1])
         yield f'<path d="M{_number(left)} {_number(y)}H{_number(right)}"/>'
     yield "</g>"
@@ -107,7 +107,7 @@ def _panel(panel: Panel, y_scale: Scale, corner: tuple[float, float], size: tupl
     )
     for value, text in across:
         yield _text(_along(x_scale, value, area[:, 0]), bottom + 12, text, size=SMALL, anchor="middle")
-    for value, text in beside:
+    for value, text in others:
         yield _text(left - 4, _along(y_scale, value, area[:, 1]) + 3, text, size=SMALL, anchor="end")
     yield _text((left + right) / 2, bottom + 12 + LINE, panel.x_title, anchor="middle")
     if panel.y_title:
@@ -234,16 +234,16 @@ def _text(
     outlined: bool = False,
 ) -> str:  # fmt: skip
     """A line of text; `turned` upwards, `outlined` in white where it may cross a line."""
-    said = [f'x="{_number(x)}" y="{_number(y)}"']
+    messages = [f'x="{_number(x)}" y="{_number(y)}"']
     if size is not None:
-        said.append(f'font-size="{_number(size)}"')
+        messages.append(f'font-size="{_number(size)}"')
     if anchor != "start":
-        said.append(f'text-anchor="{anchor}"')
+        messages.append(f'text-anchor="{anchor}"')
     if turned:
-        said.append(f'transform="rotate(-90 {_number(x)} {_number(y)})"')
+        messages.append(f'transform="rotate(-90 {_number(x)} {_number(y)})"')
     if outlined:
-        said.append('stroke="#ffffff" stroke-width="2" stroke-linejoin="round" paint-order="stroke"')
-    return f"<text {' '.join(said)}>{escape(text, quote=False)}</text>"
+        messages.append('stroke="#ffffff" stroke-width="2" stroke-linejoin="round" paint-order="stroke"')
+    return f"<text {' '.join(messages)}>{escape(text, quote=False)}</text>"
 
 
 def _number(value: float) -> str:

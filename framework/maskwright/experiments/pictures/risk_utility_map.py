@@ -48,10 +48,7 @@ def why_no_png() -> str | None:
 
 
 def draw_map(compared: Compared, folder: Path, *, png: bool = True) -> dict[str, Path]:
-    """Draw ``map.svg`` and ``map.png``: a point for each cell, the front as a line, the best cell by score as a star.
-
-    Families that set one number also get ``score.svg`` and ``score.png``: the score over that number.
-    """
+    """Draw ``map.svg`` and ``map.png``, and ``score.svg`` and ``score.png`` where families set one number."""
     files = _save(_map(compared), folder, "map", png=png)
     numbers = _numbers(compared)
     if compared.score is not None and numbers:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.record_groups import class_codes
+from maskwright.release.record.run_record import LikeClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class LevelClassSizes:
-    """Records that are published alike.
-
-    `expected`: k of the step, or the largest of all. `smallest`: records, or groups, of the smallest class. `below`:
-    records in classes smaller than k.
-    """
-
-    about: str
-    records: int
-    expected: int
-    smallest: int
-    below: int
-
-
 def four_counts(
     linked: LinkedData,
     variable_groups: Mapping[tuple[str, ...], int],
@@ -42,7 +27,7 @@ def four_counts(
     derived: Sequence[str],
     below: Sequence[str],
     k: int,
-) -> tuple[LevelClassSizes, ...]:
+) -> tuple[LikeClasses, ...]:
     """Count what is published alike."""
     top, low = linked.levels
     assert low.groups is not None
@@ -76,8 +61,9 @@ def four_counts(
     return tuple(found)
 
 
-def _classes_about(about: str, sizes: Codes, k: int) -> LevelClassSizes:
-    return LevelClassSizes(about, len(sizes), k, int(sizes.min(initial=len(sizes))), int((sizes < k).sum()))
+def _classes_about(about: str, sizes: Codes, k: int) -> LikeClasses:
+    smallest, below = int(sizes.min(initial=len(sizes))), int((sizes < k).sum())
+    return LikeClasses(about=about, records=len(sizes), expected=k, smallest=smallest, below=below)
 
 
 def _sizes(codes: Codes) -> Codes:

@@ -196,7 +196,7 @@ def _of_texts(
         which = int(np.searchsorted(ends, first, side="right"))
         texts.append((columns[which].text(first - int(ends[which] - counts[which])) or "").strip())
     merged, distinct = pd.factorize(np.array(texts, dtype=object))
-    nothing, zero = (np.isin(distinct.astype(str), said)[merged][codes] for said in ([""], ["0", "0.0"]))
+    nothing, zero = (np.isin(distinct.astype(str), text)[merged][codes] for text in ([""], ["0", "0.0"]))
     return merged[codes].astype(np.int64), nothing, zero
 
 

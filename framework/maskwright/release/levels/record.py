@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
     from maskwright.planning.model import Keeper
-    from maskwright.release.levels.class_sizes import LevelClassSizes
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def plan_of_levels(
     bound: BoundEdits,
     across: AcrossLevels,
     records: int,
-    besides: CrossLevelPlan,
+    cross_level: CrossLevelPlan,
 ) -> PlanRecord:
     """One plan of all levels."""
     steps: dict[int, StepRecord] = {}
@@ -57,10 +56,10 @@ def plan_of_levels(
         step.model_copy(update={"step": numbers[name][step.step - 1]})
         for name, plan in plans.items() for step in plan.steps
     )  # fmt: skip
-    for step in (*own, *besides.computed):
+    for step in (*own, *cross_level.computed):
         before = steps.get(step.step)
         groups = step.groups if before is None else (*before.groups, *step.groups)
-        taken = {"takes": besides.taken[step.step]} if step.step in besides.taken else {}
+        taken = {"takes": cross_level.taken[step.step]} if step.step in cross_level.taken else {}
         steps[step.step] = step.model_copy(update={"groups": groups, **taken})
     every = [_with_pipeline_numbers(plan, numbers[name]) for name, plan in plans.items()]
     hidden = {each.variable for each in across.derived}
@@ -70,9 +69,9 @@ def plan_of_levels(
     }
     drawn = [
         name for step in steps.values() if step.takes is not None for group in step.groups for name in group.variables
-        if name not in altered and name in besides.published
+        if name not in altered and name in cross_level.published
     ]  # fmt: skip
-    grid = {name: places for plan in every for name, places in plan.grid.items()} | dict(besides.grid)
+    grid = {name: places for plan in every for name, places in plan.grid.items()} | dict(cross_level.grid)
     return every[0].model_copy(
         update={
             "records": records,
@@ -137,12 +136,12 @@ def record_of_levels(
     parts: Mapping[str, LevelPart],
     bound: BoundEdits,
     across: AcrossLevels,
-    alike: Sequence[LevelClassSizes],
+    alike: Sequence[LikeClasses],
     untouched: Mapping[str, Sequence[VariableRecord]],
     moved: Mapping[str, int],
     infeasible: Mapping[str, int],
     not_applicable: Mapping[str, int],
-    besides: CrossLevelPlan,
+    cross_level: CrossLevelPlan,
 ) -> RunRecord:
     """One record of all levels."""
     known = {name: part.record for name, part in parts.items() if part.record is not None}
@@ -162,7 +161,7 @@ def record_of_levels(
                 bound,
                 across,
                 lower_records,
-                besides,
+                cross_level,
             ),
             "edits": tuple(_edits(parts, by_level, bound, across, moved, infeasible, not_applicable)),
             "dropped_edits": _joined(each.dropped_edits for each in every),
@@ -178,16 +177,7 @@ def record_of_levels(
             "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
             "cautions": tuple(dict.fromkeys(_joined(each.cautions for each in every))),
             "levels": {name: part.level for name, part in parts.items()},
-            "k_of_groups": tuple(
-                LikeClasses(
-                    about=each.about,
-                    records=each.records,
-                    expected=each.expected,
-                    smallest=each.smallest,
-                    below=each.below,
-                )
-                for each in alike
-            ),
+            "k_of_groups": tuple(alike),
         }
     )
 
@@ -281,9 +271,9 @@ def _edits(
             edit = bound.edits[name][each.name]
             if each.name in inside:
                 own = inside[each.name]
-                beside = keepers.get(each.name)
-                if beside is not None:
-                    own = _with_operands_across(own, edit, beside, moved.get(each.name, 0))
+                others = keepers.get(each.name)
+                if others is not None:
+                    own = _with_operands_across(own, edit, others, moved.get(each.name, 0))
                 yield own.model_copy(
                     update={
                         "violations": each.violations, "unknown": each.unknown, "fired": each.fired, "level": name,
@@ -317,7 +307,7 @@ def _edits(
 
 def _with_operands_across(own: EditRecord, edit: Edit, keeper: Keeper, moved: int) -> EditRecord:
     """Record of a conjunction of which a level keeps some operands, and `keeper` those across levels."""
-    told: dict[str, object] = {"kind": edit.kind, "adjusted": own.adjusted + moved}
+    reported: dict[str, object] = {"kind": edit.kind, "adjusted": own.adjusted + moved}
     if not is_weaker(own.kept_by, keeper.kept_by):
-        told |= {"planned": keeper.kept_by, "kept_by": keeper.kept_by, "how": keeper.how}
-    return own.model_copy(update=told)
+        reported |= {"planned": keeper.kept_by, "kept_by": keeper.kept_by, "how": keeper.how}
+    return own.model_copy(update=reported)

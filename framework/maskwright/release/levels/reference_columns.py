@@ -98,7 +98,7 @@ class SecondColumns:
 
     def column(self, level: str, name: str) -> Readable:
         """Column of a level."""
-        own = self._level(level)
+        own = self.level(level)
         if name in own.columns:
             return own.columns[name]
         if (level, name) not in self._found:
@@ -107,7 +107,7 @@ class SecondColumns:
 
     def meant(self, level: str, name: str) -> tuple[str, str] | None:
         """Level and variable whose cells a column shows; None: it is a number of its own."""
-        if name in self._level(level).columns:
+        if name in self.level(level).columns:
             return level, name
         column = self.known[level][name]
         if isinstance(column, OtherRecordColumn) and column.variable is not None:
@@ -118,27 +118,28 @@ class SecondColumns:
 
     def cells(self, level: str, name: str) -> Cells:
         """Numbers of a column."""
-        said = self.meant(level, name)
+        stated = self.meant(level, name)
         column = self.column(level, name)
-        if said is None:
+        if stated is None:
             return cells_of(column, "", self.opinion, None)
-        return cells_of(column, said[1], self.opinion, self._level(said[0]).decimals.get(said[1]))
+        return cells_of(column, stated[1], self.opinion, self.level(stated[0]).decimals.get(stated[1]))
 
     def _comparable(self, *named: tuple[WrittenLevel, str]) -> list[Compared]:
         """Columns that the file has, as numbers that are equal where cells are."""
         return comparable([level.columns[name] for level, name in named], [level.records for level, _ in named])
 
-    def _has_no_value(self, level: WrittenLevel, name: str, said: Compared) -> Booleans:
+    def _has_no_value(self, level: WrittenLevel, name: str, stated: Compared) -> Booleans:
         """Cells that are empty or hold a missing code: each text is asked once."""
         shown = self.meant(level.name, name)
         if shown is None or not self.opinion.missing.get(shown[1]):
-            return said.empty
-        _, firsts, which = np.unique(said.values, return_index=True, return_inverse=True)
+            return stated.empty
+        _, firsts, which = np.unique(stated.values, return_index=True, return_inverse=True)
         column = self.column(level.name, name)
         lacking = [self.opinion.is_blank(shown[1], column.text(row)) for row in firsts.tolist()]
-        return said.empty | np.array(lacking, dtype=np.bool_)[which.ravel()]
+        return stated.empty | np.array(lacking, dtype=np.bool_)[which.ravel()]
 
-    def _level(self, name: str) -> WrittenLevel:
+    def level(self, name: str) -> WrittenLevel:
+        """Level of this name."""
         return self.upper if name == self.upper.name else self.lower
 
     def _home(self, level: str, through: str) -> str:
@@ -188,8 +189,8 @@ class SecondColumns:
             within = np.tile(self.groups, 2) * (int(named.max(initial=0)) + 2) + named
             own, theirs = np.split(within, 2)
             there = pd.Index(own).get_indexer(pd.Index(theirs))
-            nobody = self._has_no_value(self.lower, pointer, wanted) | wanted.zero
-            self._seen[pointer] = np.where(nobody, -1, np.where(there < 0, -2, there))
+            no_member = self._has_no_value(self.lower, pointer, wanted) | wanted.zero
+            self._seen[pointer] = np.where(no_member, -1, np.where(there < 0, -2, there))
         return self._seen[pointer]
 
     def _differs(self, variable: str) -> NDArray[np.float64]:
@@ -199,13 +200,15 @@ class SecondColumns:
         firsts[self.groups[::-1]] = np.arange(self.lower.records)[::-1]
         if not differing_rows(column, firsts[self.groups]).any():
             return np.zeros(self.upper.records)
-        (said,) = comparable([column], [self.lower.records])
-        different = pd.Series(said.values).groupby(self.groups).nunique(dropna=False).reindex(range(self.upper.records))
+        (stated,) = comparable([column], [self.lower.records])
+        different = (
+            pd.Series(stated.values).groupby(self.groups).nunique(dropna=False).reindex(range(self.upper.records))
+        )
         return np.asarray(different > 1, np.float64)
 
     def _judged(self, level: str, condition: Expression) -> tuple[Booleans, Booleans]:
         """Records for which a condition is true, and those for which it is false."""
-        n = self._level(level).records
+        n = self.level(level).records
         try:
             found = truth(condition, ExactVectors(lambda name: self.cells(level, name)))
             true, false = (np.array(np.broadcast_to(each, n)) for each in found)
@@ -218,7 +221,7 @@ class SecondColumns:
         names = variable_names(condition)
         if n > MOST_ALONE:
             raise Undetermined
-        meant = {name: said[1] for name in names if (said := self.meant(level, name)) is not None}
+        meant = {name: stated[1] for name in names if (stated := self.meant(level, name)) is not None}
         opinion = with_meanings(self.opinion, meant)
         columns = [self.column(level, name) for name in names]
         records = [tuple(column.text(row) for column in columns) for row in range(n)]
@@ -255,8 +258,8 @@ class SecondColumns:
     def _first(self, column: MembersColumn, true: Booleans, false: Booleans) -> Readable:
         assert column.operand is not None
         order = self._sequence()
-        asked = order[~false[order]]
-        firsts = pd.Series(asked).groupby(self.groups[asked]).first()
+        requested = order[~false[order]]
+        firsts = pd.Series(requested).groupby(self.groups[requested]).first()
         there = firsts.reindex(range(self.upper.records), fill_value=-1).to_numpy().astype(np.int64)
         there[(there >= 0) & ~true[np.maximum(there, 0)]] = -1
         there[self._lacking()] = -1
@@ -275,17 +278,17 @@ class SecondColumns:
         grouped = pd.Series(np.where(used, cells.values, np.nan)).groupby(self.groups)
         lowest = column.function == "min"
         found = (grouped.min() if lowest else grouped.max()).reindex(range(self.upper.records)).to_numpy(np.float64)
-        nobody = np.isnan(found)
+        no_member = np.isnan(found)
         if column.end == "exact":
             return np.where(lost, np.nan, found)
         beyond = BEYOND if column.end == "most" else -BEYOND
         is_open = (column.end == "least") == lowest
-        return np.where(nobody | (lost & is_open), beyond, found)
+        return np.where(no_member | (lost & is_open), beyond, found)
 
     def _unique(self, column: MembersColumn, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
         assert column.operand is not None
-        (said,) = comparable([self.column(column.level, column.operand)], [self.lower.records])
-        values, missing = said.values, self._has_no_value(self.lower, column.operand, said)
+        (stated,) = comparable([self.column(column.level, column.operand)], [self.lower.records])
+        values, missing = stated.values, self._has_no_value(self.lower, column.operand, stated)
         used = true & ~missing
         twice = pd.DataFrame({"group": self.groups[used], "value": values[used]}).duplicated()
         same = np.zeros(self.lower.records, dtype=np.bool_)
@@ -317,9 +320,9 @@ def with_meanings(opinion: ReferenceEvaluator, meanings: Mapping[str, str]) -> R
     """Opinion that knows of columns whose cells are those of a variable."""
 
     def shown(known: Mapping[str, Any]) -> dict[str, Any]:
-        return {**known, **{name: known[said] for name, said in meanings.items() if said in known}}
+        return {**known, **{name: known[text] for name, text in meanings.items() if text in known}}
 
     return replace(
-        opinion, binary=opinion.binary | {name for name, said in meanings.items() if said in opinion.binary},
+        opinion, binary=opinion.binary | {name for name, text in meanings.items() if text in opinion.binary},
         missing=shown(opinion.missing), meant=shown(opinion.meant), dates=shown(opinion.dates),
     )  # fmt: skip

@@ -19,9 +19,12 @@ from maskwright.release.reference_validation import (
     SAMPLE,
     ReferenceVerdict,
     binary_columns,
-    combinations,
+    combinations_asked,
     differences,
     evaluate_block,
+    evaluator_of,
+    refuse_disagreement,
+    unjudged_edits,
 )
 
 if TYPE_CHECKING:
@@ -150,18 +153,13 @@ def validate_levels_by_reference(
     for level in (columns.upper, columns.lower):
         outcome = found[level.name]
         if outcome.records != level.records:
-            said = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
-            raise EvaluationsDisagree(Problem(f"{said} the second time"))
-        asked = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
-        looked = _reference_verdicts(columns, level, asked, reference)
-        first = {each.name: each for each in outcome.edits}
-        problems += [problem for seen in looked for problem in differences(seen, first[seen.edit.name])]
-        judged = {seen.edit.name for seen in looked if seen.is_whole or len(seen.sampled) > seen.untold}
-        judged |= {*judged_elsewhere}
-        alone += [each.name for each in outcome.edits if each.fired and each.name not in judged]
-    if problems:
-        hint = "This is a bug in Maskwright: nothing was released. Please report it with the rule."
-        raise EvaluationsDisagree([*problems, Problem("the two evaluations of the written files disagree", hint=hint)])
+            message = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
+            raise EvaluationsDisagree(Problem(f"{message} the second time"))
+        requested = [edit for edit in bound.edits[level.name] if edit.name not in judged_elsewhere]
+        verdicts = _reference_verdicts(columns, level, requested, reference)
+        problems += differences(verdicts, outcome)
+        alone += unjudged_edits(verdicts, outcome, judged_elsewhere)
+    refuse_disagreement(problems, "the written files")
     return tuple(alone)
 
 
@@ -172,7 +170,7 @@ def _reference_verdicts(
     block: dict[str, Readable] = {}
     decimals: dict[str, int | None] = {}
     meanings: dict[str, str] = {}
-    looked: list[ReferenceVerdict] = []
+    verdicts: list[ReferenceVerdict] = []
     original = reference[level.name].data
     for edit in edits:
         try:
@@ -181,26 +179,26 @@ def _reference_verdicts(
             continue
         if any(name not in original for names in domain_tuples((edit,)) for name in names):
             continue
-        looked.append(ReferenceVerdict(edit))
+        verdicts.append(ReferenceVerdict(edit))
         block |= found
         for name in found:
             meant = columns.meant(level.name, name)
             if meant is None:
                 decimals[name] = None
             else:
-                decimals[name] = _of(columns, meant[0]).decimals.get(meant[1])
+                decimals[name] = columns.level(meant[0]).decimals.get(meant[1])
                 meanings[name] = meant[1]
     opinion = with_meanings(columns.opinion, meanings)
-    asked = {names: combinations(original, names) for names in domain_tuples(each.edit for each in looked)}
+    requested = combinations_asked(original, verdicts)
     n = level.records
     rows = np.unique(np.linspace(0, max(n - 1, 0), min(SAMPLE, n)).astype(np.int64))
-    own = ReferenceEvaluator(opinion.binary, opinion.missing, opinion.meant, asked, opinion.dates)
-    for part in parts(n if looked else 0):
+    own = ReferenceEvaluator(opinion.binary, opinion.missing, opinion.meant, requested, opinion.dates)
+    for part in parts(n if verdicts else 0):
         here = {name: column.taken(part) for name, column in block.items()}
         before = int(part[0])
         inside = rows[(rows >= before) & (rows <= part[-1])] - before
-        evaluate_block(here, len(part), before, inside.tolist(), looked, own, decimals)
-    return looked
+        evaluate_block(here, len(part), before, inside.tolist(), verdicts, own, decimals)
+    return verdicts
 
 
 def _names(edit: Edit) -> tuple[str, ...]:
@@ -209,25 +207,16 @@ def _names(edit: Edit) -> tuple[str, ...]:
     return variable_names(edit.expression)
 
 
-def _of(columns: SecondColumns, level: str) -> WrittenLevel:
-    return columns.upper if level == columns.upper.name else columns.lower
-
-
 def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
     """The levels as the written files show them."""
     top, bottom = released.levels
     is_nested = len({each.path for each in tables.values()}) < len(tables)
     read = _read_nested(tables, top) if is_nested else {name: _read(each) for name, each in tables.items()}
     binary: set[str] = set()
-    missing, meant, dates = {}, {}, {}
     for each in tables.values():
         decimals = {variable.name: variable.decimals for variable in each.table.variables}
         binary |= {one for one in binary_columns(each.path, each.source, each.table) if decimals.get(one) is None}
-        for variable in each.table.variables:
-            missing[variable.name] = frozenset(code.strip() for code in variable.empty_texts)
-            meant[variable.name] = tuple((code.strip(), meaning) for code, meaning in variable.empty_meanings)
-            if variable.is_date:
-                dates[variable.name] = variable.date_text
+    opinion = evaluator_of((own for each in tables.values() for own in each.table.variables), frozenset(binary), {})
     levels = []
     for level in (top, bottom):
         file = level.name if level.name in read else bottom.name
@@ -241,9 +230,7 @@ def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: Bo
     is_flat = len(tables) == 1
     rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows, len(bottom)) if is_flat else {}
     columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
-    return SecondColumns(
-        levels[0], levels[1], ReferenceEvaluator(frozenset(binary), missing, meant, {}, dates), columns, rows
-    )
+    return SecondColumns(levels[0], levels[1], opinion, columns, rows)
 
 
 def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: int) -> dict[str, Readable]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem, UnpairedRecords
+from maskwright.foundation.errors import InputError, Problem, UnpairedRecords, refuse_problems
 from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
@@ -91,8 +91,8 @@ def compute_measures(
         give_back_memory()
         used = names_used(request.measure, request.params, given)
         of_categories = request.measure.kind == "loss" and used.isdisjoint(names) and not used.isdisjoint(categorical)
-        said = about_categories if of_categories else about
-        notes = (*found.notes, *said, *about_weights, *_household_notices(request.measure, original))
+        stated = about_categories if of_categories else about
+        notes = (*found.notes, *stated, *about_weights, *_household_notices(request.measure, original))
         results[request.label] = replace(found, notes=notes, leaves_out=missed.names)
     if unpaired and asked:
         raise InputError(unpaired)
@@ -204,8 +204,8 @@ def compared_levels(
         hidden = changed_variables(before, paired) if changed is None else changed.get(name, ())
         numeric = released_variables(before, after, hidden)
         variables[name] = tuple(each for each in numeric if each in hidden) or numeric
-        found, said = record_weights(before)
-        notes += said
+        found, stated = record_weights(before)
+        notes += stated
         if found is not None:
             weights[name] = found
     return ComparedLevels(original, masked, origin, variables, weights), tuple(notes)
@@ -249,8 +249,7 @@ def compute_level_measures(
             )  # fmt: skip
             found = computed(request, comparison, seed, unpaired, before=True)
         results[request.label] = replace(found, notes=(*found.notes, *about), leaves_out=missed.names)
-    if unpaired:
-        raise InputError(unpaired)
+    refuse_problems(unpaired)
     return results
 
 
@@ -263,7 +262,7 @@ def with_group_linkage(
 ) -> dict[str, Measurement]:
     """Measurements of the lower level; those that link single records say what linking whole groups finds."""
     top, low = levels
-    said = f"with the key of its {top} an intruder has all other records of the level {low} that belong to it"
+    message = f"with the key of its {top} an intruder has all other records of the level {low} that belong to it"
     figures = [
         f"{each.label}: {of_groups[each.label].value:.3g} % of the level {top} are found by the set of their members"
         for each in group_requests
@@ -271,6 +270,6 @@ def with_group_linkage(
     ]
     links = {each.label for each in requests if each.measure.name in RECORD_LINKAGE}
     return {
-        label: replace(each, notes=(*each.notes, said, *figures)) if label in links else each
+        label: replace(each, notes=(*each.notes, message, *figures)) if label in links else each
         for label, each in found.items()
     }

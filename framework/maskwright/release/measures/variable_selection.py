@@ -130,9 +130,9 @@ def given_to_measures(
 def measure_problems(requests: Sequence[MeasureRequest], given: Measurable) -> list[Problem]:
     """What is wrong with the parameters of measures, given the variables; scores pass on what is wrong with a part."""
     return [
-        Problem(f"{request.label}: {said}", request.places.get(parameter, request.place))
+        Problem(f"{request.label}: {text}", request.places.get(parameter, request.place))
         for request in requests
-        for parameter, said in _mistakes(request.measure, request.params, given)
+        for parameter, text in _mistakes(request.measure, request.params, given)
     ]
 
 
@@ -142,8 +142,8 @@ def _mistakes(measure: Measure, params: BaseModel, given: Measurable) -> Iterato
         instead = OF_CATEGORIES if given.categorical else ""
         found = [("", f"there is nothing to measure: no numeric variable is published{instead}")]
     yield from found
-    for part, own in () if measure.claims.components is None else measure.claims.components(params):
-        yield from (("", f"{part.name}: {said}") for _, said in _mistakes(part, own, given))
+    for part, own in () if measure.components is None else measure.components(params):
+        yield from (("", f"{part.name}: {text}") for _, text in _mistakes(part, own, given))
 
 
 def measure_doubts(
@@ -155,11 +155,11 @@ def measure_doubts(
             continue
         found = left_out(request.measure, request.params, given, masked)
         if found.quasi_identifiers:
-            said = f"it has a threshold, and leaves out quasi-identifiers: {', '.join(found.quasi_identifiers)}"
-            yield Doubt("risk-leaves-out-quasi-identifiers", request.label, said, place=request.place)
+            message = f"it has a threshold, and leaves out quasi-identifiers: {', '.join(found.quasi_identifiers)}"
+            yield Doubt("risk-leaves-out-quasi-identifiers", request.label, message, place=request.place)
         if found.masked:
-            said = f"it has a threshold, and leaves out masked variables: {', '.join(found.masked)}"
-            yield Doubt("loss-leaves-out-masked-variables", request.label, said, place=request.place)
+            message = f"it has a threshold, and leaves out masked variables: {', '.join(found.masked)}"
+            yield Doubt("loss-leaves-out-masked-variables", request.label, message, place=request.place)
 
 
 MOST_DESCRIBED = 8
@@ -208,10 +208,7 @@ def released_variables(
 
 
 def released_categories(original: Dataset, released: Dataset, masked: Collection[str] = ()) -> tuple[str, ...]:
-    """Variables of a released file that are measured as categories, recoded numbers among them.
-
-    Besides the masked ones they are the quasi-identifiers and confidential variables that are published as they are.
-    """
+    """Variables of a released file that are measured as categories, recoded numbers among them."""
     return tuple(
         column.name
         for column in original
@@ -228,11 +225,11 @@ def unmasked_variable_notices(names: Collection[str], masked: Collection[str]) -
     if not open_ones:
         return ()
     more = f" and {len(open_ones) - MOST_DESCRIBED} more" if len(open_ones) > MOST_DESCRIBED else ""
-    said = (
+    message = (
         f"{len(open_ones)} of the {len(names)} variables compared are published unmasked, which lowers losses and "
         f"raises risks: {', '.join(open_ones[:MOST_DESCRIBED])}{more}"
     )
-    return (said,)
+    return (message,)
 
 
 def _described(data: Dataset) -> str:

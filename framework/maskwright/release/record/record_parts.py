@@ -60,7 +60,7 @@ class RecordPart(BaseModel):
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as in `run.json`; without the fields that were not given."""
-        return {name: _plain(value) for name, value in self.model_dump(exclude_unset=True).items()}
+        return {name: as_lists(value) for name, value in self.model_dump(exclude_unset=True).items()}
 
     def public_json(self) -> dict[str, Any]:
         """Plain data with what may be published, by the marks of the fields."""
@@ -94,11 +94,11 @@ def _may_be_published(value: object) -> bool:
     return not isinstance(value, RecordPart) or value.may_be_published
 
 
-def _plain(value: object) -> object:
+def as_lists(value: object) -> object:
     """Lists for tuples, as JSON has them."""
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: as_lists(each) for key, each in value.items()}
+    return [as_lists(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 class DoubtRecord(RecordPart):

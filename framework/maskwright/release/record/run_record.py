@@ -382,10 +382,7 @@ def run_record_schema() -> dict[str, Any]:
 
 
 def record_for_reports(record: RunRecord) -> Mapping[str, Any]:
-    """Plain data of a record, read-only, in which null stands for the seed and for hashes of what was read.
-
-    The text of the pipeline, which may say the seed, is empty.
-    """
+    """Plain data of a record, read-only, without the seed, hashes of what was read, and the text of the pipeline."""
     plain = record.to_json()
     settings = {name: each for name, each in plain["pipeline"]["settings"].items() if name != "seed"}
     plain["pipeline"] = plain["pipeline"] | {"text": "", "settings": settings}

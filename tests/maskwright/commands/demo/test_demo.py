@@ -14,8 +14,7 @@ from lxml.isoschematron import Schematron
 
 import maskwright
 from maskwright.cli.main import main
-from maskwright.commands.demo import write_demo
-from maskwright.commands.demo.files import CHUNK, NAMES, REGIONS, survey
+from maskwright.commands.demo.files import CHUNK, NAMES, REGIONS, survey, write_demo
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:

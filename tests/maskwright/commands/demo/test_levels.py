@@ -14,7 +14,7 @@ from lxml import etree
 
 import maskwright
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
 from maskwright.commands.demo.levels.model import CHUNK, ERRORS, HOUSEHOLD, PERSON, survey
 from maskwright.foundation.errors import InputError
 

@@ -14,7 +14,7 @@ import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.commands.demo.levels import write_levels_demo
+from maskwright.commands.demo.levels.files import write_levels_demo
 
 if TYPE_CHECKING:
     from pathlib import Path

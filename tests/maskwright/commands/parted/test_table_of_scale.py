@@ -10,9 +10,8 @@ import pytest
 from parted_world import GROUPS, pipeline, read_parts, survey, write_parts
 
 import maskwright as mw
-from maskwright.commands.parted.feasibility import refuse_request
+from maskwright.commands.parted.feasibility import refuse_request, support, support_of_measure, support_of_method
 from maskwright.commands.parted.measuring import refused_measure
-from maskwright.commands.parted.support import support, support_of_measure, support_of_method
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.resolved import MeasureRequest
 from maskwright.planning.model import Step

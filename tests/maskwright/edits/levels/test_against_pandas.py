@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import maskwright as mw
-from maskwright.commands.demo.levels import LevelsDemoFiles, write_levels_demo
+from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
 from maskwright.commands.demo.levels.model import HOUSEHOLD, PERSON
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.column_values import with_linked_columns

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import maskwright as mw
-from maskwright.commands.demo import write_demo
+from maskwright.commands.demo.files import write_demo
 from maskwright.commands.plan import plan_pipeline
 from maskwright.commands.requests import masking_request
 from maskwright.planning.make_plan import make_plan

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.commands.demo.files import BLOCKS, BLOCKS_ABOVE, foreign_files, left_alone
+from maskwright.commands.demo.files import BLOCKS, BLOCKS_ABOVE, foreign_files, left_alone, refuse_size, xml_elements
 from maskwright.commands.demo.levels.model import CATEGORIES, DECIMALS, HOUSEHOLD, PERSON, survey
 from maskwright.data.number_text import cell_bytes, write_numbers
 from maskwright.foundation.errors import InputError
@@ -66,15 +66,8 @@ class LevelsDemoFiles:
 
 
 def write_levels_demo(folder: Path, households: int = HOUSEHOLDS, progress: Progress = silent) -> LevelsDemoFiles:
-    """Write a survey of households and persons in three forms, with edits and pipelines.
-
-    `survey.csv`, `households.csv` and `persons.csv`, and `survey.xml` hold the same cells. The same number of
-    households gives the same bytes. Memory does not grow with it.
-    """
-    if households < FEWEST_HOUSEHOLDS:
-        raise InputError(f"the example needs at least {FEWEST_HOUSEHOLDS} households; asked for {households}")
-    if households > MOST_HOUSEHOLDS:
-        raise InputError(f"the example has at most {MOST_HOUSEHOLDS:,} households; asked for {households:,}")
+    """Write one survey of households and persons in three forms, with edits and pipelines; always the same bytes."""
+    refuse_size(households, FEWEST_HOUSEHOLDS, MOST_HOUSEHOLDS, "households")
     texts = {name: _text(name, households) for name in (*RULES, *PIPELINES)}
     own = {name: {_text(name, FEWEST_HOUSEHOLDS), _text(name, MOST_HOUSEHOLDS)} for name in texts}
     foreign = foreign_files(folder, HEADERS, own)
@@ -149,9 +142,9 @@ def _blocks(part: Households) -> tuple[pa.StringArray, ...]:
 
 
 def _nested(household: Mapping[str, pa.Array], person: Mapping[str, pa.Array], part: Households) -> pa.StringArray:
-    members = _joined(["    <Person>", *_elements(person, PERSON), "</Person>\n"])
+    members = _joined(["    <Person>", *xml_elements(person, PERSON), "</Person>\n"])
     inside = pc.binary_join(pa.ListArray.from_arrays(pa.array(part.starts, pa.int32()), members), "")
-    return _joined(["  <Household>", *_elements(household, HOUSEHOLD), "\n", inside, "  </Household>\n"])
+    return _joined(["  <Household>", *xml_elements(household, HOUSEHOLD), "\n", inside, "  </Household>\n"])
 
 
 def _cells(level: Mapping[str, Numbers]) -> dict[str, pa.StringArray]:
@@ -172,13 +165,6 @@ def _separated(cells: Mapping[str, pa.Array], names: Iterable[str]) -> list[pa.A
     for name in names:
         pieces += [cells[name], ","]
     return pieces[:-1]
-
-
-def _elements(cells: Mapping[str, pa.Array], names: Iterable[str]) -> list[pa.Array | str]:
-    pieces: list[pa.Array | str] = []
-    for name in names:
-        pieces += [f"<{name}>", cells[name], f"</{name}>"]
-    return pieces
 
 
 def _joined(pieces: Iterable[pa.Array | str]) -> pa.StringArray:

@@ -58,16 +58,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from maskwright.commands.demo.files import CHUNK, REGIONS, RENT_LEVEL, SAMPLING_RATE, SEED, SHARES, WAGE_LEVEL
 from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REGIONS = ("Capital", "Coast", "Hills", "Lakes", "North", "Plain")
-SHARES = (0.24, 0.19, 0.11, 0.10, 0.21, 0.15)
-WAGE_LEVEL = np.array([1.22, 1.02, 0.88, 0.93, 1.05, 0.90])
-RENT_LEVEL = np.array([228.0, 156.0, 96.0, 108.0, 132.0, 102.0])
-SAMPLING_RATE = np.array([28.0, 22.0, 15.0, 14.0, 24.0, 19.0])
 AGE_BORDERS = np.array([16, 25, 45, 65, 80])
 
 CATEGORIES = {
@@ -96,8 +92,6 @@ HOUSEHOLDS_PER_ERROR = 100
 HOUSEHOLDS_PER_LARGE_ONE = 5_000
 SLIP = 900
 """Euros by which an amount is wrong."""
-CHUNK = 10_000
-SEED = 20
 OWNER, SOCIAL = 0, 2
 CHILD, WORK, NO_WORK, RETIRED = range(4)
 
@@ -134,10 +128,7 @@ class _Members:
 
 
 def survey(households: int, seed: int = SEED) -> Iterator[Households]:
-    """Yield a survey of so many households, at most 10,000 at a time.
-
-    Deterministic: the first households are the same however many are asked for.
-    """
+    """Yield a survey of so many households, at most 10,000 at a time; the first n are always the same."""
     for first in range(0, households, CHUNK):
         yield _first_of(_chunk(first, seed), min(CHUNK, households - first))
 
