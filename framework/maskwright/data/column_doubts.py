@@ -207,10 +207,7 @@ def declared_missing(name: str, words: Iterable[str]) -> str:
 
 
 def missing_value_texts(cells: Any) -> list[str]:
-    """Texts of cells that say 'no value' in many files, as they are written; sorted.
-
-    `cells`: shape (n,).
-    """
+    """Texts of cells that say 'no value' in many files, as they are written; sorted. `cells`: shape (n,)."""
     distinct = pc.unique(pc.cast(cells, pa.string()))
     return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(is_missing_text(distinct)))).to_pylist()))
 

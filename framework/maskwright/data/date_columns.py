@@ -97,10 +97,7 @@ def stored_days(array: Any) -> NDArray[np.float64] | None:
 
 
 def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
-    """Whether cells are stored as dates or moments that are understood, or are declared to be.
-
-    `array`: shape (n,).
-    """
+    """Whether cells are stored as dates or moments that are understood, or are declared to be. `array`: shape (n,)."""
     kind = array.type
     if declared.is_date:
         return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
@@ -174,10 +171,7 @@ def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
 
 
 def format_of(text: Any, declared: VariableDeclaration) -> str:
-    """Format that is declared, or else that of the first cell that has a value.
-
-    `text`: shape (n,).
-    """
+    """Format that is declared, or else that of the first cell that has a value. `text`: shape (n,)."""
     if declared.is_date and declared.date_format is not None:
         return declared.date_format
     for chunk in text.chunks:

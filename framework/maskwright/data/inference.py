@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 def typed_column(  # noqa: PLR0911 - one return for each type
     name: str, array: Any, declared: VariableDeclaration
 ) -> tuple[Column, list[str]]:
-    """Column of a variable that a typed format stores.
-
-    `array`: null is a missing cell, and so is NaN; shape (n,).
-    """
+    """Column of a variable that a typed format stores. `array`: null is a missing cell, and so is NaN; shape (n,)."""
     kind = array.type
     is_category = bool(declared.categories) or declared.type in ("nominal", "ordinal")
     if pa.types.is_null(kind):

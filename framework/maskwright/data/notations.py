@@ -249,10 +249,7 @@ MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
 
 
 def fitting_formats(texts: Any) -> tuple[str, ...]:
-    """Formats in which texts are dates, those first that fit most; only such as fit nearly all.
-
-    `texts`: shape (n,).
-    """
+    """Formats in which texts are dates, those first that fit most; only such as fit nearly all. `texts`: shape (n,)."""
     if not len(texts):
         return ()
     fits = {each: int(read_dates(texts, each).is_date.sum()) for each in FORMATS}

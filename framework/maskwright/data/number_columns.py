@@ -84,10 +84,7 @@ def number_column(
     blank: MissingCells | None = None,
     digits: int | None = None,
 ) -> tuple[Column, list[str]]:
-    """Column of a numeric variable.
-
-    `values`: shape (n,). `missing`: shape (n,).
-    """
+    """Column of a numeric variable. `values`: shape (n,). `missing`: shape (n,)."""
     present = values[~missing] if missing.any() else values
     largest = largest_of(present)
     if not np.isfinite(largest):

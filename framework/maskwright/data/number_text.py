@@ -83,10 +83,7 @@ def read_numbers(text: Any) -> NumberText:
 
 
 def read_many_numbers(text: Any) -> NumberText:
-    """Read cell texts as numbers, as `read_numbers` does, in compiled code where they are many.
-
-    `text`: shape (n,).
-    """
+    """Read cell texts as numbers, as `read_numbers` does, in compiled code where they are many. `text`: shape (n,)."""
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     if len(flat) < MANY_CELLS or not pa.types.is_string(flat.type):
         return read_numbers(flat)
@@ -190,18 +187,12 @@ def _one_by_one(flat: Any, other: bytes) -> NumberText:
 
 
 def other_bytes(flat: Any) -> bytes:
-    """Bytes of all cells that are no digits.
-
-    `flat`: shape (n,).
-    """
+    """Bytes of all cells that are no digits. `flat`: shape (n,)."""
     return cell_bytes(flat).translate(None, b"0123456789")
 
 
 def cell_bytes(flat: Any) -> bytes:
-    """Bytes of all cells, one after the other.
-
-    `flat`: shape (n,).
-    """
+    """Bytes of all cells, one after the other. `flat`: shape (n,)."""
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""
@@ -218,10 +209,7 @@ def has_white_space(text: Any) -> bool:
 
 
 def is_blank_text(text: Any) -> NDArray[np.bool_]:
-    """Whether cells are empty or white space only; shape (n,), False where there is no cell.
-
-    `text`: shape (n,).
-    """
+    """Whether cells are empty or white space only; shape (n,), False where there is no cell. `text`: shape (n,)."""
     trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
     return _bools(pc.equal(pc.binary_length(trimmed), 0))
 

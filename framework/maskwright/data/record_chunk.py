@@ -245,10 +245,7 @@ def column_cells(
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
-    """Cells that hold plain numbers; `missing` ones are absent too.
-
-    `values`: shape (n,). `missing`: shape (n,).
-    """
+    """Cells that hold plain numbers; `missing` ones are absent too. `values`: shape (n,). `missing`: shape (n,)."""
     numbers = np.where(missing, np.nan, values)
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 

@@ -66,10 +66,7 @@ _NEAR = 0.85
 
 
 def described_in_table(path: Path, content: bytes, encoding: str | None, problems: list[Problem]) -> list[Described]:
-    """Variables that a table describes.
-
-    `encoding`: of a file that is not UTF-8, nor UTF-16 with a byte order mark.
-    """
+    """Variables that a table describes. `encoding`: of a file that is not UTF-8, nor UTF-16 with a byte order mark."""
     table = _Table(path, _decoded(path, content, encoding), problems)
     found: dict[str, Described] = {}
     current: Described | None = None

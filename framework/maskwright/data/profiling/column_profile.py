@@ -128,10 +128,7 @@ class CellKinds:
 
 
 def cell_kinds(cells: Any) -> CellKinds:
-    """Count what the cells of a text column look like.
-
-    `cells`: shape (n,).
-    """
+    """Count what the cells of a text column look like. `cells`: shape (n,)."""
     numbers, left = 0, []
     for chunk in cells.chunks:
         spoken = read_many_numbers(chunk)

@@ -42,10 +42,7 @@ NO_CODES: Mapping[str, Collection[str]] = {}
 
 @dataclass(frozen=True)
 class Facts:
-    """Counts of one column.
-
-    `values`: those that mean something; shape (cells,).
-    """
+    """Counts of one column. `values`: those that mean something; shape (cells,)."""
 
     column: Column
     looks_like: LikelyType

@@ -201,10 +201,7 @@ class ForkServer:
 
 
 class ForkedProcess:
-    """One of the copies, which is spoken to as `subprocess.Popen` is.
-
-    `channel`: what the copy reads and writes.
-    """
+    """One of the copies, which is spoken to as `subprocess.Popen` is. `channel`: what the copy reads and writes."""
 
     def __init__(self, server: ForkServer, number: int, channel: socket.socket) -> None:
         self._server, self._number = server, number

@@ -72,10 +72,7 @@ class FunctionWorkers:
         progress: Progress = silent,
         seconds: float | None = None,
     ) -> Any:
-        """Result of ``function(progress, *arguments)``.
-
-        `seconds`: after which the process is killed.
-        """
+        """Result of ``function(progress, *arguments)``. `seconds`: after which the process is killed."""
         asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
         late = Event()

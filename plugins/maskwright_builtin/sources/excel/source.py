@@ -41,10 +41,7 @@ MARCH_1900 = dt.date(1900, 3, 1)
 
 
 class SheetColumn:
-    """The cells of one column, chunk by chunk.
-
-    `letters`: of the column in the sheet.
-    """
+    """The cells of one column, chunk by chunk. `letters`: of the column in the sheet."""
 
     def __init__(self, name: str, letters: str, path: str) -> None:
         self.name = name

@@ -75,10 +75,7 @@ class PublishedColumn:
 
 
 class MisfitError(Exception):
-    """A masked value that the type of its column cannot hold.
-
-    `column`, `kind`: empty where it is not known which.
-    """
+    """A masked value that the type of its column cannot hold. `column`, `kind`: empty where it is not known which."""
 
     def __init__(self, column: str = "", kind: str = "") -> None:
         super().__init__(column)

@@ -252,10 +252,7 @@ def fitting_format(column: WrittenColumn) -> str:
 
 
 def too_long(path: Path, columns: Sequence[WrittenColumn], largest: dict[str, int]) -> None:
-    """Refuse names, labels and texts that a format would cut.
-
-    `largest`: most bytes (of UTF-8) of each.
-    """
+    """Refuse names, labels and texts that a format would cut. `largest`: most bytes (of UTF-8) of each."""
     problems: list[Problem] = []
     for column in columns:
         lengths = {

@@ -185,10 +185,7 @@ def joined_cells(
     start: str,
     stop: str,
 ) -> Any:
-    """Texts of the cells of each record, in their elements.
-
-    Returns shape (n,).
-    """
+    """Texts of the cells of each record, in their elements. Returns shape (n,)."""
     pieces: list[Any] = []
     literal = start
     for name, tag in zip(names, tags, strict=True):
