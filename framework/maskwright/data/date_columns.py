@@ -69,10 +69,7 @@ def is_moment_type(kind: Any) -> bool:
 
 
 def stored_moments(array: Any) -> Moments | None:
-    """Seconds of a column of moments; None where some have more digits than binary64, or than six decimals.
-
-    `array`: of a type that `is_moment_type`; shape (n,).
-    """
+    """Seconds of a column that `is_moment_type`; None where some have more digits than binary64, or six decimals."""
     units = {"s": 0, "ms": 3, "us": 6, "ns": 9}[array.type.unit]
     missing = np.asarray(array.is_null())
     counts = np.array(pc.fill_null(pc.cast(array, pa.int64()), 0), dtype=np.int64)
@@ -85,10 +82,7 @@ def stored_moments(array: Any) -> Moments | None:
 
 
 def stored_days(array: Any) -> NDArray[np.float64] | None:
-    """Days since 1970-01-01 of a column of dates or times; NaN where a cell is null; None where some are no midnights.
-
-    `array`: of a type that `is_date_type`; shape (n,).
-    """
+    """Days since 1970-01-01 of a column that `is_date_type`, NaN where null; None where some are no midnights."""
     dates = pc.cast(array, pa.date32())
     # Arrow cuts times of day off without a word.
     if pc.any(pc.not_equal(pc.cast(dates, array.type), array)).as_py():
@@ -107,10 +101,7 @@ def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
 
 
 def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
-    """Column of a variable whose cells are declared to be dates, or were seen to be ISO dates.
-
-    `text`: null, blank and declared missing codes are missing; shape (n,).
-    """
+    """Column of cells that are declared dates, or all are ISO dates; null, blank and missing codes are missing."""
     date_format = format_of(text, declared)
     values, missing = _values(text, declared, date_format)
     wrong = np.isnan(values) & ~missing
@@ -124,10 +115,7 @@ def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tup
 
 
 def stored_date_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
-    """Column of dates that a typed format stores; null is a missing cell.
-
-    `array`: of a type that `is_date_type` or `is_moment_type`; shape (n,).
-    """
+    """Column of dates or moments that a typed format stores; null is a missing cell."""
     values = None if declared.is_datetime or not is_date_type(array.type) else stored_days(array)
     decimals = None
     if values is None and declared.is_date and not declared.is_datetime:
@@ -156,10 +144,7 @@ def _no_moments(name: str, kind: Any) -> DataError:
 
 
 def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
-    """Whether every cell that has a value is an ISO date, or every one is a moment in one form, and there is one.
-
-    `text`: shape (n,).
-    """
+    """Whether every cell that has a value is an ISO date, or every one a moment in one form, and there is one."""
     date_format = format_of(text, declared)
     any_date = False
     for chunk in text.chunks:
@@ -265,10 +250,7 @@ def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) ->
 
 
 def compact_form(values: NDArray[np.float64]) -> str | None:
-    """Format of numbers that are all days (20200131) or months (202001) of 1900 to 2100; None: they are none.
-
-    `values`: without missing ones; shape (n,).
-    """
+    """Format of numbers that are all days (20200131) or months (202001) of 1900 to 2100; None: they are none."""
     distinct = np.unique(values)
     if len(distinct) < FEWEST_COMPACT or distinct[0] < 190_001 or distinct[-1] > 21_001_231:
         return None

@@ -125,10 +125,7 @@ FUNCTIONS_OF_DATES = {**CALENDAR, "hour": 1}
 
 
 def calendar(function: str, days: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Value of a function of `CALENDAR`; NaN where an argument is NaN, or no day of the years 1 to 9999.
-
-    `days`: one for each argument, in days since 1970-01-01; shape (n,).
-    """
+    """Value of a function of `CALENDAR` of days, one array for each argument; NaN where one is no calendar day."""
     known = [(each >= FIRST_DAY) & (each <= LAST_DAY) for each in days]
     whole = [np.where(good, np.floor(each), 0.0).astype(np.int64) for each, good in zip(days, known, strict=True)]
     if function == "age_at":

@@ -180,10 +180,7 @@ def determines(
 
 
 def exceptions(given: NDArray[np.int64], found: NDArray[np.int64]) -> int:
-    """Records that differ from the most frequent value of `found` among those with the same `given`.
-
-    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,).
-    """
+    """Records that differ from the most frequent `found` of their `given`; codes below 0 are left out."""
     both = (given >= 0) & (found >= 0)
     if not both.any():
         return 0
@@ -215,10 +212,7 @@ def _may_be_sizes(counts: NDArray[np.int64]) -> bool:
 
 
 class Dependencies:
-    """What determines the variables of a file; looked for when it is asked for.
-
-    `spanning`: of joined records: what is asked, and who bears witness.
-    """
+    """What determines the variables of a file, or of the joined records of levels; found when it is needed."""
 
     def __init__(self, data: Dataset, columns: Sequence[str], spanning: Spanning | None = None) -> None:
         self._spanning = spanning

@@ -36,10 +36,7 @@ def first_records(where: NDArray[np.bool_]) -> str:
 
 
 def stored_decimals(values: NDArray[np.float64]) -> int | None:
-    """Smallest number of decimals, at most 6, that every stored number has; None when they are not on such a grid.
-
-    `values`: without NaN; shape (n,).
-    """
+    """Smallest number of decimals, at most 6, that all stored numbers have (none NaN); None: they are on no grid."""
     largest = largest_of(values)
     for decimals in range(MOST_STORED_DECIMALS + 1):
         if largest * 10.0**decimals >= EXACT:
@@ -62,10 +59,7 @@ def is_at_end(values: NDArray[np.float64]) -> bool:
 
 
 def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
-    """Numbers, those moved one up that are beyond 2**53 and would be rounded to it: 2**53 + 1.
-
-    `values`: shape (n,). `texts`: what the cells say, all digits of it; shape (n,).
-    """
+    """Numbers, those moved one up that binary64 would round to 2**53 although their texts are beyond it."""
     if not is_at_end(values):
         return values
     at_end = np.abs(values) == EXACT

@@ -22,10 +22,7 @@ MINUS, POINT, ZERO = 45, 46, 48
 
 
 def spelled(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int, digits: int) -> Any:
-    """Canonical text of many numbers; None where one of them, or their text, is too large to be told in this way.
-
-    `values`: shape (n,). `missing`: cells written as null; shape (n,). Returns shape (n,).
-    """
+    """Canonical text of many numbers; None where one of them, or their text, is too large for this way."""
     n = len(values)
     longest = 2 + max(LONGEST_WHOLE, decimals + 1) + max(digits - decimals, 0)
     if n * longest > MOST_BYTES:

@@ -100,10 +100,7 @@ def read_many_numbers(text: Any) -> NumberText:
 
 
 def scanned_parts(flat: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]:
-    """Bytes of all cells, where in them each begins and the last ends, and which cells are null (none: of shape (0,)).
-
-    `flat`: with at least one cell; shape (n,).
-    """
+    """Bytes of all cells, bounds of each cell in them, and which cells are null (none: of shape (0,))."""
     _, offsets, data = flat.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
     raw = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)

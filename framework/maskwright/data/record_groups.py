@@ -90,10 +90,7 @@ def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def varying(values: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Records whose class has several values of a variable; shape (n,).
-
-    `values`: numbers or codes; no NaN; shape (n,). `classes`: 0 to c - 1; shape (n,).
-    """
+    """Records whose class has several values of a variable, none of them NaN; shape (n,)."""
     if not len(values):
         return np.zeros(0, dtype=np.bool_)
     count = int(classes.max()) + 1
@@ -116,10 +113,7 @@ def with_households(data: Dataset, name: str) -> Dataset:
 
 
 def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
-    """Variables that tell which records are of one household, the declared one and any that says the same.
-
-    None where households are not declared, or none of their variables is published.
-    """
+    """Published variables that distinguish households: the declared one, and any that makes the same partition."""
     homes = data.households
     if homes is None:
         return ()
@@ -137,19 +131,13 @@ def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
 
 
 def with_household_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:
-    """Declarations in which the variable that names the household is `other` unless a role is declared.
-
-    Numbers are confidential by default, and a number that names a household must not be masked like an amount.
-    """
+    """Declarations in which the variable that names the household is `other`, never masked like an amount."""
     stated = declared.get(name, VariableDeclaration())
     return {**declared, name: stated.model_copy(update={"role": stated.role or "other"})}
 
 
 def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Dataset]:
-    """Pair records by a key: the masked file gets the origin of each record; the key is left out of both.
-
-    Numbers pair by value and texts by text, also when one file holds numbers and the other texts that say them.
-    """
+    """Pair records by a key, by value or text; the masked file gets the origin of each, and the key is left out."""
     files = (("original", original), ("masked file", masked))
     for what, data in files:
         if key not in data:

@@ -37,20 +37,14 @@ def refuse_nested(name: str, kind: Any) -> None:
 
 
 def stored_numbers(array: Any) -> NDArray[np.float64]:
-    """Nearest binary64 numbers of a column of numbers; NaN where a cell is null.
-
-    `array`: of a type that `is_number_type`; shape (n,).
-    """
+    """Nearest binary64 numbers of a column that `is_number_type`; NaN where a cell is null."""
     # Integers beyond 2**53 are rounded here; who needs all their digits takes them from the text.
     floats = pc.cast(array, pa.float64(), safe=False)
     return np.array(pc.fill_null(floats, np.nan) if floats.null_count else floats, dtype=np.float64)
 
 
 def stored_text(name: str, array: Any) -> Any:
-    """Text of every cell, null where it is null: numbers in canonical form, dates and times as ISO 8601.
-
-    `array`: shape (n,). Returns shape (n,).
-    """
+    """Text of every cell, null where it is null: numbers in canonical form, dates and times as ISO 8601."""
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([stored_text(name, chunk) for chunk in array.chunks], pa.string())
     kind = array.type
@@ -78,10 +72,7 @@ def _plain_decimals(text: Any) -> Any:
 
 
 def must_be_held(column: Column, cells: Any) -> bool:
-    """Whether a typed format holds cells that values and missing cells do not give again.
-
-    `cells`: as the format stores them; shape (n,).
-    """
+    """Whether a typed format holds cells that values and missing cells do not give again."""
     kind = cells.type
     if pa.types.is_floating(kind):
         return bool(pc.any(pc.is_nan(cells)).as_py())

@@ -40,10 +40,7 @@ LARGEST_STRINGS = 2**31 - 1
 def category_column(
     name: str, text: Any, declared: VariableDeclaration, order: tuple[str, ...] | None = None
 ) -> tuple[Column, list[str]]:
-    """Column of a nominal or ordinal variable.
-
-    `text`: null, blank and declared missing codes are missing; shape (n,).
-    """
+    """Column of a nominal or ordinal variable; null, blank and declared missing codes are missing."""
     encoded = _encoded(text)
     found = pc.cast(encoded.dictionary, pa.string())
     blank = is_blank_text(found) | is_code_text(found, declared.empty_texts)
@@ -159,10 +156,7 @@ class _Numbers:
 def text_column(
     name: str, text: Any, declared: VariableDeclaration, notation: NumberNotation = PLAIN
 ) -> tuple[Column, list[str]]:
-    """Column of a variable whose cells are text in the file.
-
-    `text`: Null: no cell; blank: an empty one. Both are missing; shape (n,).
-    """
+    """Column of a variable whose cells are text in the file; null (no cell) and blank ones are missing."""
     if declared.categories or declared.type in ("nominal", "ordinal"):
         return category_column(name, text, declared)
     if declared.is_date:

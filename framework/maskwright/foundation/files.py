@@ -98,26 +98,10 @@ PACKINGS = (".gz", ".zip", ".zst")
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Name of a file without its ending, and the ending; that of a compression belongs to it.
+    """Name of a file without its ending, and the ending, to which that of a compression belongs; "": none.
 
-    Other points stay in the name: what distinguishes two files keeps distinguishing what is named after them.
-
-    Parameters
-    ----------
-    name : str
-        Without folders.
-
-    Returns
-    -------
-    tuple of str
-        Together they are `name`; the ending is empty where there is none.
-
-    Examples
-    --------
-    >>> split_name("survey.flat.csv.gz")
-    ('survey.flat', '.csv.gz')
-    >>> split_name("masked")
-    ('masked', '')
+    >>> split_name("survey.flat.csv.gz"), split_name("masked")
+    (('survey.flat', '.csv.gz'), ('masked', ''))
     """
     packing = next((each for each in PACKINGS if name.lower().endswith(each)), "")
     plain = name[: len(name) - len(packing)]

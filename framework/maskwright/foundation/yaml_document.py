@@ -148,10 +148,7 @@ def scalar(text: str, place: Place | None = None) -> Node:
 
 
 def from_python(value: object, place: Place) -> Node:
-    """Node tree of plain Python values, all at one place: for what a program says instead of a file.
-
-    Numbers of numpy count as numbers, and paths as text.
-    """
+    """Node tree of plain Python values, all at one place; numbers of numpy are numbers, and paths text."""
     if isinstance(value, Mapping):
         entries = tuple(
             (Node("scalar", place, str(key), str(key)), from_python(item, place)) for key, item in value.items()

@@ -53,11 +53,7 @@ COPY = "Compare its size with the original's and copy it again, or unpack it and
 
 @dataclass(frozen=True)
 class Packing:
-    """A kind of compression.
-
-    `unpacked`: ``(path, file) -> context manager of a file``: opened for reading and seeking; damage is a `DataError`.
-    `packed`: ``(path, file) -> context manager of a file``: opened for writing.
-    """
+    """A kind of compression; `unpacked` and `packed` open a file for reading and seeking, and for writing."""
 
     name: str
     unpacked: Callable[[Path, BinaryIO], AbstractContextManager[BinaryIO]]
@@ -263,10 +259,7 @@ def _packing(path: Path) -> Packing | None:
 
 
 def readable_size(path: Path, largest: int | None = None) -> int:
-    """Size of a data file in bytes, unpacked if it is compressed, once it is known to be one.
-
-    `largest`: most bytes to accept; None is no limit.
-    """
+    """Size of a data file in bytes, of a compressed one unpacked; `largest` None is no limit."""
     place = Place(str(path))
     try:
         with path.open("rb") as file:
@@ -347,20 +340,8 @@ LISTED = (
 
 
 def text_encoding(name: str) -> str:
-    """Python's name of a text encoding.
+    """Python's name of a text encoding, whichever of its names is given; `ValueError` for what encodes no texts.
 
-    Parameters
-    ----------
-    name : str
-        Any name that Python knows it by: ``cp850``, ``IBM850`` and ``850`` are one.
-
-    Raises
-    ------
-    ValueError
-        It is unknown, or turns something else than characters into bytes.
-
-    Examples
-    --------
     >>> text_encoding("IBM850")
     'cp850'
     """

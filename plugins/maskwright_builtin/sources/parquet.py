@@ -39,11 +39,7 @@ UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 
 @dataclass(frozen=True)
 class PandasFrame:
-    """A frame as a Parquet file describes it.
-
-    `types`: types of pandas that the column's type does not tell, such as ``Int64``. `index`: columns that were the
-    index.
-    """
+    """A frame as a Parquet file describes it: types that only pandas has (``Int64``), columns that were the index."""
 
     types: Mapping[str, str] = field(default_factory=dict)
     index: tuple[str, ...] = ()
@@ -167,23 +163,7 @@ def _is_flat(kind: Any) -> bool:
 
 
 def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write typed batches as Parquet, each column in the original's type where it can hold the masked values.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Integers (int64), numbers (float64), dates (date32), texts (string); null is a missing cell.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives the types of the batches.
-
-    Raises
-    ------
-    DataError
-        A masked value that the original column's type cannot hold, or trouble with the disk.
-    """
+    """Write typed batches as Parquet, each column in the original's type where it can hold the masked values."""
     types = layout.details["types"] if layout.format == "parquet" else {}
     frame = layout.details.get("frame", PandasFrame()) if layout.format == "parquet" else PandasFrame()
     wanted: pa.Schema | None = None
@@ -281,20 +261,7 @@ def _cast(path: Path, batch: Any, wanted: Any) -> Any:
 
 
 def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
-    """Open a Parquet file of microdata; there are no options.
-
-    Parameters
-    ----------
-    path : Path
-    params : NoParams
-        Not used.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is no Parquet file, or has columns that are not flat.
-    """
+    """Open a Parquet file of microdata; there are no options."""
     del params
     return ParquetReading(path, progress)
 

@@ -27,10 +27,7 @@ MOST_BYTES = 64 * 2**20
 
 
 def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
-    """Read a codebook: DDI Codebook where the file is XML, otherwise a table.
-
-    `encoding`: of a table that is not UTF-8 or UTF-16 (with a byte order mark).
-    """
+    """Read a codebook: DDI Codebook where the file is XML, otherwise a table (in `encoding` if it is not Unicode)."""
     content = _content(path)
     problems: list[Problem] = []
     is_xml = path.suffix.lower() == ".xml" or content[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")

@@ -66,10 +66,7 @@ def with_hierarchy(column: Column, declared: HierarchyDeclaration | None) -> Col
 def hierarchy_of(
     variable: Variable, values: NDArray[np.float64], declared: HierarchyDeclaration
 ) -> CategoryHierarchy | IntervalHierarchy:
-    """Hierarchy of a variable with these values, whether or not it holds them all.
-
-    `values`: without missing cells; of numbers and dates they say how far bands have to go; shape (n,).
-    """
+    """Hierarchy of a variable with these values, none missing, whether or not it holds them all."""
     form = declared.form
     if form == "file":
         raise ValueError(f"the hierarchy file {declared.file!r} was not read")

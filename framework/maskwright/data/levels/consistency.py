@@ -26,10 +26,7 @@ MOST_PLACES = 10
 
 
 def places(rows: NDArray[np.int64], firsts: NDArray[np.int64] | None = None) -> str:
-    """Records by their numbers, counted from 1, at most ten of them; keys are values, and stay unsaid.
-
-    `rows`: shape (n,). `firsts`: the record that each of them repeats; shape (n,).
-    """
+    """Records by their numbers, counted from 1, at most ten of them; `firsts`: the record that each repeats."""
     named = [str(row + 1) for row in rows[:MOST_PLACES].tolist()]
     if firsts is not None:
         named = [f"{row} (first in {first + 1})" for row, first in zip(named, firsts.tolist(), strict=False)]
@@ -127,10 +124,7 @@ def different_kinds(above: Column, here: Column, pair: tuple[str, str], files: M
 def orphans(
     alone: NDArray[np.bool_], keys: tuple[Column, Column], pair: tuple[str, str], files: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Records of the lower level whose key of the upper level no record there has.
-
-    `alone`: of the lower level; shape (n,).
-    """
+    """Records of the lower level whose key of the upper level no record there has."""
     rows = np.flatnonzero(alone)
     if not len(rows):
         return
@@ -161,10 +155,7 @@ def _are_numbers(column: Column) -> bool:
 
 
 def large_groups(groups: NDArray[np.int64], declared: Mapping[str, LevelDeclaration]) -> list[str]:
-    """Notice of groups with more members than are adjusted together.
-
-    `groups`: of each record of the lower level; shape (n,).
-    """
+    """Notice of groups with more members than are adjusted together."""
     top, bottom = declared
     largest = declared[top].largest_group
     sizes = np.bincount(groups)
@@ -199,10 +190,7 @@ EXCEPTIONS = 0.01
 
 
 class Agreement(NamedTuple):
-    """How many groups agree in a variable of their members.
-
-    `alike`: groups of two or more in which all members have the same value. `several`: groups of two or more.
-    """
+    """Groups of two or more in which all members have the same value of a variable, and all groups of two or more."""
 
     alike: int
     several: int

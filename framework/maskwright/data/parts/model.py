@@ -70,10 +70,7 @@ class Part(FoundPart):
 
 @dataclass(frozen=True, eq=False)
 class PartChunk:
-    """Consecutive records of one part.
-
-    `row`: of the first of them in the file; 0-based. `record`: of the first of them in the dataset; 0-based.
-    """
+    """Consecutive records of one part; `row` and `record`: of the first, in the file and in the dataset; 0-based."""
 
     part: Part
     row: int
@@ -280,10 +277,7 @@ RECORD = re.compile(r"\brecords? ([0-9]+)\b")
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Which part each record is in and its row there, while the parts are being read one after the other.
-
-    `names`: of the parts that were begun. `starts`: the first record of each, counted from 0.
-    """
+    """Which part each record is in, and its row there, while the parts are read one after the other."""
 
     names: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)

@@ -113,10 +113,7 @@ def listed_remotely(address: str) -> list[str]:
 
 
 def refuse_without_bucket(address: str) -> None:
-    """Refuse an address in a bucket that is not there: nothing can be sent to it, hours later.
-
-    A file system whose paths begin with ``/`` makes its folders when a file is sent, and has no buckets.
-    """
+    """Refuse an address in a bucket that does not exist; file systems whose paths begin with ``/`` have no buckets."""
     system = file_system(address)
     path = str(system._strip_protocol(address))
     bucket = path.partition("/")[0]
@@ -171,18 +168,10 @@ NaturalKey = tuple[tuple[str | int, ...], ...]
 
 
 def natural_key(name: str) -> tuple[NaturalKey, str]:
-    """Key that sorts names of files, folder by folder: runs of digits by the number they write, all else by its signs.
+    """Key that sorts names of files, folder by folder: digits by the number they write, all else by its signs.
 
     Where numbers and texts are the same (part-1 and part-01) the names themselves decide.
 
-    Parameters
-    ----------
-    name : str
-        With ``/`` between folders.
-
-    Examples
-    --------
-    >>> from maskwright.data.parts.part_files import natural_key
     >>> sorted(["part-10.csv", "part-2.csv", "a/part-3.csv"], key=natural_key)
     ['a/part-3.csv', 'part-2.csv', 'part-10.csv']
     """

@@ -34,11 +34,7 @@ BODY = (30.0, 150.0)
 
 @dataclass(frozen=True)
 class Guess:
-    """A likely role.
-
-    `unsure`: what a person should decide. `counts`: whether few whole numbers are numbers all the same: ages, sizes,
-    amounts.
-    """
+    """A likely role; `counts`: whether few whole numbers are numbers all the same: ages, sizes, amounts."""
 
     role: Role | None
     why: str

@@ -28,15 +28,6 @@ SPLIT = 134_217_729.0
 def exact_sum(values: NDArray[np.float64]) -> int:
     """Sum of finite numbers, in units of 2^-1074.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        Finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maskwright.data.sketches.exact_sums import UNIT, exact_sum
     >>> exact_sum(np.array([1e16, 1.0, -1e16])) == 1 << UNIT  # binary64 would have lost the 1
     True
     """

@@ -49,10 +49,7 @@ class KdTree:
 
     @classmethod
     def of(cls, points: NDArray[np.float64], hashes: NDArray[np.uint64], leaves: int) -> KdTree:
-        """Cut a sample until there are so many leaves, always at a share of the column of largest variance.
-
-        `points`: Standardised; finite; shape (m, p). `hashes`: of the numbers of their records; shape (m,).
-        """
+        """Cut a standardised sample into so many leaves, always at a share of the column of largest variance."""
         leaves = max(1, min(leaves, len(points)))
         count = leaves - 1
         columns, values = np.zeros(count, dtype=np.int64), np.zeros(count)
@@ -91,10 +88,7 @@ class KdTree:
         return len(self.columns) + 1
 
     def leaf_of(self, points: NDArray[np.float64], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Leaf of each record; shape (n,).
-
-        `points`: standardised as the sample was; shape (n, p). `hashes`: shape (n,).
-        """
+        """Leaf of each record, by points standardised as the sample was; shape (n,)."""
         found = np.zeros(len(points), dtype=np.int64)
         if not len(self.columns):
             return found

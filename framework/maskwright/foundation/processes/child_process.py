@@ -26,10 +26,7 @@ SECONDS_TO_END = 5.0
 
 
 class ProcessEndedError(Exception):
-    """A process ended over a request, or its answer was none.
-
-    `code`: code it ended with, negative for a signal; None when it was ended because its answer was no JSON.
-    """
+    """A process ended over a request with this code (negative: a signal), or its answer was no JSON (None)."""
 
     def __init__(self, code: int | None) -> None:
         how = "gave an answer that is no JSON" if code is None else f"ended with code {code}"
@@ -66,10 +63,7 @@ class ChildProcess:
             raise ProcessEndedError(self._end(SECONDS_TO_END)) from None
 
     def ask(self, message: object, seconds: float | None = None) -> Any:
-        """Answer to a message; a process that fails to give one is ended.
-
-        `seconds`: for sending the message and waiting for the answer; as long as it takes when left out.
-        """
+        """Answer to a message, within `seconds` where they are given; a process that fails to give one is ended."""
         late = threading.Event()
         if seconds is None:
             return self._answer(message)

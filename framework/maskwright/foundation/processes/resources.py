@@ -33,10 +33,7 @@ def give_back_memory() -> None:
 
 
 def share_memory_with_arrow() -> None:
-    """Let Arrow take its memory from the C library, whose freed pieces then serve all: its own pool keeps what it had.
-
-    Not where the environment names a pool (``ARROW_DEFAULT_MEMORY_POOL``).
-    """
+    """Let Arrow use the C library's memory, whose freed pieces serve all, unless the environment names a pool."""
     if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
         import pyarrow as pa
 

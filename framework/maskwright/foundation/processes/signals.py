@@ -43,10 +43,7 @@ def signals_handled() -> Iterator[None]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let signals that end the process wait until the work inside is done; they come at its end, if any came.
-
-    A process that is killed (`SIGKILL`, a power failure) is not helped by this.
-    """
+    """Let signals that end the process wait until the work inside is done; `SIGKILL` cannot wait."""
     before = {}
     waiting: list[int] = []
 

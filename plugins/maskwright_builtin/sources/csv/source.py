@@ -150,22 +150,7 @@ def _have_any(column: Any, characters: Iterable[str]) -> bool:
 
 
 def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns as CSV in the original's dialect; null is an empty cell.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives commas, UTF-8 and a header.
-
-    Raises
-    ------
-    DataError
-        A text that the dialect or its encoding cannot hold, or trouble with the disk.
-    """
+    """Write batches of string columns as CSV in the original's dialect; null is an empty cell."""
     details = layout.details if layout.format == "csv" else {}
     dialect = CsvDialect(**{name: details[name] for name in CsvDialect.__dataclass_fields__ if name in details})
     form: Form = details.get("form", Form())
@@ -342,19 +327,7 @@ def _exhaust(rows: Any) -> None:
 
 
 def open_csv(path: Path, params: Any, progress: Progress) -> CsvReading:
-    """Open a CSV file of microdata; see `CsvParams` for the options.
-
-    Parameters
-    ----------
-    path : Path
-    params : CsvParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file cannot be read as rows of named cells; line where there is one.
-    """
+    """Open a CSV file of microdata; see `CsvParams` for the options."""
     return CsvReading(path, params, progress)
 
 

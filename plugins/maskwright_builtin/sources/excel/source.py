@@ -296,21 +296,7 @@ def _may_have(chunk: list[list[Any]]) -> bool:
 
 
 def open_excel(path: Path, params: Any, progress: Progress) -> ExcelReading:
-    """Open a sheet of microdata; see `ExcelParams` for the options.
-
-    Parameters
-    ----------
-    path : Path
-    params : ExcelParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The workbook is damaged, encrypted or a bomb; or its sheet holds more than plain values.
-    InputError
-        The packages for Excel are not installed.
-    """
+    """Open a sheet of microdata; see `ExcelParams` for the options."""
     missing = [name for name in ("openpyxl", "python_calamine") if not _is_there(name)]
     if missing:
         message = "Excel files are read with openpyxl and python-calamine, and they are not installed"

@@ -64,11 +64,7 @@ class ExcelParams(BaseModel, extra="forbid", frozen=True):
 
 @dataclass
 class Sheet:
-    """A sheet of a workbook.
-
-    `is_1904`: whether days are counted from 1904. `number_formats`: of the first cell with a value in each column,
-    below the header.
-    """
+    """A sheet of a workbook; `number_formats`: of the first filled cell of each column, below the header."""
 
     name: str
     is_1904: bool

@@ -52,25 +52,7 @@ def _member(name: Any) -> zipfile.ZipInfo:
 
 
 def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches as the one sheet of a workbook, each column in its kind and number format as read.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Texts of numbers and categories, or the cells as they were read; null is an empty cell.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives numbers and texts.
-
-    Raises
-    ------
-    DataError
-        More rows or longer texts than a sheet can hold, characters that a workbook cannot, or trouble with the disk.
-    InputError
-        The packages for Excel are not installed.
-    """
+    """Write batches as the one sheet of a workbook, each column in its kind and number format as read."""
     try:
         import openpyxl
         from openpyxl.cell import WriteOnlyCell

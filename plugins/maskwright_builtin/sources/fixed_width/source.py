@@ -198,19 +198,7 @@ def _has_text(cells: Any) -> bool:
 
 
 def open_fixed_width(path: Path, params: Any, progress: Progress) -> FixedWidthReading | SeparatedReading:
-    """Open a fixed-width file, or one with separators that metadata of µ-Argus describe.
-
-    Parameters
-    ----------
-    path : Path
-    params : FixedWidthParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The metadata are none, columns overlap, or lines are not as they say; with the line.
-    """
+    """Open a fixed-width file, or one with separators that metadata of µ-Argus describe."""
     if (params.metadata is None) == (params.columns is None):
         hint = "`metadata: file.rda` of µ-Argus, or `columns: {age: {start: 1, width: 3}, ...}` in the data section."
         message = "a fixed-width file needs either metadata or the places of its columns"

@@ -41,10 +41,7 @@ class Padding:
         self.has_points = False
 
     def see(self, written: Any, text: Any) -> None:
-        """Look at cells.
-
-        `written`: as the file holds them; shape (n,). `text`: without the blanks around them; shape (n,).
-        """
+        """Count what cells are like, as the file holds them and without the blanks around them."""
         filled = pc.greater(pc.binary_length(text), 0)
         is_number = pc.match_substring_regex(text, NUMBER)
         is_full = pc.equal(pc.utf8_length(text), self._width)
@@ -69,23 +66,7 @@ def _any(flags: Any) -> bool:
 
 
 def write_fixed_width(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns at the places of the original; places of what is not published are blank.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Null is a blank cell.
-    variables : tuple of Variable
-        The columns.
-    layout : Layout
-        Of the original file, which must have been of fixed width too.
-
-    Raises
-    ------
-    DataError
-        No places are known, a cell is too long for its width or not in the encoding, or trouble with the disk.
-    """
+    """Write batches of string columns at the places of the original; places of what is not published are blank."""
     details = layout.details
     if layout.format == "fixed_width" and "separated" in details:
         as_read = Layout("csv", details["separated"], layout.as_written, layout.missing_as_written)

@@ -282,20 +282,7 @@ def _duckdb_type(kind: str, arrow: Any) -> str:
 
 
 def open_postgresql(path: Path, params: PostgresqlParams, progress: Progress) -> PostgresqlReading:
-    """Open a table of a PostgreSQL database; the environment says who asks.
-
-    Parameters
-    ----------
-    path : Path
-        Name of the database.
-    params : PostgresqlParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The server cannot be reached, lets nobody in, or has no such table; the query is no single SELECT.
-    """
+    """Open a table of a PostgreSQL database; the environment names the user."""
     return PostgresqlReading(path, params, progress)
 
 

@@ -216,10 +216,7 @@ KINDS: Mapping[tuple[str, str], str] = {
 
 
 def affinity(declared: str) -> str:
-    """What SQLite makes of cells of a column, by its declared type: ``text``, ``real``, ``integer`` or nothing.
-
-    https://www.sqlite.org/datatype3.html, section 3.1.
-    """
+    """Affinity of a column by its declared type (sqlite.org/datatype3.html, 3.1): text, real, integer, or nothing."""
     kind = declared.upper()
     if "INT" in kind:
         return "integer"

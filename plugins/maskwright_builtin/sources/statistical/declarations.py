@@ -161,10 +161,7 @@ def as_moments(values: NDArray[np.float64], variable_format: str, moments: Momen
 
 
 def from_moments(cells: Any, variable_format: str, moments: Moments) -> NDArray[np.float64] | None:
-    """Dates, times of a day or their ISO texts as numbers of a date format.
-
-    `cells`: shape (n,). Returns NaN where missing; None: some are no dates, or the format is none; shape (n,).
-    """
+    """Dates, moments or their ISO texts as numbers of a date format, NaN where missing; None: some are no dates."""
     known = moments.of(variable_format)
     if known is None:
         return None

@@ -101,21 +101,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def open_sas(path: Path, params: Any, progress: Progress) -> StatisticalReading:
-    """Open a ``.sas7bdat`` file.
-
-    Parameters
-    ----------
-    path : Path
-    params : StatisticalParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is none, is damaged or encrypted, or its texts are in another encoding.
-    InputError
-        The package for it is not installed.
-    """
+    """Open a ``.sas7bdat`` file."""
     return StatisticalReading(path, SAS7BDAT, params, progress)
 
 
@@ -143,20 +129,7 @@ def open_xpt(path: Path, params: Any, progress: Progress) -> TransportReading:
 
 
 def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write a transport file.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        Names of more than 8 bytes, labels of more than 40, texts of more than 200 (in version 5).
-    """
+    """Write a transport file."""
     import pandas as pd
 
     columns = written_columns(path, batches, variables, layout, XPT)

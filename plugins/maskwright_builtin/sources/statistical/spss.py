@@ -65,21 +65,7 @@ RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "N
 
 
 def open_sav(path: Path, params: Any, progress: Progress) -> StatisticalReading:
-    """Open a ``.sav`` or ``.zsav`` file.
-
-    Parameters
-    ----------
-    path : Path
-    params : StatisticalParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is none, is damaged or encrypted, or its texts are in another encoding.
-    InputError
-        The package for it is not installed.
-    """
+    """Open a ``.sav`` or ``.zsav`` file."""
     return StatisticalReading(path, SAV, params, progress)
 
 
@@ -89,21 +75,7 @@ def open_por(path: Path, params: Any, progress: Progress) -> StatisticalReading:
 
 
 def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write an SPSS file.
-
-    Parameters
-    ----------
-    path : Path
-        One that ends with ``.zsav`` is compressed.
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        What the format cannot hold: more than three missing codes, long names or texts.
-    """
+    """Write an SPSS file; one that ends with ``.zsav`` is compressed."""
     import pandas as pd
 
     columns = [_with_format(_with_suppressed(path, each, variable), variable) for each, variable in
@@ -198,10 +170,7 @@ def _missing_codes(variable: Variable) -> dict[str, str]:
 
 
 def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
-    """Rows of a written file, as pyreadstat gives them to pandas: no other library in Python reads these files.
-
-    Nothing of `StatisticalReading` is shared: not its blocks, nor its dates.
-    """
+    """Rows of a written file, as pyreadstat gives them to pandas: no other library in Python reads these files."""
     del details
     import pyreadstat
 

@@ -58,39 +58,12 @@ NAME = re.compile(r"[^\W\d]\w*")
 
 
 def open_dta(path: Path, params: Any, progress: Progress) -> StatisticalReading:
-    """Open a ``.dta`` file.
-
-    Parameters
-    ----------
-    path : Path
-    params : StatisticalParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is none, is damaged, or its texts are in another encoding.
-    InputError
-        The package for it is not installed.
-    """
+    """Open a ``.dta`` file."""
     return StatisticalReading(path, DTA, params, progress)
 
 
 def write_dta(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write a Stata file.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        What the format cannot hold: names, labels of more than 80 characters, labels of texts.
-    """
+    """Write a Stata file."""
     import pandas as pd
 
     columns = written_columns(path, batches, variables, layout, DTA)

@@ -307,12 +307,7 @@ def write_with(path: Path, write: Callable[[Any, Path], None]) -> None:
 
 
 def not_written(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Refuse to write a format that is only read.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse to write a format that is only read."""
     del batches, variables, layout
     raise DataError(Problem(f"{path.suffix} files are read, and not written", Place(str(path))))
 

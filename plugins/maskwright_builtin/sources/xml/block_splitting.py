@@ -140,10 +140,7 @@ class _Tags:
 
 
 class GroupsPart:
-    """Records of the upper level without their members.
-
-    `members`: tags of the elements in them that are records of another level.
-    """
+    """Records of the upper level without their `members`, elements that are records of another level."""
 
     def __init__(self, group: str, members: Sequence[str]) -> None:
         self._group = _Tags(group)
@@ -177,10 +174,7 @@ class GroupsPart:
 
 
 class MembersPart:
-    """Members, each with the key of its group before its own cells.
-
-    `group`: tag of the records of the upper level. `key`: tag of the element in them that tells them apart.
-    """
+    """Members, each with the `key` of its `group` before its own cells."""
 
     def __init__(self, group: str, key: str, member: str) -> None:
         self._group, self._member = _Tags(group), _Tags(member)

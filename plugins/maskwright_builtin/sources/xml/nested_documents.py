@@ -108,10 +108,7 @@ LONGEST_DOCUMENT = 1 << 20
 
 
 class NestedXml:
-    """An XML file with records inside records, as documents that hold whole records of the upper level.
-
-    `params`: with `record`, the upper level's element, and `members`, where they are known; else they are looked for.
-    """
+    """An XML file with records inside records, as documents that hold whole records of the upper level."""
 
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
         self._path, self._params, self._progress = path, params, progress

@@ -241,19 +241,7 @@ def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Foun
 
 
 def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:
-    """Examine an XML file of microdata; see `XmlParams` for the options.
-
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file cannot be read as flat records; line and column where there are any.
-    """
+    """Examine an XML file of microdata; see `XmlParams` for the options."""
     return XmlReading(path, params, progress)
 
 

@@ -45,11 +45,7 @@ FLAT = "A record holds one element for each variable, and each of those holds te
 
 @dataclass
 class Found:
-    """What a whole file turned out to hold. No texts of records.
-
-    `columns`: every variable, in the order that the records show; of two that no record has both of, in the order in
-    which they were found. `left_out`: elements outside the records, which are not part of the data.
-    """
+    """Variables of a whole file in the order that the records show, and elements outside the records."""
 
     columns: list[Name] = field(default_factory=list)
     records: int = 0

@@ -63,10 +63,7 @@ class Cut:
 
 
 def _without_comments(block: bytes) -> bytes:
-    """Block in which the text around a comment is joined, as in XPath's string value.
-
-    What is no comment between or in texts stays, and is a deviation then: one that is cut off, or inside a tag.
-    """
+    """Block in which the text around a comment is joined, as in XPath's string value; else the block as it is."""
     if b"<!--" not in block or b"<![" in block:
         return block
     kept, end = [], 0

@@ -45,23 +45,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns as XML records, in UTF-8 or, where the original is, in ISO-8859-1.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Cell texts; null is written as no element, and as an empty one where the original was of another format.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives root element Microdata and records Record.
-
-    Raises
-    ------
-    DataError
-        A name that no XML element can have, a character that XML cannot hold, or trouble with the disk.
-    """
+    """Write batches of string columns as XML records, in UTF-8 or, where the original is, in ISO-8859-1."""
     form = form_of_layout(layout)
     tags = element_tags(path, variables, form)
     names = [variable.name for variable in variables]
@@ -125,10 +109,7 @@ def _tag(path: Path, name: str) -> str:
 
 
 def encoding_of(form: Mapping[str, Any], tags: Iterable[str]) -> str:
-    """Encoding of the file: that of the original if it is ISO-8859-1, and has all names; else UTF-8.
-
-    Other characters of texts are written as references, which names cannot be.
-    """
+    """Encoding of the file: ISO-8859-1 where the original is and it has all names, which no reference can stand for."""
     markup = "".join((form["record"], *form["start_tags"], *tags))
     return LATIN_1 if form["encoding"] == LATIN_1 and max(markup) <= "\xff" else "utf-8"
 
@@ -224,10 +205,7 @@ def write_nested(
     groups: NDArray[np.int64],
     layouts: Mapping[str, Layout],
 ) -> None:
-    """Write records of two levels as XML, those of the lower inside those of the upper, in the encoding of `write_xml`.
-
-    `groups`: position in the upper level of the group of each record of the lower; ascending; shape (n,).
-    """
+    """Write records of two levels as XML; `groups`: position of each lower record's group, ascending; shape (n,)."""
     top, bottom = tables
     upper, lower = form_of_layout(layouts[top]), form_of_layout(layouts[bottom])
     if layouts[bottom].format != "xml":
