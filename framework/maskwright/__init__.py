@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.dataset import WrittenBatch as WrittenBatch
     from maskwright.data.date_texts import read_dates as read_dates
     from maskwright.data.date_texts import write_dates as write_dates
     from maskwright.data.dates import completed_years as completed_years
@@ -61,7 +62,6 @@ if TYPE_CHECKING:
     from maskwright.data.sketches.record_hashes import sampled as sampled
     from maskwright.data.variable import Band as Band
     from maskwright.data.variable import Variable as Variable
-    from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.completion import Completion as Completion
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import GoverningPart as GoverningPart
@@ -360,7 +360,7 @@ _HOME = {
     "MissingCells": "maskwright.data.missing",
     "NumberNotation": "maskwright.data.notations",
     "VariableDeclaration": "maskwright.data.declaration",
-    "WrittenBatch": "maskwright.data.written_batch",
+    "WrittenBatch": "maskwright.data.dataset",
     "WrittenOtherwise": "maskwright.foundation.errors",
     "write_numbers": "maskwright.data.number_text",
     "read_dates": "maskwright.data.date_texts",

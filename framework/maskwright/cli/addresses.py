@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
+from maskwright.data.parts.part_files import address_of, is_remote, refuse_address
 from maskwright.foundation.errors import InputError, Problem
 
 if TYPE_CHECKING:

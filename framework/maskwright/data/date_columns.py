@@ -22,11 +22,11 @@ from maskwright.data.date_texts import (
     second_decimals,
 )
 from maskwright.data.dates import LAST_DAY, days_of
+from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.notations import date_remedy, fitting_formats
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import has_white_space
-from maskwright.data.variable import Variable
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.variable import VariableType
 
 SPACED = r"^[ \t\r\n]|[ \t\r\n]$"
 TIME_OF_DAY = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
@@ -198,24 +199,9 @@ def _column(
     """Column of dates, or of moments where there are decimals of a second or a format that has an hour."""
     if date_format is not None and has_time(date_format):
         decimals = second_decimals(date_format)
-    variable = Variable(
-        name=name,
-        type="date" if decimals is None else "datetime",
-        role=declared.role or "other",
-        as_is=declared.release == "as is",
-        inferred_role=declared.role is None,
-        unchanged=declared.unchanged,
-        unit=declared.unit,
-        decimals=decimals or 0,
-        lower=declared.lower,
-        upper=declared.upper,
-        date_format=date_format,
-        missing_codes=declared.missing_codes,
-        missing_meanings=declared.missing_meanings,
-        suppressed_as=declared.suppressed_as,
-        label=declared.label,
-        labels=declared.labels,
-    )
+    kind: VariableType = "date" if decimals is None else "datetime"
+    facts = {"decimals": decimals or 0, "lower": declared.lower, "upper": declared.upper, "date_format": date_format}
+    variable = variable_of(name, kind, "other", declared, **facts)
     return Column(variable, values, missing, blank)
 
 

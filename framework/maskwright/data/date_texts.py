@@ -142,7 +142,7 @@ def read_dates(text: Any, date_format: str = ISO) -> DateText:
 
 def _many_iso_dates(flat: Any) -> DateText:
     # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
-    from maskwright.data.date_kernel import scan_iso_dates
+    from maskwright.data.cell_kernels import scan_iso_dates
 
     days, blank = np.empty(len(flat)), np.empty(len(flat), dtype=np.bool_)
     scan_iso_dates(*scanned_parts(flat), days, blank)

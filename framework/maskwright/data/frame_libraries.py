@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from maskwright.data.dataset import Dataset, Layout
 from maskwright.data.date_texts import write_dates
-from maskwright.data.inference import read_dataset
+from maskwright.data.inference import read_dataset, refuse_frame
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import published_batches
 from maskwright.data.stored_cells import is_number_type, refuse_nested
@@ -191,12 +191,7 @@ def _as_relation(released: pa.Table, original: Any, untouched: Collection[str]) 
 
 def dataset_from_table(table: pa.Table, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
     """Dataset of a table's columns; null and NaN are missing cells, and text is text, also where it is numbers."""
-    names = table.column_names
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"the DataFrame has columns of one name: {', '.join(twice[:5])}")
-    if table.num_rows == 0 or not names:
-        raise DataError("the DataFrame has no records")
+    refuse_frame(table.column_names, table.num_rows)
     problems: list[Problem] = []
     for field in table.schema:
         try:

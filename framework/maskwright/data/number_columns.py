@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dataset import Column
+from maskwright.data.declaration import variable_of
 from maskwright.data.number_text import MOST_DECIMALS
-from maskwright.data.variable import Variable, VariableType
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.missing import MissingCells
+    from maskwright.data.variable import VariableType
 
 EXACT = 2.0**53
 """Every integer up to this is a binary64 number; beyond it, neighbours become equal."""
@@ -100,24 +101,9 @@ def number_column(
         notes.append(
             f"{name}: cells have up to {seen} decimals, and masked values are rounded to the {decimals} declared"
         )
-    variable = Variable(
-        name=name,
-        type=_numeric_type(name, values, missing, seen, declared),
-        role=declared.role or "confidential",
-        as_is=declared.release == "as is",
-        renewed=declared.release == "new",
-        inferred_role=declared.role is None,
-        unchanged=declared.unchanged,
-        unit=declared.unit,
-        decimals=decimals,
-        lower=declared.lower,
-        upper=declared.upper,
-        missing_codes=declared.missing_codes,
-        missing_meanings=declared.missing_meanings,
-        suppressed_as=declared.suppressed_as,
-        label=declared.label,
-        labels=declared.labels,
-    )
+    kind = _numeric_type(name, values, missing, seen, declared)
+    facts = {"renewed": declared.release == "new", "lower": declared.lower, "upper": declared.upper}
+    variable = variable_of(name, kind, "confidential", declared, decimals=decimals, **facts)
     held = np.where(missing, np.nan, values) if missing.any() else values
     return Column(variable, held, missing, blank, digits), notes
 

@@ -88,7 +88,7 @@ def read_many_numbers(text: Any) -> NumberText:
     if len(flat) < MANY_CELLS or not pa.types.is_string(flat.type):
         return read_numbers(flat)
     # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
-    from maskwright.data.number_kernel import BLANK, NUMBER, scan_numbers
+    from maskwright.data.cell_kernels import BLANK, NUMBER, scan_numbers
 
     raw, bounds, absent = scanned_parts(flat)
     values, kinds = np.empty(len(flat)), np.empty(len(flat), dtype=np.uint8)
@@ -261,7 +261,7 @@ def write_numbers(
     if decimals is not None:
         if len(values) >= MANY_CELLS:
             # Numba is imported for long columns alone, as for reading them.
-            from maskwright.data.number_spelling import spelled
+            from maskwright.data.cell_kernels import spelled
 
             text = spelled(values, missing, decimals, 0 if not digits or digits < decimals else digits)
             if text is not None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from maskwright.data.column_doubts import declared_missing, missing_value_texts
 from maskwright.data.dataset import Column
 from maskwright.data.date_columns import are_iso_dates, date_text_column
+from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.notations import PLAIN, NumberNotation, date_notes
 from maskwright.data.number_columns import EXACT, first_records, largest_of, number_column, seen_beyond
@@ -24,13 +25,13 @@ from maskwright.data.number_text import (
     read_many_numbers,
     read_numbers,
 )
-from maskwright.data.variable import Variable, VariableType
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.variable import VariableType
 
 
 LARGEST_STRINGS = 2**31 - 1
@@ -64,22 +65,8 @@ def category_column(
         outside = ~missing & (codes < 0)
         if np.any(outside):
             raise _outside(name, outside)
-    variable = Variable(
-        name=name,
-        type=kind,
-        role=declared.role or "other",
-        as_is=declared.release == "as is",
-        renewed=declared.release == "new",
-        inferred_role=declared.role is None,
-        unchanged=declared.unchanged,
-        unit=declared.unit,
-        categories=categories,
-        missing_codes=declared.missing_codes,
-        missing_meanings=declared.missing_meanings,
-        suppressed_as=declared.suppressed_as,
-        label=declared.label,
-        labels=declared.labels,
-    )
+    is_new = declared.release == "new"
+    variable = variable_of(name, kind, "other", declared, renewed=is_new, categories=categories)
     return Column(variable, codes, missing, _missing_cells(found, blank, old) if any_missing else None), []
 
 

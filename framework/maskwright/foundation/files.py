@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -61,6 +61,26 @@ def note_read(path: Path) -> None:
                 hint="Send it to another file; with a single '>' the shell has emptied this one already.",
             )
         )
+
+
+MOST_BYTES = 64 * 2**20
+"""Of a codebook or a hierarchy: a longer file is another one that was meant."""
+
+
+def read_bounded(path: Path, what: str) -> bytes:
+    """Content of a file that describes data, a codebook or a hierarchy, which has to fit in memory."""
+    note_read(path)
+    place = Place(str(path))
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(Problem(f"there is no such {what}", place)) from None
+    except OSError as error:
+        raise InputError(Problem(f"the {what} cannot be read: {error.strerror}", place)) from None
+    if len(content) > MOST_BYTES:
+        raise InputError(Problem(f"a {what} of over {MOST_BYTES // 2**20} MB is not read", place))
+    return content
 
 
 def refuse_to_overwrite(outputs: Mapping[str, Path], inputs: Mapping[str, Path] | None = None) -> None:

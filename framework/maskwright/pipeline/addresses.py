@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
-from maskwright.data.parts.part_files import folder_of, is_pattern
+from maskwright.data.parts.part_files import address_of, folder_of, is_pattern, is_remote, refuse_address
 from maskwright.foundation.errors import Place, Problem
 
 if TYPE_CHECKING:

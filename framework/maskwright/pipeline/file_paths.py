@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.addresses import is_remote
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.data.parts.part_files import could_match, is_pattern, is_several
+from maskwright.data.parts.part_files import could_match, is_pattern, is_remote, is_several
 from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.files import file_identity, split_name
 from maskwright.foundation.nearest_names import unknown_name

@@ -13,7 +13,7 @@ from maskwright.data.codebooks.ddi import ISO_DATE, ISO_MOMENT, SUPPRESSED, desc
 from maskwright.data.codebooks.table import described_in_table, guessed_encoding
 from maskwright.data.number_text import plain_text
 from maskwright.foundation.errors import InputError, Place, Problem, WrittenOtherwise
-from maskwright.foundation.files import note_read
+from maskwright.foundation.files import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
 
 
-MOST_BYTES = 64 * 2**20
-
-
 def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
     """Read a codebook: DDI Codebook where the file is XML, otherwise a table (in `encoding` if it is not Unicode)."""
-    content = _content(path)
+    content = read_bounded(path, "codebook")
+    if not content.strip():
+        raise InputError(Problem("the codebook is empty", Place(str(path))))
     problems: list[Problem] = []
     is_xml = path.suffix.lower() == ".xml" or content[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     found = described_in_ddi(path, content) if is_xml else described_in_table(path, content, encoding, problems)
@@ -40,23 +39,6 @@ def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
     variables = {name: each for name, each in declared.items() if each is not None}
     guessed = None if is_xml else guessed_encoding(content, encoding)
     return Codebook(path, variables, {each.name: each.place for each in found}, guessed)
-
-
-def _content(path: Path) -> bytes:
-    place = Place(str(path))
-    note_read(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(Problem("there is no such codebook", place)) from None
-    except OSError as error:
-        raise InputError(Problem(f"the codebook cannot be read: {error.strerror}", place)) from None
-    if len(content) > MOST_BYTES:
-        raise InputError(Problem(f"a codebook of over {MOST_BYTES // 2**20} MB is not read", place))
-    if not content.strip():
-        raise InputError(Problem("the codebook is empty", place))
-    return content
 
 
 NAMESPACE = "ddi:codebook:2_5"
