@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import difflib
 import gzip
+import importlib
 import io
 import os
 import zipfile
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from maskwright import DataError, Place, Problem
+from maskwright import DataError, InputError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -243,6 +244,16 @@ PACKINGS: Mapping[str, Packing] = {
     ".zst": Packing("Zstandard", _from_zstd, _to_zstd),
 }
 """Kinds of compression by the last ending of a file name."""
+
+
+def optional_library(module: str, what: str, extra: str, path: Path | None = None) -> Any:
+    """Module of a package that is installed with an extra of Maskwright; `what` is done with it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        place = None if path is None else Place(str(path))
+        hint = f"Install it: pip install 'maskwright[{extra}]'."
+        raise InputError(Problem(f"{what} with {module}, which is not installed", place, hint)) from None
 
 
 BLOCK = 2 * 1024 * 1024

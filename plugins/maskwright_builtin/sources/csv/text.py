@@ -171,13 +171,7 @@ def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
     with reading(path) as file:
         file.seek(len(dialect.bom))
         with io.TextIOWrapper(file, encoding=dialect.encoding, newline="") as text:
-            rows = csv.reader(
-                text,
-                delimiter=dialect.delimiter,
-                quotechar=dialect.quote,
-                quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
-                strict=True,
-            )
+            rows = dialect.rows(text)
             try:
                 for row in rows:
                     if row:

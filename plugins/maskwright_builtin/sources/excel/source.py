@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ import pyarrow.compute as pc
 from maskwright import (
     DataError,
     FormatFacts,
-    InputError,
     Layout,
     Place,
     Problem,
@@ -26,6 +24,7 @@ from maskwright import (
 )
 from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
 from maskwright_builtin.sources.excel.writing import LONGEST_TEXT, MOST_COLUMNS, MOST_ROWS, write_excel
+from maskwright_builtin.sources.files import optional_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -297,19 +296,9 @@ def _may_have(chunk: list[list[Any]]) -> bool:
 
 def open_excel(path: Path, params: Any, progress: Progress) -> ExcelReading:
     """Open a sheet of microdata; see `ExcelParams` for the options."""
-    missing = [name for name in ("openpyxl", "python_calamine") if not _is_there(name)]
-    if missing:
-        message = "Excel files are read with openpyxl and python-calamine, and they are not installed"
-        raise InputError(Problem(message, Place(str(path)), "Install them: pip install 'maskwright[excel]'."))
+    for package in ("openpyxl", "python_calamine"):
+        optional_library(package, "Excel files are read", "excel", path)
     return ExcelReading(path, params, progress)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return False
-    return True
 
 
 def _as_written(params: Any) -> ExcelParams:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright import DataError, InputError, Layout, Place, Problem, Variable
-from maskwright_builtin.sources.files import disk_trouble, writing
+from maskwright import DataError, Layout, Place, Problem, Variable
+from maskwright_builtin.sources.files import disk_trouble, optional_library, writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -53,13 +53,10 @@ def _member(name: Any) -> zipfile.ZipInfo:
 
 def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
     """Write batches as the one sheet of a workbook, each column in its kind and number format as read."""
-    try:
-        import openpyxl
-        from openpyxl.cell import WriteOnlyCell
-        from openpyxl.writer.excel import ExcelWriter
-    except ImportError:
-        hint = "Install it: pip install 'maskwright[excel]'."
-        raise InputError(Problem("Excel files are written with openpyxl, which is not installed", hint=hint)) from None
+    openpyxl = optional_library("openpyxl", "Excel files are written", "excel")
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.writer.excel import ExcelWriter
+
     details = layout.details if layout.format == "excel" else {}
     columns: Mapping[str, Mapping[str, str]] = details.get("columns", {})
     if len(variables) > MOST_COLUMNS:

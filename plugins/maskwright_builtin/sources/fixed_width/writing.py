@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow.compute as pc
 
-from maskwright import (
-    DataError,
-    Layout,
-    Place,
-    Problem,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-
-from typing import TYPE_CHECKING, Literal
-
-from maskwright import (
-    Variable,
-)
+from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.csv.source import write_csv
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"
 
 
 class Padding:
@@ -140,6 +126,3 @@ def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layou
     if layout.format != "fixed_width" or not {each.name for each in variables} <= details["columns"].keys():
         hint = "Write CSV, or another format that needs no widths."
         raise DataError(Problem("no places of the columns are known for a fixed-width file", Place(str(path)), hint))
-
-
-NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress
+from maskwright_builtin.sources.files import optional_library
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -46,12 +47,7 @@ FIRST, LAST = "0001-01-01", "9999-12-31"
 
 def library() -> Any:
     """Module `duckdb`, which is optional."""
-    try:
-        import duckdb
-    except ImportError:
-        hint = "Install it: pip install 'maskwright[sql]'"
-        raise DataError(Problem("DuckDB files need the optional library duckdb", hint=hint)) from None
-    return duckdb
+    return optional_library("duckdb", "DuckDB files are read and written", "sql")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pyarrow.csv as arrow_csv
 from pydantic import Field
 
 from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
+from maskwright_builtin.sources.files import optional_library
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -62,12 +63,7 @@ class PostgresqlParams(TableParams, frozen=True):
 
 def library() -> Any:
     """Module `psycopg`, which is optional."""
-    try:
-        import psycopg
-    except ImportError:
-        hint = "Install it: pip install 'maskwright[postgresql]'"
-        raise DataError(Problem("PostgreSQL needs the optional library psycopg", hint=hint)) from None
-    return psycopg
+    return optional_library("psycopg", "tables of PostgreSQL are read", "postgresql")
 
 
 @contextmanager

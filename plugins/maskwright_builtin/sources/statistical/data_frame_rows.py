@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from maskwright_builtin.sources.statistical.declarations import Moments
 
@@ -34,6 +35,14 @@ def plain_rows(
         block = [each[start : start + ROWS] for each in columns]
         texts = [each if isinstance(each, list) else _texts(each.tolist()) for each in block]
         yield [list(row) for row in zip(*texts, strict=True)]
+
+
+def rows_by_pyreadstat(
+    read: Callable[..., Any], path: Path, names: Sequence[str], moments: Moments, **options: bool
+) -> Iterator[list[list[str | None]]]:
+    """Rows of a written file as a function of pyreadstat gives them to pandas."""
+    frame, metadata = read(str(path), disable_datetime_conversion=True, **options)
+    return plain_rows(frame, names, metadata.original_variable_types, moments)
 
 
 def _texts(cells: list[Any]) -> list[str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from dataclasses import replace
@@ -14,7 +13,6 @@ import pyarrow.compute as pc
 
 from maskwright import (
     DataError,
-    InputError,
     Layout,
     Place,
     Problem,
@@ -23,7 +21,7 @@ from maskwright import (
     WrittenBatch,
     write_numbers,
 )
-from maskwright_builtin.sources.files import readable_size, reading
+from maskwright_builtin.sources.files import optional_library, readable_size, reading
 from maskwright_builtin.sources.statistical.declarations import (
     Family,
     MissingRange,
@@ -47,11 +45,7 @@ EXACT = 2.0**53
 
 def pyreadstat(path: Path) -> Any:
     """The package that reads and writes these files."""
-    try:
-        return importlib.import_module("pyreadstat")
-    except ImportError:
-        message = "files of SPSS, Stata and SAS are read with pyreadstat, and it is not installed"
-        raise InputError(Problem(message, Place(str(path)), "Install it: pip install 'maskwright[stat]'.")) from None
+    return optional_library("pyreadstat", "files of SPSS, Stata and SAS are read", "stat", path)
 
 
 class StatisticalReading:

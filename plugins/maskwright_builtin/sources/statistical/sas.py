@@ -172,11 +172,9 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     del details
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import rows_by_pyreadstat
 
-    read: Any = pyreadstat.read_xport(str(path), disable_datetime_conversion=True)
-    frame, metadata = read
-    return plain_rows(frame, names, metadata.original_variable_types, SAS_MOMENTS)
+    return rows_by_pyreadstat(pyreadstat.read_xport, path, names, SAS_MOMENTS)
 
 
 SAS = Source(

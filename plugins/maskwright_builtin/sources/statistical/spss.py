@@ -174,11 +174,9 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     del details
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import rows_by_pyreadstat
 
-    read: Any = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
-    frame, metadata = read
-    return plain_rows(frame, names, metadata.original_variable_types, SPSS_MOMENTS)
+    return rows_by_pyreadstat(pyreadstat.read_sav, path, names, SPSS_MOMENTS, user_missing=True)
 
 
 SPSS = Source(
