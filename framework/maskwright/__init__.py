@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
     from maskwright.data.hierarchies.hierarchy import CategoryHierarchy as CategoryHierarchy
     from maskwright.data.hierarchies.hierarchy import CategoryLevel as CategoryLevel
-    from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalHierarchy as IntervalHierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalLevel as IntervalLevel
     from maskwright.data.levels.linked_data import Level as Level
@@ -61,6 +60,7 @@ if TYPE_CHECKING:
     from maskwright.data.sketches.record_hashes import record_hashes as record_hashes
     from maskwright.data.sketches.record_hashes import sampled as sampled
     from maskwright.data.variable import Band as Band
+    from maskwright.data.variable import Hierarchy as Hierarchy
     from maskwright.data.variable import Variable as Variable
     from maskwright.edits.completion import Completion as Completion
     from maskwright.edits.edit import Edit as Edit
@@ -202,7 +202,7 @@ _HOME = {
     "Band": "maskwright.data.variable",
     "CategoryHierarchy": "maskwright.data.hierarchies.hierarchy",
     "CategoryLevel": "maskwright.data.hierarchies.hierarchy",
-    "Hierarchy": "maskwright.data.hierarchies.hierarchy",
+    "Hierarchy": "maskwright.data.variable",
     "HierarchyDeclaration": "maskwright.data.hierarchies.declaration",
     "IntervalHierarchy": "maskwright.data.hierarchies.hierarchy",
     "IntervalLevel": "maskwright.data.hierarchies.hierarchy",

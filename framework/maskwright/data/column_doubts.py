@@ -102,8 +102,8 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
     like &= ~found.having(TELEPHONE)
     if not np.any(like) or _are_codes(found, like, typed=typed):
         return None
-    said = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
-    return _doubt(column, found, like, said, decimal)
+    entries = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
+    return _doubt(column, found, like, entries, decimal)
 
 
 def is_missing_text(texts: Any) -> NDArray[np.bool_]:
@@ -131,16 +131,16 @@ def _are_codes(found: _Texts, like: NDArray[np.bool_], *, typed: bool) -> bool:
 
 
 def _too_long(texts: Any) -> NDArray[np.bool_]:
-    spoken = read_numbers(texts)
-    return spoken.is_number & (np.abs(np.nan_to_num(spoken.values)) > EXACT)
+    parsed = read_numbers(texts)
+    return parsed.is_number & (np.abs(np.nan_to_num(parsed.values)) > EXACT)
 
 
 def _doubt(
-    column: Column, found: _Texts, like: NDArray[np.bool_], said: Sequence[tuple[str, int]], decimal: str
+    column: Column, found: _Texts, like: NDArray[np.bool_], words: Sequence[tuple[str, int]], decimal: str
 ) -> Doubt:
     name = column.name
     present = len(column) - int(np.count_nonzero(column.missing))
-    findings = [*_said(name, said), *_notations(found, like, decimal), *_odd_cells(column, found, like)]
+    findings = [*_missing_words(name, words), *_notations(found, like, decimal), *_odd_cells(column, found, like)]
     if not findings:
         findings = [("", f"`{name}: {{type: continuous}}` if they are")]
     seen = "; ".join(each for each, _ in findings if each)
@@ -151,10 +151,10 @@ def _doubt(
     return Doubt("column-not-understood", name, message, found.cells(like), present, hint=hint)
 
 
-def _said(name: str, said: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str]]:
-    if said:
-        counts = " and ".join(f"{count} {'says' if count == 1 else 'say'} {text.strip()!r}" for text, count in said)
-        yield counts, f"{declared_missing(name, [text for text, _ in said])} if that means 'no value'"
+def _missing_words(name: str, words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+    if words:
+        counts = " and ".join(f"{count} {'says' if count == 1 else 'say'} {text.strip()!r}" for text, count in words)
+        yield counts, f"{declared_missing(name, [text for text, _ in words])} if that means 'no value'"
 
 
 def _notations(found: _Texts, like: NDArray[np.bool_], decimal: str) -> Iterator[tuple[str, str]]:
@@ -219,10 +219,10 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     or 98, which are far above the next, or much more frequent than the numbers beneath and apart from them. A declared
     type or bound says that they are values.
     """
-    told = declared.type, declared.min, declared.max, declared.release
+    facts = declared.type, declared.min, declared.max, declared.release
     if column.variable.is_date:
         return None
-    if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in told):
+    if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in facts):
         return None
     codes = codes_apart(column)
     count = sum(codes.values())

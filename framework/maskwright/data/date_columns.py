@@ -149,10 +149,10 @@ def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
     date_format = format_of(text, declared)
     any_date = False
     for chunk in text.chunks:
-        said, missing = _said(chunk, declared, date_format)
-        if not np.all(said.is_date | missing):
+        dates, missing = _parsed(chunk, declared, date_format)
+        if not np.all(dates.is_date | missing):
             return False
-        any_date = any_date or bool(np.any(said.is_date))
+        any_date = any_date or bool(np.any(dates.is_date))
     return any_date
 
 
@@ -175,16 +175,16 @@ def _values(
     start = 0
     for chunk in text.chunks:
         part = slice(start, start + len(chunk))
-        said, missing[part] = _said(chunk, declared, date_format)
-        values[part] = np.where(missing[part], np.nan, said.values)
+        dates, missing[part] = _parsed(chunk, declared, date_format)
+        values[part] = np.where(missing[part], np.nan, dates.values)
         start += len(chunk)
     return values, missing
 
 
-def _said(chunk: Any, declared: VariableDeclaration, date_format: str) -> tuple[DateText, NDArray[np.bool_]]:
+def _parsed(chunk: Any, declared: VariableDeclaration, date_format: str) -> tuple[DateText, NDArray[np.bool_]]:
     """Dates of some cells, and which of them have no value."""
-    said = read_dates(chunk, date_format)
-    return said, said.is_blank | is_code_text(chunk, declared.missing_codes)
+    parsed = read_dates(chunk, date_format)
+    return parsed, parsed.is_blank | is_code_text(chunk, declared.missing_codes)
 
 
 def _column(
@@ -225,8 +225,8 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
 
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
     """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'."""
-    told = declared.type is not None or bool(declared.categories) or declared.release is not None
-    if told or declared.role == "identifier":
+    settled = declared.type is not None or bool(declared.categories) or declared.release is not None
+    if settled or declared.role == "identifier":
         return None
     if column.variable.is_date:
         return _sentinel_doubt(column)
@@ -257,10 +257,12 @@ def _compact_doubt(column: Column, declared: VariableDeclaration) -> Doubt | Non
     found = None if stated or bounded else compact_form(column.values[~column.missing])
     if found is None:
         return None
-    said = found.replace("%Y", "yyyy").replace("%m", "mm").replace("%d", "dd")
+    sentence = found.replace("%Y", "yyyy").replace("%m", "mm").replace("%d", "dd")
     count = len(column) - int(np.count_nonzero(column.missing))
     hint = f'Declare `{name}: {{type: date, format: "{found}"}}`; or `{name}: {{type: integer}}`, if these are numbers.'
-    return Doubt("may-be-dates", name, f"all {count} numbers look like dates written {said}", count, count, hint=hint)
+    return Doubt(
+        "may-be-dates", name, f"all {count} numbers look like dates written {sentence}", count, count, hint=hint
+    )
 
 
 def _sentinel_doubt(column: Column) -> Doubt | None:
@@ -271,9 +273,9 @@ def _sentinel_doubt(column: Column) -> Doubt | None:
     if not named or not judged:
         return None
     count = sum(found[text] for text in named)
-    said = ", ".join(named)
-    hint = f"Declare `{name}: {{missing: [{said}]}}`; or `{name}: {{type: date}}`, if these are dates."
-    return Doubt("may-be-a-missing-code", name, f"{count} cells hold {said}", count, len(column), hint=hint)
+    shown = ", ".join(named)
+    hint = f"Declare `{name}: {{missing: [{shown}]}}`; or `{name}: {{type: date}}`, if these are dates."
+    return Doubt("may-be-a-missing-code", name, f"{count} cells hold {shown}", count, len(column), hint=hint)
 
 
 def _few_others_doubt(column: Column) -> Doubt | None:

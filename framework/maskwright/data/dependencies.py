@@ -245,7 +245,7 @@ class Dependencies:
         found = self.codes.of(name)
         others = [other for other in self._columns if other != name and self.codes.distinct(other) > 1]
         for other in others:
-            if not self._asked(name, (other,)):
+            if not self._is_wanted(name, (other,)):
                 continue
             given = self.codes.of(other)
             if determines(given, found, 2 * len(others), self._groups((other,))):
@@ -266,7 +266,7 @@ class Dependencies:
         found = self.codes.of(name)
         for place, one in enumerate(chosen):
             for other in chosen[:place]:
-                if not self._asked(name, (other, one)):
+                if not self._is_wanted(name, (other, one)):
                     continue
                 rows, groups = self._sample(one), self._groups((other, one))
                 if rows is not None and not determines(
@@ -276,7 +276,7 @@ class Dependencies:
                 if determines(self.codes.together((other, one)), found, tests, groups):
                     yield Dependency(name, (other, one))
 
-    def _asked(self, name: str, given: tuple[str, ...]) -> bool:
+    def _is_wanted(self, name: str, given: tuple[str, ...]) -> bool:
         return self._spanning is None or self._spanning.asks(name, given)
 
     def _groups(self, given: tuple[str, ...]) -> NDArray[np.int64] | None:

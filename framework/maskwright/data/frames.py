@@ -57,9 +57,9 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
     for name in names:
         stated = declarations.get(name, UNDECLARED)
         try:
-            column, said = _column(name, frame[name], stated)
+            column, found = _column(name, frame[name], stated)
             columns.append(with_hierarchy(column, stated.hierarchy))
-            notes += said
+            notes += found
             is_categorical = isinstance(frame[name].dtype, CategoricalDtype)
             doubts += doubts_of(column, None, stated, None, is_dictionary=is_categorical)
         except DataError as error:
@@ -298,9 +298,9 @@ def _missing_codes(column: Column) -> tuple[NDArray[np.int64], list[str]]:
     """Positions of the missing cells that have a code, and their codes."""
     if column.blank is None and column.variable.suppressed_as is None:
         return np.zeros(0, dtype=np.int64), []
-    said = column.nothing(slice(None))
-    coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(said, ""), False)))
-    return coded, said.take(pa.array(coded)).to_pylist()
+    result = column.nothing(slice(None))
+    coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(result, ""), False)))
+    return coded, result.take(pa.array(coded)).to_pylist()
 
 
 def _dates(column: Column, like: Any, index: Any) -> Any:

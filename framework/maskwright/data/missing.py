@@ -173,5 +173,5 @@ def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray
 
 def code_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
     """Those of the codes that are numbers."""
-    spoken = read_numbers(pa.array(list(codes), pa.string()))
-    return np.asarray(spoken.values[spoken.is_number], dtype=np.float64)
+    parsed = read_numbers(pa.array(list(codes), pa.string()))
+    return np.asarray(parsed.values[parsed.is_number], dtype=np.float64)

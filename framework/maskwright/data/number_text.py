@@ -78,8 +78,8 @@ def read_numbers(text: Any) -> NumberText:
     if not pa.types.is_string(flat.type):
         flat = pc.cast(flat, pa.string())
     other = other_bytes(flat)
-    spoken = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
-    return _one_by_one(flat, other) if spoken is None else spoken
+    parsed = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
+    return _one_by_one(flat, other) if parsed is None else parsed
 
 
 def read_many_numbers(text: Any) -> NumberText:
@@ -159,11 +159,11 @@ def _of_few_texts(flat: Any) -> NumberText | None:
     if len(encoded.dictionary) > len(flat) // 4:
         return None
     # One more than the texts: the last stands for an absent cell.
-    said = _one_by_one(pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]), b" ")
+    parsed = _one_by_one(pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]), b" ")
     places = np.asarray(pc.fill_null(encoded.indices, len(encoded.dictionary)))
     zeros = _bools(pc.match_substring_regex(encoded.dictionary, LEADING_ZERO))
     return NumberText(
-        said.values[places], said.is_number[places], said.is_blank[places], said.decimals, said.digits, False,
+        parsed.values[places], parsed.is_number[places], parsed.is_blank[places], parsed.decimals, parsed.digits, False,
         int(np.append(zeros, False)[places].sum()),
     )  # fmt: skip
 
@@ -321,8 +321,8 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
 
 def canonical_text(code: str) -> str:
     """A code that is a number as the shortest text of that number, any other as it is."""
-    said = read_numbers(pa.array([code], pa.string()))
-    return plain_text(float(said.values[0])) if bool(said.is_number[0]) else code
+    parsed = read_numbers(pa.array([code], pa.string()))
+    return plain_text(float(parsed.values[0])) if bool(parsed.is_number[0]) else code
 
 
 def plain_text(value: float) -> str:

@@ -81,8 +81,8 @@ def _filled(column: Column, records: slice, texts: Any, emptied: str | None) -> 
 
 def _typed(column: Column, *, keeps_empty: bool, letter_codes: bool) -> Callable[[slice], Any]:
     """What gives the cells of some records to a format with types."""
-    told = keeps_empty or letter_codes
-    if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
+    keeps_texts = keeps_empty or letter_codes
+    if keeps_texts and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
         return partial(_text, column, canonical=False, emptied=None)
     if not column.variable.is_numeric:
         return partial(_typed_categories, column, keeps_empty=keeps_empty)
@@ -138,8 +138,8 @@ def _has_number_codes(column: Column, *, letter_codes: bool) -> bool:
     """Whether no missing cell is written as a text that is no number, such as Stata's ``.a``: numbers would lose it."""
     texts = () if column.blank is None else column.blank.texts
     suppressed = column.variable.suppressed_as if letter_codes else None
-    said = [text for text in (*texts, suppressed or "") if text.strip()]
-    return bool(np.all(read_numbers(pa.array(said, pa.string())).is_number))
+    listed = [text for text in (*texts, suppressed or "") if text.strip()]
+    return bool(np.all(read_numbers(pa.array(listed, pa.string())).is_number))
 
 
 def _categories(column: Column, records: slice) -> Any:

@@ -146,13 +146,15 @@ class RecordChunk:
     def slices(cls, data: Dataset, size: int) -> Iterator[RecordChunk]:
         """Chunks of a dataset, `size` records each but the last, in record order."""
         # A file can have as many categories as records: what they say is not read anew for each chunk.
-        said = {each.name: functools.cache(partial(_said, each)) for each in data if not each.variable.is_numeric}
+        meanings = {
+            each.name: functools.cache(partial(_meanings, each)) for each in data if not each.variable.is_numeric
+        }
         for start in range(0, len(data), size):
-            yield cls._of(data, said, start, min(start + size, len(data)))
+            yield cls._of(data, meanings, start, min(start + size, len(data)))
 
     @classmethod
-    def _of(cls, data: Dataset, said: Mapping[str, Callable[[], _Meanings]], start: int, stop: int) -> RecordChunk:
-        cells = {column.name: partial(column_cells, column, start, stop, said.get(column.name)) for column in data}
+    def _of(cls, data: Dataset, meanings: Mapping[str, Callable[[], _Meanings]], start: int, stop: int) -> RecordChunk:
+        cells = {column.name: partial(column_cells, column, start, stop, meanings.get(column.name)) for column in data}
         return cls(stop - start, cells)
 
     @classmethod
@@ -218,11 +220,11 @@ class _Meanings:
     decimals: int | None
 
 
-def _said(column: Column) -> _Meanings:
+def _meanings(column: Column) -> _Meanings:
     categories = column.variable.category_texts
-    said = _text_cells(categories, categories, None, (), None)
-    spoken = None if said.spoken is None else np.append(said.spoken, np.nan)
-    return _Meanings(np.append(said.numbers, np.nan), spoken, said.decimals)
+    made = _text_cells(categories, categories, None, (), None)
+    parsed = None if made.spoken is None else np.append(made.spoken, np.nan)
+    return _Meanings(np.append(made.numbers, np.nan), parsed, made.decimals)
 
 
 def column_cells(
@@ -238,10 +240,10 @@ def column_cells(
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = column.variable.category_texts
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
-    said = _said(column) if known is None else known()
-    numbers = np.where(missing, np.nan, said.numbers[values])
-    spoken = None if said.spoken is None else np.where(missing, np.nan, said.spoken[values])
-    return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(places), nothing, codes, spoken)
+    meanings = _meanings(column) if known is None else known()
+    numbers = np.where(missing, np.nan, meanings.numbers[values])
+    parsed = None if meanings.spoken is None else np.where(missing, np.nan, meanings.spoken[values])
+    return Cells(numbers, missing, missing, meanings.decimals, lambda: categories.take(places), nothing, codes, parsed)
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
@@ -279,8 +281,8 @@ def _batch_cells(name: str, array: Any, variable: Variable | None, notation: Num
         date_format = variable.date_text
     as_text = date_format is not None or (variable is not None and not variable.is_numeric)
     plain, foreign = (text, None) if as_text else notation.plain(text)
-    said = _text_cells(text, plain, foreign, codes, date_format)
-    return replace(said, nothing=lambda: text, codes=meanings)
+    made = _text_cells(text, plain, foreign, codes, date_format)
+    return replace(made, nothing=lambda: text, codes=meanings)
 
 
 def _date_cells(
@@ -301,18 +303,18 @@ def _text_cells(
 
     `plain` are the same cells with numbers as XPath writes them; `foreign` ones are none in the file's notation.
     """
-    said = read_numbers(plain)
-    values = said.values if foreign is None else np.where(foreign, np.nan, said.values)
-    missing = said.is_blank | is_code_text(text, codes)
+    parsed = read_numbers(plain)
+    values = parsed.values if foreign is None else np.where(foreign, np.nan, parsed.values)
+    missing = parsed.is_blank | is_code_text(text, codes)
     if plain is not text:
         missing |= is_code_text(plain, codes)
     absent = np.array(text.is_null(), dtype=np.bool_)
     if date_format is not None:
         dates = np.where(missing, np.nan, read_dates(text, date_format).values)
         return Cells(dates, missing, absent, second_decimals(date_format), lambda: text, spoken=values)
-    wordy = ~(said.is_number | said.is_blank)
+    wordy = ~(parsed.is_number | parsed.is_blank)
     if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
-        return Cells(values, missing, absent, said.decimals, lambda: plain)
+        return Cells(values, missing, absent, parsed.decimals, lambda: plain)
     days = read_dates(text).values
     numbers = np.where(wordy & ~np.isnan(days), days, values)
-    return Cells(numbers, missing, absent, said.decimals, lambda: plain, spoken=values)
+    return Cells(numbers, missing, absent, parsed.decimals, lambda: plain, spoken=values)

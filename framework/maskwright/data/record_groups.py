@@ -65,9 +65,9 @@ def _numeric_table(column: Column) -> tuple[NDArray[np.int64], list[float]]:
 def _category_table(column: Column, numeric: bool) -> tuple[NDArray[np.int64], list[float | str]]:
     texts: list[float | str] = list(column.variable.categories)
     if numeric:
-        spoken = read_numbers(pa.array(column.variable.categories, pa.string()))
-        said = zip(spoken.values.tolist(), spoken.is_number.tolist(), texts, strict=True)
-        texts = [number if is_number else text for number, is_number, text in said]
+        parsed = read_numbers(pa.array(column.variable.categories, pa.string()))
+        pairs = zip(parsed.values.tolist(), parsed.is_number.tolist(), texts, strict=True)
+        texts = [number if is_number else text for number, is_number, text in pairs]
     return column.values.astype(np.int64), texts
 
 

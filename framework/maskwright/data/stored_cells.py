@@ -109,7 +109,7 @@ def _with_used_values(cells: Any) -> Any:
     return pa.DictionaryArray.from_arrays(places, whole.dictionary.take(used), ordered=whole.type.ordered)
 
 
-def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[str]) -> dict[str, Any]:
+def missing_as_written(original: Dataset, masked: Dataset, others: Collection[str]) -> dict[str, Any]:
     """Cells, as the file holds them, that had no value and have none still: quoted where they were, and bare elsewhere.
 
     Returns in the order of the masked records, null for cells of every other kind; only columns that have such cells,
@@ -120,7 +120,7 @@ def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[st
     found = {}
     for column in masked:
         before = held.get(column.name)
-        if before is None or column.blank is None or column.name in beside or not _is_text(before.written.type):
+        if before is None or column.blank is None or column.name in others or not _is_text(before.written.type):
             continue
         missing, written = before.missing, before.written
         if rows is not None:

@@ -94,13 +94,13 @@ def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableTy
     if kind == "nominal":
         sorted_places: NDArray[np.int64] = places[np.asarray(pc.sort_indices(texts))]
         return sorted_places
-    spoken = read_numbers(texts)
-    if not np.all(spoken.is_number):
+    parsed = read_numbers(texts)
+    if not np.all(parsed.is_number):
         hint = f"Declare it: `{name}: {{type: ordinal, categories: [lowest, ..., highest]}}`."
         raise DataError(
             Problem(f"variable {name!r} is ordinal, and the order of its categories is not known", hint=hint)
         )
-    return places[np.argsort(spoken.values, kind="stable")]
+    return places[np.argsort(parsed.values, kind="stable")]
 
 
 def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:
@@ -208,8 +208,8 @@ def _numbers(
         plain = chunk
         cells = _without(chunk, coded)
         # With a decimal point, cells that all are numbers to XPath are the same numbers in every notation.
-        spoken = read_many_numbers(cells) if notation.decimal == "." else None
-        if spoken is None or not np.all(spoken.is_number | spoken.is_blank):
+        parsed = read_many_numbers(cells) if notation.decimal == "." else None
+        if parsed is None or not np.all(parsed.is_number | parsed.is_blank):
             plain, foreign = notation.plain(chunk)
             if plain is not chunk:
                 coded |= is_code_text(plain, declared.empty_texts)
@@ -217,22 +217,22 @@ def _numbers(
             if foreign is not None:
                 plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
                 found.foreign += int(np.count_nonzero(foreign & ~coded))
-            if spoken is None or plain is not chunk:
+            if parsed is None or plain is not chunk:
                 cells = _without(plain, coded)
-                spoken = read_many_numbers(cells)
+                parsed = read_many_numbers(cells)
         part = slice(start, start + len(chunk))
-        found.values[part] = seen_beyond(spoken.values, cells)
-        found.missing[part] = spoken.is_blank
-        found.other[part] = ~spoken.is_blank & ~spoken.is_number
+        found.values[part] = seen_beyond(parsed.values, cells)
+        found.missing[part] = parsed.is_blank
+        found.other[part] = ~parsed.is_blank & ~parsed.is_number
         others += int(np.count_nonzero(found.other[part]))
         if others > most_others:
             return None
-        found.decimals = max(found.decimals, spoken.decimals)
-        fewest, most = _written_digits(chunk, cells, spoken)
+        found.decimals = max(found.decimals, parsed.decimals)
+        fewest, most = _written_digits(chunk, cells, parsed)
         found.fewest_digits = min(found.fewest_digits, fewest)
         found.most_digits = max(found.most_digits, most)
-        found.only_digits &= spoken.only_digits and plain is chunk
-        found.leading_zeros += spoken.leading_zeros
+        found.only_digits &= parsed.only_digits and plain is chunk
+        found.leading_zeros += parsed.leading_zeros
         start += len(chunk)
     return found
 

@@ -53,9 +53,9 @@ class PandasFrame:
 def described_frame(schema: Any) -> PandasFrame:
     """Frame that a Parquet file was made of, as far as it says so in a way that is understood."""
     try:
-        said = json.loads((schema.metadata or {}).get(KEY, b"{}"))
-        pairs = [(each["field_name"], each["numpy_type"]) for each in said.get("columns", ())]
-        index = [each for each in said.get("index_columns", ()) if isinstance(each, str)]
+        content = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+        pairs = [(each["field_name"], each["numpy_type"]) for each in content.get("columns", ())]
+        index = [each for each in content.get("index_columns", ()) if isinstance(each, str)]
     except (ValueError, TypeError, KeyError, AttributeError):
         return PandasFrame()
     names = frozenset(schema.names)
@@ -216,13 +216,13 @@ def _holds(kind: Any, texts: tuple[str, ...]) -> bool:
     """Whether a type holds these texts so that the same are read again."""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return True
-    said = pa.array(texts, pa.string())
+    wanted = pa.array(texts, pa.string())
     try:
-        cells = pc.cast(said, kind)
+        cells = pc.cast(wanted, kind)
         again = _number_text(pc.cast(cells, pa.float64())) if _has_fractions(kind) else pc.cast(cells, pa.string())
     except pa.ArrowException:
         return False
-    return bool(again.equals(said))
+    return bool(again.equals(wanted))
 
 
 def _has_fractions(kind: Any) -> bool:

@@ -118,12 +118,12 @@ def unknown_of_files(
 ) -> list[Problem]:
     """A problem for each variable that a level names and that its own file does not have."""
     top, bottom = declared
-    said = places_of or {}
+    known = places_of or {}
     unknown = [
         problem
         for (name, level), other in zip(declared.items(), (bottom, top), strict=True)
         for problem in unknown_names(
-            name, level, names[name], files[name], {other: names[other]}, said.get(name, NO_PLACES)
+            name, level, names[name], files[name], {other: names[other]}, known.get(name, NO_PLACES)
         )
     ]
     own = {name: set(level.stated_names) for name, level in declared.items()}

@@ -192,8 +192,8 @@ def recut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 
 def schema_fingerprint(types: Mapping[str, object]) -> str:
     """Hash of names and types of columns, in order."""
-    said = json.dumps([[name, str(kind)] for name, kind in types.items()], ensure_ascii=False)
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    text = json.dumps([[name, str(kind)] for name, kind in types.items()], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _one(batches: list[Any]) -> Any:
@@ -215,8 +215,8 @@ def hive_types(found: Iterable[FoundPart], *, typed: bool) -> dict[str, Any]:
         for key, value in part.hive:
             values.setdefault(key, []).extend(() if value is None else (value,))
     return {
-        key: pa.int32() if typed and said and all(map(WHOLE_NUMBER.fullmatch, said)) else pa.string()
-        for key, said in values.items()
+        key: pa.int32() if typed and result and all(map(WHOLE_NUMBER.fullmatch, result)) else pa.string()
+        for key, result in values.items()
     }
 
 
@@ -243,13 +243,13 @@ def _kind(kind: Any) -> Any:
 
 def constant_columns(part: FoundPart, batch: Any, types: Mapping[str, Any], row: int) -> dict[str, Any]:
     """Columns that the names of the folders of a part say, and that the file has not."""
-    said = {}
+    stated = {}
     for key, value in part.hive:
         if key in batch.schema.names:
             _refuse_contradiction(part, key, value, batch.column(key), row)
             continue
-        said[key] = pa.repeat(_cell(value, types[key]), batch.num_rows)
-    return said
+        stated[key] = pa.repeat(_cell(value, types[key]), batch.num_rows)
+    return stated
 
 
 def _refuse_contradiction(part: FoundPart, key: str, value: str | None, column: Any, row: int) -> None:

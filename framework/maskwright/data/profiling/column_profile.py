@@ -20,6 +20,9 @@ from maskwright.data.number_text import read_many_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
     from maskwright.data.variable import Role, VariableType
 
 
@@ -70,22 +73,29 @@ class ColumnProfile:
             values = {"lowest": self.lowest, "highest": self.highest}
         if self.categories is not None:
             values = {"categories": dict(self.categories)}
-        return {
-            "name": self.name,
-            "type": self.type,
-            "looks_like": self.looks_like,
-            "role": self.role,
-            "why": self.why,
-            "meaning": self.meaning,
-            "cells": self.cells,
-            "missing": self.missing,
-            "missing_codes": dict(self.missing_codes),
-            "distinct": self.distinct,
-            "decimals": self.decimals,
-            "date_format": self.date_format,
-            "unsure": list(self.unsure),
-            **values,
-        }
+        listed = {"missing_codes": dict(self.missing_codes), "unsure": list(self.unsure)}
+        return {name: listed.get(name, getattr(self, name)) for name in _IN_JSON} | values
+
+
+_IN_JSON = (
+    "name", "type", "looks_like", "role", "why", "meaning", "cells", "missing", "missing_codes", "distinct", "decimals",
+    "date_format", "unsure",
+)  # fmt: skip
+"""Fields of a profile that are written, in order; values of records come after them."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Counts of one column. `values`: those that mean something; shape (cells,)."""
+
+    column: Column
+    looks_like: LikelyType
+    cells: int
+    missing: int
+    distinct: int
+    missing_codes: Mapping[str, int]
+    values: NDArray[np.float64]
+    unsure: tuple[str, ...] = ()
 
 
 MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "nan", "null", "not available"})
@@ -131,9 +141,9 @@ def cell_kinds(cells: Any) -> CellKinds:
     """Count what the cells of a text column look like. `cells`: shape (n,)."""
     numbers, left = 0, []
     for chunk in cells.chunks:
-        spoken = read_many_numbers(chunk)
-        numbers += int(np.count_nonzero(spoken.is_number))
-        other = ~spoken.is_blank & ~spoken.is_number
+        parsed = read_many_numbers(chunk)
+        numbers += int(np.count_nonzero(parsed.is_number))
+        other = ~parsed.is_blank & ~parsed.is_number
         if np.any(other):
             left.append(chunk if np.all(other) else chunk.filter(pa.array(other)))
     # What is no number is mostly little, or repeats: each different text is looked at closely once.

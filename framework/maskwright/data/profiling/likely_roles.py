@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.profiling.profile import Facts
+    from maskwright.data.profiling.column_profile import Facts
     from maskwright.data.variable import Role
 
 
@@ -78,15 +78,15 @@ def _identifier(facts: Facts, meaning: Meaning) -> Guess:
     if facts.distinct == facts.cells:
         return Guess("identifier", "its name, and every cell differs", counts=True)
     if meaning == "identifier" and facts.looks_like != "code":
-        said = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
-        return Guess("identifier", "its name", (said,), counts=True)
+        message = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
+        return Guess("identifier", "its name", (message,), counts=True)
     whole = not facts.column.variable.is_numeric or facts.column.variable.decimals == 0
     if meaning == "household" and whole and facts.cells <= MOST_MEMBERS * facts.distinct:
-        said = (
+        message = (
             "the key of households by its name, though no variable is the same within them; if it is: `cluster` in the "
             "data section names it"
         )
-        return Guess("identifier", "its name, and its values repeat", (said,), counts=True)
+        return Guess("identifier", "its name, and its values repeat", (message,), counts=True)
     if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
         return Guess("identifier", "its name, and most cells differ")
     return _by_cells(facts)
@@ -96,8 +96,8 @@ def _key(facts: Facts, meaning: Meaning) -> Guess:
     numeric = facts.column.variable.is_numeric
     if facts.looks_like in ("date", "identifier", "free text") and not (numeric and facts.looks_like == "identifier"):
         what = "days" if facts.looks_like == "date" else "nearly all different texts"
-        said = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
-        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (said,))
+        text = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
+        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (text,))
     unsure = []
     if not numeric and facts.distinct > MOST_KEY_VALUES:
         unsure.append(f"{facts.distinct} categories single out many records: join them first (method recoding)")
@@ -131,8 +131,8 @@ def _by_cells(facts: Facts) -> Guess:
         case "date":
             return Guess(None, "days", ("a date of which nothing says what it is: " + DECIDE,))
         case "code":
-            said = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
-            return Guess(None, "few whole numbers", (said + DECIDE,))
+            sentence = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
+            return Guess(None, "few whole numbers", (sentence + DECIDE,))
         case "category":
             return Guess(None, "categories", ("categories of which nothing says what they are: " + DECIDE,))
         case _:

@@ -13,7 +13,7 @@ from maskwright.data.column_doubts import DATE, FEWEST_CELLS, codes_apart
 from maskwright.data.date_columns import compact_form
 from maskwright.data.date_texts import read_dates
 from maskwright.data.notations import fitting_formats
-from maskwright.data.profiling.column_profile import ColumnProfile, LikelyType, meaning_of
+from maskwright.data.profiling.column_profile import ColumnProfile, Facts, LikelyType, meaning_of
 from maskwright.data.profiling.likely_roles import Guess, household_key, likely_role
 from maskwright.foundation.progress import Progress, silent
 
@@ -38,20 +38,6 @@ NEARLY_ALL = 0.95
 NINE = 9.0
 
 NO_CODES: Mapping[str, Collection[str]] = {}
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Counts of one column. `values`: those that mean something; shape (cells,)."""
-
-    column: Column
-    looks_like: LikelyType
-    cells: int
-    missing: int
-    distinct: int
-    missing_codes: Mapping[str, int]
-    values: NDArray[np.float64]
-    unsure: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -117,11 +117,11 @@ class Moments:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, said: dict[str, Any]) -> Self:
+    def from_json(cls, content: dict[str, Any]) -> Self:
         """What `to_json` gave."""
         return cls(
-            int(said["n"]), int(said["total"], 16), int(said["squares"], 16), float.fromhex(said["low"]),
-            float.fromhex(said["high"]),
+            int(content["n"]), int(content["total"], 16), int(content["squares"], 16), float.fromhex(content["low"]),
+            float.fromhex(content["high"]),
         )  # fmt: skip
 
 

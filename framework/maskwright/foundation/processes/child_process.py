@@ -159,17 +159,17 @@ class ForkServer:
                 env=dict(environment),
                 pass_fds=[theirs.fileno()],
             )
-        self._told = pickle.dumps((list(sys.path), pickle.dumps(prepare)))
+        self._prepared = pickle.dumps((list(sys.path), pickle.dumps(prepare)))
 
     def fork(self) -> ForkedProcess:
         """Have a copy made."""
         ours, theirs = socket.socketpair()
         # What is read and written keeps its own hold of the socket.
         with ours, theirs, self._lock:
-            if self._told:
-                self._asked(self._told)
-                self._told = b""
-            number = int(self._asked(FORK, theirs.fileno()))
+            if self._prepared:
+                self._request(self._prepared)
+                self._prepared = b""
+            number = int(self._request(FORK, theirs.fileno()))
             return ForkedProcess(self, number, ours)
 
     def end(self) -> None:
@@ -181,9 +181,9 @@ class ForkServer:
     def tell(self, what: bytes, number: int) -> bytes:
         """What the process answers about one of its copies."""
         with self._lock:
-            return self._asked(what + b" %d" % number)
+            return self._request(what + b" %d" % number)
 
-    def _asked(self, message: bytes, *handles: int) -> bytes:
+    def _request(self, message: bytes, *handles: int) -> bytes:
         try:
             socket.send_fds(self._channel, [message], handles)
             answer = self._channel.recv(LARGEST)
@@ -204,20 +204,20 @@ class ForkedProcess:
 
     def kill(self) -> None:
         """End it, unless it has ended."""
-        self._asked(KILL)
+        self._request(KILL)
 
     def wait(self, timeout: float | None = None) -> int:
         """Code that it has ended with."""
         late = None if timeout is None else time.monotonic() + timeout
         while self._code is None:
-            self._asked(WAIT)
+            self._request(WAIT)
             if self._code is None:
                 if late is not None and time.monotonic() > late:
                     raise subprocess.TimeoutExpired(str(self._number), timeout or 0.0)
                 time.sleep(SECONDS_BETWEEN)
         return self._code
 
-    def _asked(self, what: bytes) -> None:
+    def _request(self, what: bytes) -> None:
         if self._code is not None:
             return
         try:

@@ -41,8 +41,8 @@ def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:
             copies[number] = None
             channel.send(b"%d" % number)
         else:
-            what, said = message.split()
-            number = int(said)
+            what, found = message.split()
+            number = int(found)
             code = copies[number] = _code(number, copies[number], is_asked=what == WAIT)
             channel.send(ALIVE if code is None else b"%d" % code)
 

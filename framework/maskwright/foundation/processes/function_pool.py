@@ -73,7 +73,7 @@ class FunctionWorkers:
         seconds: float | None = None,
     ) -> Any:
         """Result of ``function(progress, *arguments)``. `seconds`: after which the process is killed."""
-        asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
+        request = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
         late = Event()
         clock = None if seconds is None else Timer(seconds, _kill_late, (worker, late))
@@ -81,7 +81,7 @@ class FunctionWorkers:
             if clock is not None:
                 clock.daemon = True
                 clock.start()
-            kind, said = worker.ask(asked, progress)
+            kind, found = worker.ask(request, progress)
         except ProcessEndedError as ended:
             if self._replaced:
                 with self._lock:
@@ -99,8 +99,8 @@ class FunctionWorkers:
                 clock.cancel()
         self._idle.put(worker)
         if kind == "raised":
-            raise _received(said)
-        return said
+            raise _received(found)
+        return found
 
     def end(self) -> None:
         """End all processes."""
@@ -151,11 +151,11 @@ class _Worker:
         with contextlib.suppress(OSError):  # whoever asks will see it
             self._send(sys.path)
 
-    def ask(self, asked: bytes, progress: Progress) -> Answer:
+    def ask(self, request: bytes, progress: Progress) -> Answer:
         """Last answer to what was asked; the others are shares of the work."""
         assert self._process.stdout is not None
         try:
-            self._send(asked)
+            self._send(request)
             while True:
                 answer: Answer = pickle.load(self._process.stdout)  # noqa: S301 - of our own process
                 if answer[0] != "progress":
@@ -204,8 +204,8 @@ def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...]
     return kind, error.args, {name: each if _is_sendable(each) else None for name, each in vars(error).items()}
 
 
-def _received(said: tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]) -> BaseException:
-    kind, arguments, state = said
+def _received(content: tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]) -> BaseException:
+    kind, arguments, state = content
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     vars(error).update(state)

@@ -118,8 +118,8 @@ def share_of_each(processes: int) -> dict[str, str]:
     share = max(1, processors() // processes)
 
     def limit(name: str) -> str:
-        said = os.environ.get(name, "")
-        return str(min(share, int(said)) if said.isdecimal() and int(said) else share)
+        result = os.environ.get(name, "")
+        return str(min(share, int(result)) if result.isdecimal() and int(result) else share)
 
     return {name: limit(name) for name in _OF_LIBRARIES}
 

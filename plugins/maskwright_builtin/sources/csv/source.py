@@ -218,10 +218,10 @@ class CsvReading:
         """Yield the records as string columns, and as they are written the cells of columns with quotes."""
         self._quotes = Quotes(self._dialect, self._names)
         records = 0
-        told, size = self._progress, self._size
+        progress, size = self._progress, self._size
         with reading(self._path) as file:
             # The text knows nothing of this object, which holds Arrow's stream of it: Python finds no cycle there.
-            text = Utf8Text(file, self._path, self._dialect, lambda done: told(min(1.0, done / size)), self._header)
+            text = Utf8Text(file, self._path, self._dialect, lambda done: progress(min(1.0, done / size)), self._header)
             rows: Any = None
             try:
                 rows = self._opened(text)
@@ -245,7 +245,7 @@ class CsvReading:
         # In a file of one column, empty lines are records.
         ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
         self._ending = ending if records else None
-        self._notes = tuple(self._said(text, records))
+        self._notes = tuple(self._form_notes(text, records))
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
         names = list(self._names)
@@ -296,7 +296,7 @@ class CsvReading:
                     found = pc.match_substring_regex(trimmed, GROUPED % ord(thousands))
                     self._grouped[name] = bool(pc.any(found).as_py())
 
-    def _said(self, text: Utf8Text, records: int) -> Iterator[str]:
+    def _form_notes(self, text: Utf8Text, records: int) -> Iterator[str]:
         if text.mixed:
             shown = {"\r\n": "CR LF", "\n": "LF", "\r": "CR"}[self._dialect.line_end]
             yield f"lines end in different ways: all of the masked file end with {shown}, as the first does"

@@ -114,7 +114,7 @@ class _Described:
     start: int
     width: int
     missing: Sequence[str]
-    said: dict[str, str] = field(default_factory=dict)
+    keywords: dict[str, str] = field(default_factory=dict)
 
 
 def read_metadata(path: Path) -> Form:
@@ -138,7 +138,7 @@ def read_metadata(path: Path) -> Form:
         elif not described:
             raise DataError(Problem(f"{tokens[0]} stands before any variable", place))
         elif word in KNOWN:
-            described[-1].said[word] = tokens[1] if len(tokens) > 1 else ""
+            described[-1].keywords[word] = tokens[1] if len(tokens) > 1 else ""
         else:
             message = f"unknown keyword {tokens[0]}"
             raise DataError(Problem(message, place, f"Those of µ-Argus are: {', '.join(KNOWN)}."))
@@ -162,7 +162,7 @@ def _form(path: Path, described: list[_Described], separator: str | None, *, has
         has_names,
         {each.name: _declared(each, path) for each in described},
         tuple(note for each in described for note in _notes(each)),
-        {each.name: each.said["<DECIMALS>"] for each in described if each.said.get("<DECIMALS>", "0") != "0"},
+        {each.name: each.keywords["<DECIMALS>"] for each in described if each.keywords.get("<DECIMALS>", "0") != "0"},
     )
 
 
@@ -204,17 +204,17 @@ def _declared(each: _Described, path: Path) -> VariableDeclaration:
     facts: dict[str, Any] = {}
     if each.missing:
         facts["missing"] = each.missing
-    if "<WEIGHT>" in each.said:
+    if "<WEIGHT>" in each.keywords:
         facts |= {"role": "weight", "type": "continuous"}
-    elif "<NUMERIC>" in each.said:
+    elif "<NUMERIC>" in each.keywords:
         facts["type"] = "continuous"
-    elif {"<RECODEABLE>", "<RECODABLE>"} & each.said.keys():
+    elif {"<RECODEABLE>", "<RECODABLE>"} & each.keywords.keys():
         facts["type"] = "nominal"
-    level = each.said.get("<IDLEVEL>", "0")
+    level = each.keywords.get("<IDLEVEL>", "0")
     if level.isdecimal() and int(level) > 0 and "role" not in facts:
         facts["role"] = "quasi_identifier"
-    if each.said.get("<CODELIST>"):
-        facts["labels"] = _labels(path.parent / each.said["<CODELIST>"])
+    if each.keywords.get("<CODELIST>"):
+        facts["labels"] = _labels(path.parent / each.keywords["<CODELIST>"])
     return VariableDeclaration(**facts)
 
 
@@ -225,7 +225,7 @@ def _labels(path: Path) -> dict[str, str]:
 
 
 def _notes(each: _Described) -> list[str]:
-    if "<HOUSE_ID>" in each.said:
+    if "<HOUSE_ID>" in each.keywords:
         return [f"{each.name}: identifies households by the metadata; declare `cluster: {each.name}` to count them"]
     return []
 

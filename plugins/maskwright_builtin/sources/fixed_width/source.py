@@ -153,8 +153,8 @@ class FixedWidthReading:
             pieces.append(pc.utf8_slice_codeunits(text, before - 1, start - 1))
             before = start + width
         pieces.append(pc.utf8_slice_codeunits(text, before - 1))
-        beside = pc.binary_join_element_wise(*pieces, "")
-        return int(pc.sum(pc.greater(pc.binary_length(pc.utf8_trim(beside, " ")), 0)).as_py() or 0)
+        between = pc.binary_join_element_wise(*pieces, "")
+        return int(pc.sum(pc.greater(pc.binary_length(pc.utf8_trim(between, " ")), 0)).as_py() or 0)
 
     def _with_points(self, name: str, text: Any, before: int) -> Any:
         if self._params.decimal == ".":

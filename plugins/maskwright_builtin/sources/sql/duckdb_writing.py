@@ -60,9 +60,9 @@ class Published:
     @classmethod
     def from_json(cls, line: str) -> Published:
         """From the line of `to_json`."""
-        said = json.loads(line)
-        columns = (PublishedColumn(**each | {"categories": tuple(each["categories"])}) for each in said["columns"])
-        return cls(said["file"], said["table"], tuple(columns))
+        content = json.loads(line)
+        columns = (PublishedColumn(**each | {"categories": tuple(each["categories"])}) for each in content["columns"])
+        return cls(content["file"], content["table"], tuple(columns))
 
 
 @dataclass(frozen=True)
@@ -260,9 +260,11 @@ def _made(published: Published, batches: Iterable[Any]) -> dict[str, str]:
             _send(process.stdin, batches)
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        said = process.stdout.read()
+        result = process.stdout.read()
         process.wait()
-        answer: dict[str, str] = json.loads(said) if said.endswith(b"\n") else {"failed": f"code {process.returncode}"}
+        answer: dict[str, str] = (
+            json.loads(result) if result.endswith(b"\n") else {"failed": f"code {process.returncode}"}
+        )
     finally:
         process.kill()
         process.wait()

@@ -71,19 +71,19 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        said, code = str(error), getattr(error, "sqlite_errorcode", None)
+        detail, code = str(error), getattr(error, "sqlite_errorcode", None)
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             hint = "Close the program that is writing, or copy the file when it has done."
             raise DataError(Problem("the database is in use by another program", place, hint)) from None
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
             hint = "It may be damaged or cut short: copy it again, or let `PRAGMA integrity_check` look at it."
             raise DataError(Problem("SQLite cannot read the database", place, hint)) from None
-        if "not authorized" in said or isinstance(error, sqlite3.ProgrammingError | sqlite3.Warning):
+        if "not authorized" in detail or isinstance(error, sqlite3.ProgrammingError | sqlite3.Warning):
             hint = "Nothing is changed in the original, and nothing else is read: a query is one SELECT."
             raise DataError(Problem("`query` is not one SELECT", place, hint)) from None
-        if code == sqlite3.SQLITE_ERROR and "decode" not in said:
-            raise DataError(Problem(f"SQLite does not understand what to read: {said}", place)) from None
-        advice = "Texts have to be UTF-8; cast what is not in `query:`." if "decode" in said else None
+        if code == sqlite3.SQLITE_ERROR and "decode" not in detail:
+            raise DataError(Problem(f"SQLite does not understand what to read: {detail}", place)) from None
+        advice = "Texts have to be UTF-8; cast what is not in `query:`." if "decode" in detail else None
         raise DataError(Problem("SQLite cannot read the records", place, advice)) from None
 
 
@@ -94,10 +94,12 @@ class SqliteReading:
         self._path, self._progress = path, progress
         self._place = Place(str(path))
         for ending in ("-wal", "-journal"):
-            beside = path.with_name(path.name + ending)
-            if beside.is_file() and beside.stat().st_size:
+            journal = path.with_name(path.name + ending)
+            if journal.is_file() and journal.stat().st_size:
                 hint = "Close the programs that have it open; one that was cut off has to open it once more."
-                raise DataError(Problem(f"the database has changes that are still in {beside.name}", self._place, hint))
+                raise DataError(
+                    Problem(f"the database has changes that are still in {journal.name}", self._place, hint)
+                )
         self._total = 0
         with opened(path) as connection:
             declared: dict[str, str] = {}

@@ -47,9 +47,9 @@ def rows_by_pyreadstat(
 
 def _texts(cells: list[Any]) -> list[str | None]:
     if all(isinstance(cell, float) for cell in cells):
-        said = zip(cells, map(repr, cells), strict=True)
+        pairs = zip(cells, map(repr, cells), strict=True)
         return [text[:-2] if text.endswith(".0") else plain_text(cell) if text[-1] == "n" or "e" in text else text
-                for cell, text in said]  # fmt: skip
+                for cell, text in pairs]  # fmt: skip
     return [plain_text(cell) for cell in cells]
 
 
@@ -70,8 +70,8 @@ def plain_text(cell: Any) -> str | None:
 def _dates(cells: list[Any], units: float, epoch: int) -> list[str | None] | None:
     """ISO texts of dates; None where one of them is no date of four-digit years."""
     missing = [not isinstance(cell, int | float) or math.isnan(cell) for cell in cells]
-    said = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
-    counts = np.array([np.rint((cell - epoch * units) * (DAY / units)) for cell in said], dtype=np.float64)
+    present = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
+    counts = np.array([np.rint((cell - epoch * units) * (DAY / units)) for cell in present], dtype=np.float64)
     if not len(counts) or np.abs(counts).max() > 4e6 * DAY:
         return None
     moments = np.datetime64("1970-01-01", "us") + counts.astype(np.int64).astype("timedelta64[us]")

@@ -236,8 +236,8 @@ def longest_number(values: NDArray[np.float64], variable_format: str) -> int:
 
 def _unreadable(path: Path, family: Family, params: StatisticalParams, error: Exception) -> Problem:
     place = Place(str(path))
-    said = str(error).lower()
-    if isinstance(error, UnicodeDecodeError) or "charac" in said or "encod" in said or "utf" in said:
+    message = str(error).lower()
+    if isinstance(error, UnicodeDecodeError) or "charac" in message or "encod" in message or "utf" in message:
         tried = "its own" if params.encoding is None else repr(params.encoding)
         hint = "Name the right one: `encoding: windows-1252` in the data section, or --encoding windows-1252."
         return Problem(f"the texts of the file are not in the encoding {tried}", place, hint)

@@ -118,8 +118,8 @@ class TransportReading(StatisticalReading):
     def layout(self) -> Layout:
         """How each variable is written, by name, and the version of the file."""
         layout = super().layout
-        said = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
-        notes = (*layout.details["notes"], *((said,) if self._special else ()))
+        note = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
+        notes = (*layout.details["notes"], *((note,) if self._special else ()))
         return replace(layout, details={**layout.details, "version": self._version, "notes": notes})
 
 

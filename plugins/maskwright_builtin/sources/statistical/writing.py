@@ -139,14 +139,14 @@ def _number_texts(cells: Any) -> Any:
 def _as_numbers(texts: Any) -> NDArray[np.float64] | None:
     """Texts as numbers; None where one is no number, or is not as numbers are written (``007``)."""
     encoded = texts.dictionary_encode()
-    said = read_numbers(pc.cast(encoded.dictionary, pa.string()))
-    if not np.all(said.is_number):
+    parsed = read_numbers(pc.cast(encoded.dictionary, pa.string()))
+    if not np.all(parsed.is_number):
         return None
-    again = write_numbers(said.values, np.zeros(len(said.values), dtype=np.bool_), None)
+    again = write_numbers(parsed.values, np.zeros(len(parsed.values), dtype=np.bool_), None)
     if not pc.all(pc.equal(_bare(encoded.dictionary), again)).as_py() and len(again):
         return None
     places = np.asarray(pc.fill_null(encoded.indices, len(again)))
-    return np.asarray(np.append(said.values, np.nan)[places], dtype=np.float64)
+    return np.asarray(np.append(parsed.values, np.nan)[places], dtype=np.float64)
 
 
 def holds_numbers(variable: Variable) -> bool:
@@ -226,8 +226,8 @@ def _declared_of(variable: Variable, column: WrittenColumn, family: Family) -> W
             return text
         if re.fullmatch(LETTER, text):
             return text[1:] if family.has_letters else None
-        said = read_numbers(pa.array([text], pa.string()))
-        return float(said.values[0]) if said.is_number[0] else None
+        parsed = read_numbers(pa.array([text], pa.string()))
+        return float(parsed.values[0]) if parsed.is_number[0] else None
 
     meanings = {code(text): meaning for text, meaning in (*variable.labels, *variable.empty_meanings)}
     labels = {each: meaning for each, meaning in meanings.items() if each is not None and meaning}

@@ -84,8 +84,8 @@ def _check_order(row: NDArray[np.int64], column: NDArray[np.int64], p: int) -> N
     # A cell twice in a record is left to the parser.
     if len(np.unique(row * p + column)) < len(row):
         raise Deviation
-    beside = np.flatnonzero(np.diff(row) == 0)
-    pairs = np.unique(column[beside] * p + column[beside + 1])
+    adjacent = np.flatnonzero(np.diff(row) == 0)
+    pairs = np.unique(column[adjacent] * p + column[adjacent + 1])
     raise NewOrder(tuple((int(pair) // p, int(pair) % p) for pair in pairs))
 
 

@@ -155,8 +155,8 @@ def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str
         )
     if found.name is None:
         hint = f"Records of the lower level are elements inside <{group}>."
-        said = f"no <{group}> of the file has an element <{member}>{search.like(member)}"
-        raise DataError(Problem(said, Place(str(path)), hint))
+        message = f"no <{group}> of the file has an element <{member}>{search.like(member)}"
+        raise DataError(Problem(message, Place(str(path)), hint))
     return MemberForm(
         found.name,
         tuple(found.cells),
