@@ -113,17 +113,26 @@ class ChildProcess:
         self._process.kill()
 
     def _end(self, patience: float = 0.0) -> int:
-        try:
-            code = self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            # What is left to be written to a process that is gone cannot be.
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        code = code_of_ended(self._process, patience)
+        close_pipes(self._process)
         return code
+
+
+def code_of_ended(process: subprocess.Popen[Any] | ForkedProcess, patience: float = SECONDS_TO_END) -> int:
+    """Code of a process that has so many seconds for ending by itself, and is killed then."""
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def close_pipes(process: subprocess.Popen[Any] | ForkedProcess) -> None:
+    """Close the pipes of a process that has ended: what is left to be written to it cannot be."""
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if stream is not None:
+                stream.close()
 
 
 LARGEST = 1 << 16

@@ -11,8 +11,14 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from maskwright.foundation.errors import MaskwrightError
-from maskwright.foundation.processes.child_process import ForkServer, ProcessEndedError, can_fork
+from maskwright.foundation.errors import MaskwrightError, made_again
+from maskwright.foundation.processes.child_process import (
+    ForkServer,
+    ProcessEndedError,
+    can_fork,
+    close_pipes,
+    code_of_ended,
+)
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -23,9 +29,6 @@ if TYPE_CHECKING:
 
 Answer = tuple[Literal["progress", "done", "raised"], Any]
 """What a process says: the share that is done, the result, or what was raised, as `sendable` makes it."""
-
-SECONDS_TO_END = 5.0
-"""How long a process whose pipe broke has for ending by itself, so that its code is its own."""
 
 
 class FunctionWorkers:
@@ -99,7 +102,7 @@ class FunctionWorkers:
                 clock.cancel()
         self._idle.put(worker)
         if kind == "raised":
-            raise _received(found)
+            raise made_again(*found)
         return found
 
     def end(self) -> None:
@@ -162,17 +165,13 @@ class _Worker:
                     return answer
                 progress(answer[1])
         except (OSError, EOFError, pickle.UnpicklingError, ValueError):  # ValueError: `end` has closed the pipe
-            raise ProcessEndedError(self._code()) from None
+            raise ProcessEndedError(code_of_ended(self._process)) from None
 
     def end(self) -> None:
         """End the process, also while another thread waits for its answer."""
         self.kill()
-        self._code()
-        for stream in (self._process.stdin, self._process.stdout):
-            # What is left to be written to a process that is gone cannot be.
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        code_of_ended(self._process)
+        close_pipes(self._process)
 
     def kill(self) -> None:
         """Have it end, without waiting until it has."""
@@ -182,13 +181,6 @@ class _Worker:
         assert self._process.stdin is not None
         pickle.dump(message, self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
         self._process.stdin.flush()
-
-    def _code(self) -> int:
-        try:
-            return self._process.wait(SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
 
 
 def _kill_late(worker: _Worker, late: Event) -> None:
@@ -202,14 +194,6 @@ def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...]
     if not isinstance(error, MaskwrightError) and not _is_sendable(error.args):
         return kind, (type(error).__name__,), {}
     return kind, error.args, {name: each if _is_sendable(each) else None for name, each in vars(error).items()}
-
-
-def _received(content: tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]) -> BaseException:
-    kind, arguments, state = content
-    error = kind.__new__(kind, *arguments)
-    error.args = arguments
-    vars(error).update(state)
-    return error
 
 
 def _is_sendable(value: object) -> bool:

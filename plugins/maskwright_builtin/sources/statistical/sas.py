@@ -19,8 +19,7 @@ from maskwright_builtin.sources.statistical.writing import (
     padded,
     planned_columns,
     too_long,
-    without_time,
-    write_with,
+    write_file,
     written_columns,
 )
 
@@ -139,12 +138,7 @@ def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         if not column.form.is_text and np.nanmax(np.abs(column.values), initial=0.0) > LARGEST_NUMBER:
             raise column.refused(path, f"a transport file holds no numbers beyond {LARGEST_NUMBER:g}")
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
-    write_with(path, lambda library, target: library.write_xport(
-        frame, str(target), file_format_version=version,
-        column_labels={each.name: each.form.label for each in columns if each.form.label},
-        variable_format={each.name: each.form.format for each in columns if each.form.format},
-    ))  # fmt: skip
-    without_time(path)
+    write_file(path, "write_xport", frame, columns, file_format_version=version)
 
 
 def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:

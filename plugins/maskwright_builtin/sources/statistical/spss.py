@@ -33,8 +33,7 @@ from maskwright_builtin.sources.statistical.writing import (
     planned_columns,
     refuse_reserved,
     too_long,
-    without_time,
-    write_with,
+    write_file,
     written_columns,
 )  # fmt: skip
 
@@ -85,17 +84,15 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         _check_missing(path, column)
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
     numbers = [each for each in columns if not each.form.is_text and each.form.format]
-    write_with(path, lambda library, target: library.write_sav(
-        frame, str(target),
-        column_labels={each.name: each.form.label for each in columns if each.form.label},
+    write_file(
+        path, "write_sav", frame, columns,
         variable_value_labels={each.name: dict(each.form.labels) for each in columns if each.form.labels},
         missing_ranges={each.name: _ranges(each.form) for each in columns if each.form.missing},
         variable_measure={each.name: each.form.measure for each in columns},
         variable_display_width={each.name: each.form.display_width for each in columns if each.form.display_width},
         variable_format={each.name: fitting_format(each) for each in numbers},
         compress=path.suffix.lower() == ".zsav", row_compress=path.suffix.lower() != ".zsav",
-    ))  # fmt: skip
-    without_time(path)
+    )  # fmt: skip
 
 
 def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:

@@ -24,7 +24,7 @@ from maskwright_builtin.sources.statistical.declarations import (
 from maskwright_builtin.sources.statistical.reading import longest_number, pyreadstat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -292,18 +292,23 @@ def padded(column: WrittenColumn) -> NDArray[Any]:
     return values
 
 
-def write_with(path: Path, write: Callable[[Any, Path], None]) -> None:
-    """Call a function of pyreadstat, and say its errors without any cell."""
+def write_file(path: Path, function: str, frame: Any, columns: Sequence[WrittenColumn], **options: Any) -> None:
+    """Write by a function of pyreadstat, whose errors show no cell, without the time of writing."""
     library = pyreadstat(path)
+    named = {
+        "column_labels": {each.name: each.form.label for each in columns if each.form.label},
+        "variable_format": {each.name: each.form.format for each in columns if each.form.format},
+    }
     try:
         with disk_trouble(path):
-            write(library, path)
+            getattr(library, function)(frame, str(path), **(named | options))
     except library.PyreadstatError as error:
         # These are about names and missing codes.
         raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)))) from None
     except library.ReadstatError as error:
         hint = "Write another format, such as .csv or .parquet."
         raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)), hint)) from None
+    _remove_time(path)
 
 
 def not_written(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
@@ -320,7 +325,7 @@ SAS_CARDS = 640
 """Bytes before the first variable of a transport file."""
 
 
-def without_time(path: Path) -> None:
+def _remove_time(path: Path) -> None:
     """Replace the time of writing in a file of SPSS, Stata or SAS by the first of 1970."""
     with disk_trouble(path), path.open("r+b") as file:
         start = file.read(SAS_CARDS)

@@ -44,6 +44,12 @@ class NewOrder(Unlearnt):
         self.neighbours = neighbours
 
 
+def pieces_of(block: bytes, offsets: NDArray[np.int32], kind: Any = None) -> Any:
+    """Array of the pieces of a block between these offsets, without a copy; texts, or of another type."""
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    return pa.Array.from_buffers(pa.string() if kind is None else kind, len(offsets) - 1, buffers)
+
+
 def cut_sparse(
     block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64], record: bytes, tags: list[bytes]
 ) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
@@ -54,9 +60,8 @@ def cut_sparse(
     """
     bounds = np.column_stack((opens, closes + 1)).ravel()
     offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
     count = len(offsets) - 1
-    raw = pa.Array.from_buffers(pa.binary(), count, buffers)
+    raw = pieces_of(block, offsets, pa.binary())
     code = _tag_codes(raw.take(pa.array(np.arange(1, count, 2))), record, tags)
     is_start = (code >= 2) & (code % 2 == 0)
     starts = np.flatnonzero(is_start)
@@ -75,7 +80,7 @@ def cut_sparse(
     positions[row, column] = 2 * (starts + 1)
     lengths = np.zeros((n, len(tags)), dtype=np.int64)
     lengths[row, column] = opens[starts + 1] - closes[starts] - 1
-    return pa.Array.from_buffers(pa.string(), count, buffers), positions, lengths
+    return pieces_of(block, offsets), positions, lengths
 
 
 def _check_order(row: NDArray[np.int64], column: NDArray[np.int64], p: int) -> None:

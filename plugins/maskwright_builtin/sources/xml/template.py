@@ -18,7 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright_builtin.sources.files import BLOCK, reading
-from maskwright_builtin.sources.xml.block_splitting import Deviation, NewOrder, NewVariable, Unlearnt, cut_sparse
+from maskwright_builtin.sources.xml.block_splitting import (
+    Deviation,
+    NewOrder,
+    NewVariable,
+    Unlearnt,
+    cut_sparse,
+    pieces_of,
+)
 from maskwright_builtin.sources.xml.parser import ByteProgress, Name
 from maskwright_builtin.sources.xml.stream import in_order
 
@@ -60,6 +67,13 @@ class Cut:
     def columns(self) -> list[Any]:
         """Texts of each variable, p arrays of shape (n,); null where there is no cell."""
         return [self.pieces.take(_indices(positions)) for positions in np.ascontiguousarray(self.positions.T)]
+
+
+def _cut_at(block: bytes, offsets: NDArray[np.int32], p: int) -> Cut:
+    """Cut a block whose records have all p cells; `offsets`: 0, begin and end of each text, and the block's length."""
+    bounds = offsets[1:-1].reshape(-1, p, 2)
+    positions = np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(-1, p)
+    return Cut(pieces_of(block, offsets), positions, bounds[:, :, 1] - bounds[:, :, 0])
 
 
 def _without_comments(block: bytes) -> bytes:
@@ -216,14 +230,10 @@ class RecordTemplate:
         offsets, has_more = bounds
         if not self._last.fullmatch(block, int(offsets[-2])) or (has_more and not self._is_text(block)):
             return None
-        ends = offsets[1:-1].reshape(-1, p, 2)
-        lengths = ends[:, :, 1] - ends[:, :, 0]
-        if np.any(lengths > self._max_text):
+        cut = _cut_at(block, offsets, p)
+        if np.any(cut.lengths > self._max_text):
             raise Deviation
-        pieces = pa.Array.from_buffers(
-            pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-        )
-        return Cut(pieces, np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(-1, p), lengths)
+        return cut
 
     def _markup_of_first(self, block: bytes) -> tuple[int, list[bytes]] | None:
         """Where the first text begins, what follows a record, and what is between its cells; None: it is not so."""
@@ -264,11 +274,7 @@ class RecordTemplate:
                 expected, begin, end = self._between_cells[j - 1], bounds[:, j - 1, 1], bounds[:, j, 0]
             if len(begin) and not _all_same(block, words, begin, end, expected):
                 return None
-        offsets = np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-        positions = np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(n, p)
-        pieces = pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
-        return Cut(pieces, positions, bounds[:, :, 1] - bounds[:, :, 0])
+        return _cut_at(block, np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32), p)
 
     def _cut_uniform(self, block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64]) -> Cut | None:
         """Cut a block in which every record has every cell; None when it is not so."""
@@ -280,12 +286,7 @@ class RecordTemplate:
         bounds[:, :, 0] = closes.reshape(n, -1)[:, 1:-1:2] + 1
         bounds[:, :, 1] = opens.reshape(n, -1)[:, 2::2]
         offsets = np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32)
-        count = len(offsets) - 1
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-        if not self._has_its_markup(pa.Array.from_buffers(pa.binary(), count, buffers), n):
-            return None
-        positions = np.arange(1, count, 2, dtype=np.int64).reshape(n, p)
-        return Cut(pa.Array.from_buffers(pa.string(), count, buffers), positions, bounds[:, :, 1] - bounds[:, :, 0])
+        return _cut_at(block, offsets, p) if self._has_its_markup(pieces_of(block, offsets, pa.binary()), n) else None
 
     def _checked_characters(self, block: bytes) -> bytes:
         if block.translate(None, PLAIN_BYTES):
