@@ -13,6 +13,7 @@ import pyarrow as pa
 from numba import njit
 
 from maskwright.data.dates import DAYS_OF_CYCLE, DAYS_TO_1970, MONTH_LENGTHS
+from maskwright.data.number_text import LARGEST_STRINGS
 from maskwright.foundation.kernel_cache import kernel_cache
 
 if TYPE_CHECKING:
@@ -151,8 +152,6 @@ def scan_iso_dates(
 
 LONGEST_WHOLE = 16
 """Digits of the largest number."""
-MOST_BYTES = 2**31 - 1
-"""Of the text of one array of strings."""
 TOO_LARGE = -1
 
 
@@ -160,7 +159,7 @@ def spelled(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: i
     """Canonical text of many numbers; None where one of them, or their text, is too large for this way."""
     n = len(values)
     longest = 2 + max(LONGEST_WHOLE, decimals + 1) + max(digits - decimals, 0)
-    if n * longest > MOST_BYTES:
+    if n * longest > LARGEST_STRINGS:
         return None
     text, ends = np.empty(n * longest, dtype=np.uint8), np.empty(n + 1, dtype=np.int32)
     length = spell_numbers(_read_only(values), _read_only(missing), 10.0**decimals, decimals, digits, text, ends)

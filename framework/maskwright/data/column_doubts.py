@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.missing import is_code_text
+from maskwright.data.notations import FEWEST_CELLS
 from maskwright.data.number_columns import EXACT, first_records
 from maskwright.data.number_text import XPATH_NUMBER, read_numbers
 from maskwright.foundation.doubts import Doubt
@@ -49,16 +50,25 @@ CODE = r"^[0-9]+(?:\.[0-9]+)*$"
 ALPHANUMERIC = r"^[0-9A-Za-z]+$"
 
 MANY_DISTINCT = 10
+"""Different texts like numbers from which on a column may be one of numbers although most of its cells are words."""
+ZEROS_OF_CODES = 0.01
+"""Share of the cells with leading zeros from which on texts of one width are codes, and not numbers."""
+LONGEST_SMALL_CODE = 2
+"""Digits up to which whole numbers that a typed format holds as text are codes."""
+
 NEGATIVE_CODES = (-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0, -97.0, -98.0, -99.0, -999.0, -9999.0)
 NINES = tuple(10.0**width - rest for width in range(2, 8) for rest in (3, 2, 1))
-"""99, 999, ..., and the codes that stand beside them in many files: 97 and 98, 997 and 998, ..."""
-BESIDE = 10
-SPIKE = 5
+"""99, 999, ..., and the codes that go with them in many files: 97 and 98, 997 and 998, ..."""
 MOST_CODES = 3
-FEWEST_CELLS = 3
+"""Different codes of 'no value' that are looked for among the numbers of a variable."""
 FEWEST_OTHERS = 10
-ZEROS_OF_CODES = 0.01
-LONGEST_SMALL_CODE = 2
+"""Different numbers that are no codes, at least: of fewer it cannot be seen what is far from them."""
+FAR = 0.6
+"""Share of the smallest code below which the largest other number is far from it, however often either occurs."""
+NEXT = 10
+"""Numbers next to the codes, with whose steps and frequencies theirs are compared."""
+SPIKE = 5
+"""Times the mean frequency of those numbers from which on a code that is apart from them is frequent."""
 
 
 @dataclass(frozen=True)
@@ -259,10 +269,10 @@ def _high_codes(found: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
         codes = found[-many:]
         if len(others) < FEWEST_OTHERS or not np.isin(codes, NINES).all() or codes[-1] - codes[0] >= MOST_CODES:
             continue
-        if others[-1] < 0.6 * codes[0]:
+        if others[-1] < FAR * codes[0]:
             return many
-        is_apart = codes[0] - others[-1] > np.median(np.diff(others[-BESIDE:]))
-        if is_apart and counts[-many:].min() >= SPIKE * max(often[-BESIDE:].mean(), 1.0):
+        is_apart = codes[0] - others[-1] > np.median(np.diff(others[-NEXT:]))
+        if is_apart and counts[-many:].min() >= SPIKE * max(often[-NEXT:].mean(), 1.0):
             return many
     return 0
 

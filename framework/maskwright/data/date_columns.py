@@ -24,7 +24,7 @@ from maskwright.data.date_texts import (
 from maskwright.data.dates import LAST_DAY, days_of
 from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
-from maskwright.data.notations import date_remedy, fitting_formats
+from maskwright.data.notations import FEWEST_CELLS, NEARLY_ALL, date_remedy, fitting_formats
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import has_white_space
 from maskwright.foundation.doubts import Doubt
@@ -42,8 +42,7 @@ SENTINELS = {"1900-01-01": days_of(1900, 1, 1), "9999-12-31": LAST_DAY}
 """Dates that say 'no value' in many files."""
 
 MOST_DECIMALS = 6
-NEARLY_ALL = 0.9
-FEWEST_CELLS = 3
+"""Of a second: those of microseconds, which Arrow, pandas and the formats here share."""
 FEWEST_COMPACT = 5
 """Different numbers that must all be dates: of other numbers of six digits one in eight has such a month."""
 

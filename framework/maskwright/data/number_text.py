@@ -25,7 +25,11 @@ MOST_DECIMALS = 15
 MOST_EXACT = 1e15
 """Decimals with at most 15 digits are different binary64 numbers."""
 FEWEST_CELLS = 1024
+"""Cells from which on each different text is read once, where these are few."""
 MANY_CELLS = 8192
+"""Cells from which on compiled code is worth the import of its compiler."""
+LARGEST_STRINGS = 2**31 - 1
+"""Bytes that one array of strings can hold."""
 MOST_DIGITS = 1 << 20
 """More digits than any number has."""
 

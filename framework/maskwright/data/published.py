@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
 
 ROWS = 65_536
+"""Records of a batch."""
 
 
 def published_batches(

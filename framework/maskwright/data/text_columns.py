@@ -14,9 +14,10 @@ from maskwright.data.dataset import Column
 from maskwright.data.date_columns import are_iso_dates, date_text_column
 from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
-from maskwright.data.notations import PLAIN, NumberNotation, date_notes
+from maskwright.data.notations import NEARLY_ALL, PLAIN, NumberNotation, date_notes
 from maskwright.data.number_columns import EXACT, first_records, largest_of, number_column, seen_beyond
 from maskwright.data.number_text import (
+    LARGEST_STRINGS,
     MOST_DIGITS,
     NumberText,
     cell_bytes,
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.variable import VariableType
-
-
-LARGEST_STRINGS = 2**31 - 1
-"""Bytes that one array of strings can hold."""
 
 
 def category_column(
@@ -116,7 +113,6 @@ def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:
 NO_NUMBER = "?"
 BARE_EXPONENT = r"^[ \t\r\n]*[0-9]+[eE][0-9]+[ \t\r\n]*$"
 DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"
-NEARLY_ALL = 0.9
 
 
 @dataclass

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 
 PIECE = 1 << 20
+"""Bytes unpacked at a time."""
+ROWS = 65_536
+"""Records of a batch of typed columns."""
+EXACT = 2.0**53
+"""Every integer below is a binary64 number of its own."""
 UNSUSPICIOUS = 100_000_000
 """Bytes that a file may unpack to, however small it is."""
 LARGEST_RATIO = 200
@@ -227,13 +232,18 @@ def _from_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
     yield io.BufferedReader(_Rewindable(path, "zip", start), PIECE)
 
 
-@contextmanager
-def _to_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
-    member = zipfile.ZipInfo(path.name[: -len(".zip")], OLDEST)
+def zip_member(name: str) -> zipfile.ZipInfo:
+    """Member of a zip archive whose bytes depend neither on the time of writing nor on the system."""
+    member = zipfile.ZipInfo(name, OLDEST)
     member.compress_type = zipfile.ZIP_DEFLATED
     member.external_attr = 0o600 << 16
-    # Otherwise it would depend on the system that writes it.
     member.create_system = 3
+    return member
+
+
+@contextmanager
+def _to_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    member = zip_member(path.name[: -len(".zip")])
     with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as packed:
         yield packed  # type: ignore[misc]
 

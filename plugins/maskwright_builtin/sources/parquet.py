@@ -25,7 +25,7 @@ from maskwright import (
     VariableDeclaration,
     write_numbers,
 )
-from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+from maskwright_builtin.sources.files import ROWS, disk_trouble, readable_size, reading
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -86,7 +86,6 @@ def with_frame(schema: Any, frame: PandasFrame, types: Mapping[str, Any]) -> Any
     return schema.with_metadata({KEY: made.schema.metadata[KEY]})
 
 
-ROWS = 65_536
 ROWS_OF_GROUP, BYTES_OF_GROUP = 1 << 20, 1 << 28
 """A row group has its own dictionaries and statistics: of small ones, files grow by a quarter."""
 

@@ -15,16 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.published import ROWS
 from maskwright.foundation.errors import DataError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
-
-
-ROWS = 65_536
-"""Records of a chunk."""
 
 
 @dataclass(frozen=True)

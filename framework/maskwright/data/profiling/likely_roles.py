@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 MOST_KEY_VALUES = 100
+"""Different values from which on a quasi-identifier is joined first, or means of equal amounts change nothing."""
 COUNTED: tuple[Meaning, ...] = ("age", "household size", "birth", "money", "weight")
 OFTEN = 15
 """Cells of each value, on average, from which means of similar records are mostly means of equal ones."""
@@ -146,10 +147,12 @@ DECIDE = (
 
 
 LARGEST_HOUSEHOLD = 60
+"""Records of one household, at most."""
 MEMBERS = (1.05, 12.0)
 """Means of records of one household."""
 
 MOST_TRIED = 5
+"""Variables that are tried as the key of households: those named so first."""
 SCATTERED = 1.05
 """Runs of equal values, for each value, up to which they stand together."""
 

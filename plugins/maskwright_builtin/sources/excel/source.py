@@ -24,7 +24,7 @@ from maskwright import (
 )
 from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
 from maskwright_builtin.sources.excel.writing import LONGEST_TEXT, MOST_COLUMNS, MOST_ROWS, write_excel
-from maskwright_builtin.sources.files import optional_library
+from maskwright_builtin.sources.files import EXACT, ROWS, optional_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
-EXACT = 2.0**53
 NAMES = {float: "numbers", str: "texts", bool: "truth values", dt.date: "dates", dt.datetime: "dates", dt.time: "times"}
 KINDS = {"numbers": "number", "texts": "text", "truth values": "truth", "times": "time"}
 MARCH_1900 = dt.date(1900, 3, 1)
@@ -163,9 +162,6 @@ def _whole(array: Any) -> Any:
     if np.all(np.abs(numbers) < EXACT) and np.array_equal(numbers, np.rint(numbers)):
         return array.cast(pa.int64())
     return array
-
-
-ROWS = 65_536
 
 
 def _letters(column: int) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress
-from maskwright_builtin.sources.files import optional_library
+from maskwright_builtin.sources.files import ROWS, optional_library
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-ROWS = 65_536
 MAGIC = b"DUCK"
 MAGIC_AT = 8
 CLOSED = {"temp_directory": "", "python_enable_replacements": "false", "autoload_known_extensions": "false"}

@@ -21,7 +21,7 @@ from maskwright import (
     WrittenBatch,
     write_numbers,
 )
-from maskwright_builtin.sources.files import optional_library, readable_size, reading
+from maskwright_builtin.sources.files import EXACT, ROWS, optional_library, readable_size, reading
 from maskwright_builtin.sources.statistical.declarations import (
     Family,
     MissingRange,
@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ROWS = 65_536
 ENDS = 64
-EXACT = 2.0**53
+"""Bytes at the beginning and at the end of a file that show whether it is whole."""
 
 
 def pyreadstat(path: Path) -> Any:

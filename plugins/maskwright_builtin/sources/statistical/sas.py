@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright import FormatFacts, Layout, Source, Variable
-from maskwright_builtin.sources.files import reading
+from maskwright_builtin.sources.files import ROWS, reading
 from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
@@ -38,7 +38,6 @@ RECORDS = (b"HEADER RECORD*******OBS     HEADER RECORD", b"HEADER RECORD*******O
 DESCRIPTION = 140
 """Bytes of the description of a variable."""
 LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_", dtype=np.uint8)
-ROWS = 65_536
 
 
 def special_missing_values(path: Path) -> int:
