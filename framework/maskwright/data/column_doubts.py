@@ -295,11 +295,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class MissingCounts:
-    """How many cells of a variable are missing.
-
-    `codes`: each declared missing code, and how many cells hold it. `suppressed_as`: what cells that steps suppress are
-    written as: this code need not occur.
-    """
+    """Missing cells of a variable, and how many hold each declared code; `suppressed_as` need not occur."""
 
     name: str
     cells: int

@@ -38,11 +38,10 @@ LARGEST = 2**53
 
 @dataclass(frozen=True, eq=False)
 class DateText:
-    """What a column of cell texts says as dates.
+    """What a column of cell texts is as dates; arrays of shape (n,).
 
-    `values`: days since 1970-01-01, or seconds since its midnight where the format has an hour; the first day of a
-    month, a quarter or a year; NaN where the text is no date; shape (n,). `is_date`: shape (n,). `is_blank`: whether
-    the cell is absent, empty or white space only; shape (n,).
+    `values`: days since 1970-01-01, or seconds where the format has an hour; the first day of a month, quarter or year;
+    NaN where the text is no date.
     """
 
     values: NDArray[np.float64]

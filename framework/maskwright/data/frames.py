@@ -34,12 +34,11 @@ if TYPE_CHECKING:
 
 
 def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
-    """Dataset of a DataFrame's columns; the frame is not changed.
+    """Dataset of a DataFrame's columns, which have unique names; the frame is not changed.
 
-    `frame`: column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-    `declared` gives decimals; ordered categoricals are ordinal; moments that are all midnights, and texts that are all
-    ISO dates, are dates, other moments datetimes; truth values, other categoricals, times of day and text are nominal.
-    NaN, None and NA are missing cells; shape (n, p).
+    Floats are never rounded unless decimals are declared; ordered categoricals are ordinal; moments that are all
+    midnights, and texts that are all ISO dates, are dates; truth values, other categoricals, times of day and text are
+    nominal.
     """
     from pandas import CategoricalDtype
 

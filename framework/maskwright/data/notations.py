@@ -191,10 +191,9 @@ def thousands_doubt(
 
 @dataclass
 class Marks:
-    """What the decimal marks of a file's columns say together: whether each of them may stand between thousands.
+    """What the decimal marks of a file's columns show together: whether each may stand between thousands.
 
-    `doubtful`: columns of which every cell is like ``1.234``, and how many cells that are. `are_decimal`: whether a
-    number of another column shows that it is a decimal mark: ``12.5``, ``0.250``, ``12345.678``.
+    `doubtful`: columns whose cells all are like ``1.234``. `are_decimal`: another column has ``12.5`` or ``0.250``.
     """
 
     doubtful: dict[str, int] = field(default_factory=dict)

@@ -36,14 +36,10 @@ MOST_DIGITS = 1 << 20
 
 @dataclass(frozen=True)
 class NumberText:
-    """What a column of cell texts says as numbers.
+    """What a column of cell texts is as numbers by the XPath rule; arrays of shape (n,).
 
-    `values`: the numbers, correctly rounded to binary64; NaN where the text is no number; shape (n,). `is_number`:
-    whether the text is a number by the XPath rule. False for absent and empty cells; shape (n,). `is_blank`: whether
-    the cell is absent, empty or white space only; shape (n,). `decimals`: digits after the point that are needed to
-    write every number: trailing zeros do not count. `digits`: fewest and most digits after the point of the numbers,
-    trailing zeros included; the fewest is `MOST_DIGITS` where there is no number. `only_digits`: whether no cell has
-    anything but digits. `leading_zeros`: cells that begin with a zero and another digit.
+    `decimals`: digits after the point that are needed, without zeros at the end. `digits`: fewest and most that are
+    written; the fewest is `MOST_DIGITS` where there is no number.
     """
 
     values: NDArray[np.float64]
@@ -308,12 +304,9 @@ def _filled_up(text: Any, digits: int) -> Any:
 
 
 def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:
-    """Numbers as libxml2 reads their text, which is not always the nearest binary64.
+    """Numbers as libxml2 reads their text, on a grid of `decimals`; NaN stays.
 
-    It reads the digits before and after the point apart and adds them, so 2.688 becomes the binary64 below. A file that
-    every XPath engine should accept has to hold in this reading too.
-
-    `values`: on a grid of `decimals`; NaN stays; shape (n,).
+    It adds the digits before and after the point, so 2.688 becomes the binary64 below; edits have to hold so too.
     """
     if not decimals:
         return values

@@ -34,11 +34,9 @@ def published_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a dataset as they are to be written.
 
-    `writes_text`: whether the format holds text (`Source.writes_text`): every column is then a string column of
-    canonical number text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32,
-    datetimes timestamps in microseconds, categories strings. `untouched`: columns that are given as the file held them;
-    see `untouched_cells`. Left out: the file was of another format, and a typed format then gets null for an empty
-    text; shape (n,).
+    `writes_text`: every column is a string column of canonical text; otherwise integers are int64, other numbers
+    float64, dates date32, datetimes timestamps in microseconds, categories strings. `untouched`: columns as the file
+    held them (`untouched_cells`); None: the file was of another format, and an empty text becomes null.
     """
     held = untouched or {}
     # What type a column has is decided once, of all its records.

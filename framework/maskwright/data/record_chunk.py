@@ -38,16 +38,12 @@ SPACED_ISO_TEXT = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t\r\n]*$"
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of one variable in a chunk of n records.
+    """The cells of one variable in a chunk of n records; arrays of shape (n,).
 
-    `numbers`: the number each cell says by the XPath rule, and of a date its days since 1970-01-01, of a datetime its
-    seconds; NaN where it says none (missing, or other text); shape (n,). `missing`: no value: absent, empty, or a
-    declared missing code; shape (n,). `absent`: no cell at all, as opposed to an empty one (XPath tells them apart);
-    shape (n,). `decimals`: every number is a multiple of ``10 ** -decimals`` and is meant as that decimal; None when
-    the numbers are plain binary64. `text`: cell texts, null where absent; computed only when an edit compares text;
-    shape (n,). `nothing`: texts of the cells that are missing, as far as they have any; None: they have none; shape
-    (n,). `codes`: missing codes, and what each means. `spoken`: the numbers by the XPath rule where some of `numbers`
-    are days; None where none is; shape (n,).
+    `numbers`: by the XPath rule; of dates days since 1970-01-01, of datetimes seconds; NaN for none. `absent`: no cell
+    at all, as opposed to an empty one. `decimals`: numbers are decimals on that grid; None: plain binary64. `text`,
+    `nothing`: texts of the cells, and of missing ones, made when they are needed. `codes`: missing codes with meanings.
+    `spoken`: numbers by the XPath rule where some of `numbers` are days.
     """
 
     numbers: NDArray[np.float64]
@@ -299,10 +295,7 @@ def _date_cells(
 def _text_cells(
     text: Any, plain: Any, foreign: NDArray[np.bool_] | None, codes: Sequence[str], date_format: str | None
 ) -> Cells:
-    """Cells of texts: dates of the declared format, or numbers; without a declaration ISO dates are dates, too.
-
-    `plain` are the same cells with numbers as XPath writes them; `foreign` ones are none in the file's notation.
-    """
+    """Cells of texts as dates or numbers; `plain`: numbers as XPath has them; `foreign`: no numbers in the file."""
     parsed = read_numbers(plain)
     values = parsed.values if foreign is None else np.where(foreign, np.nan, parsed.values)
     missing = parsed.is_blank | is_code_text(text, codes)

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
-    """Whole numbers that are equal where the values are equal, whatever the file.
+    """Codes 0, 1, ... without gaps that are equal where values are, whatever the file; -1 where missing.
 
-    Numbers are equal by value, categories by text; a category equals a number when its text says that number.
-
-    Returns one for each column: 0, 1, ... without gaps over all columns, -1 where missing; shape (n,).
+    Numbers are equal by value, categories by text; a category equals a number when its text is that number.
     """
     numeric = any(column.variable.is_numeric for column in columns)
     numbered: dict[float | str, int] = {}
@@ -43,10 +41,9 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
 
 
 def published_codes(column: Column) -> NDArray[np.int64]:
-    """Codes of one file, where missing codes that are published apart are values of their own.
+    """Codes of one file, where missing codes that are published apart are values, numbered after the last one.
 
-    Returns 0, 1, ... Missing cells have -1 where all are published alike; otherwise those that are published as
-    suppressed cells are have -1, and the other kinds the numbers after the last value; shape (n,).
+    Cells that are published as suppressed ones are, or all missing cells where all are published alike, have -1.
     """
     (codes,) = shared_codes([column])
     kinds = column.missing_kinds()
@@ -72,10 +69,7 @@ def _category_table(column: Column, numeric: bool) -> tuple[NDArray[np.int64], l
 
 
 def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
-    """Class of each record, 0 to c - 1: its records are equal in the named variables; shape (n,).
-
-    Missing cells are values too: one where all are published alike, else one for each text that stands in them.
-    """
+    """Class 0 to c - 1 of each record, equal in the named variables; published missing texts are values; shape (n,)."""
     import pandas as pd  # heavy: `maskwright validate` does without
 
     codes = np.zeros(len(data), dtype=np.int64)

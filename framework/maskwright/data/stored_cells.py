@@ -82,13 +82,9 @@ def must_be_held(column: Column, cells: Any) -> bool:
 
 
 def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
-    """Cells, as the file holds them, of the columns in which every record has what it had in the original.
+    """Cells, as the file holds them, of columns in which every masked record has what it had in the original.
 
-    A column of which a single cell differs is left out as a whole: cells in the old form among others in the canonical
-    one would tell which of them are true.
-
-    Returns in the order of the masked records; only columns that are held in another form than the canonical one; shape
-    (n,).
+    A column of which a single cell differs is left out: cells in the old form would show which are true.
     """
     held = {column.name: column.written for column in original if column.written is not None}
     rows = None if masked.origin is None else rows_of(original, masked)
@@ -110,11 +106,7 @@ def _with_used_values(cells: Any) -> Any:
 
 
 def missing_as_written(original: Dataset, masked: Dataset, others: Collection[str]) -> dict[str, Any]:
-    """Cells, as the file holds them, that had no value and have none still: quoted where they were, and bare elsewhere.
-
-    Returns in the order of the masked records, null for cells of every other kind; only columns that have such cells,
-    and that are held in another form than the canonical one; shape (n,).
-    """
+    """Cells, as the file holds them, that had no value and have none still: quoted, or bare; others are null."""
     held = {column.name: column for column in original if column.written is not None and column.missing.any()}
     rows = None if masked.origin is None else rows_of(original, masked)
     found = {}

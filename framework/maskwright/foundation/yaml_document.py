@@ -34,9 +34,8 @@ MAX_SHOWN = 400
 class Node:
     """A mapping, a list or a single value of a YAML file, with its place.
 
-    `place`: file, line and column of its first character, with the line itself. `value`: of a scalar; None otherwise.
-    `raw`: text of a scalar as written, without quotes. `entries`: keys (text scalars) and values of a mapping, in file
-    order. `size`: number of nodes below and including this one, aliases counted as often as they are used.
+    `raw`: text of a scalar as written, without quotes. `entries`: keys (text scalars) and values, in file order.
+    `size`: nodes below and including this one, aliases as often as they are used.
     """
 
     kind: Literal["mapping", "sequence", "scalar"]

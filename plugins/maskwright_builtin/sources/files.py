@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import difflib
 import gzip
 import importlib
@@ -18,10 +19,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from maskwright import DataError, InputError, Place, Problem
+from maskwright import DataError, InputError, Place, Problem, WrittenBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from contextlib import AbstractContextManager
 
 
@@ -67,11 +68,7 @@ class Packing:
 
 
 def refuse_large(path: Path, size: int, largest: int | None, packed: int | None = None) -> None:
-    """Stop at a file that is larger than allowed, or packed beyond all proportion.
-
-    `size`: bytes, of a compressed file unpacked. `largest`: most bytes to accept; None is no limit for a plain file,
-    and one of proportion for a compressed one.
-    """
+    """Stop at a file that is larger than allowed, or (`largest` None) packed beyond all proportion; sizes unpacked."""
     unpacked = "" if packed is None else "unpacked, "
     if largest is not None and size > largest:
         message = f"{unpacked}the file has {'more' if packed else f'{size} bytes'}"
@@ -268,6 +265,20 @@ def optional_library(module: str, what: str, extra: str, path: Path | None = Non
 
 BLOCK = 2 * 1024 * 1024
 """Bytes read at a time: large enough that work for each block does not count, small enough to stay in memory."""
+
+
+class WrittenReading:
+    """Reading whose records come with their cells as the file holds them."""
+
+    def written_batches(self) -> Generator[WrittenBatch]:
+        """Yield the records, and the cells of columns that are written in another form."""
+        raise NotImplementedError
+
+    def batches(self) -> Generator[pa.RecordBatch]:
+        """Yield the records alone."""
+        with contextlib.closing(self.written_batches()) as batches:
+            for batch in batches:
+                yield batch.cells
 
 
 def with_packed(*suffixes: str) -> tuple[str, ...]:

@@ -61,11 +61,7 @@ def write_codebook(path: Path, codebook: PublishedCodebook, *, as_table: bool) -
 
 
 def codes_of(declared: VariableDeclaration) -> Iterator[tuple[str, str, CodeKind]]:
-    """Codes of a variable, what they mean, and of which kind they are: categories, then those without a value.
-
-    No reader of codebooks takes blanks around a code, or line breaks in it, for a part of it. A list without the one
-    category that has some would be wrong for the cells that have it, so there is none.
-    """
+    """Codes of a variable, their meanings and kinds; no list of categories if a reader would trim one of them."""
     meanings = dict(declared.labels)
     valid = tuple(dict.fromkeys([*declared.categories, *meanings]))
     for code in valid if all(map(_is_plain, valid)) else ():

@@ -201,8 +201,7 @@ class Agreement(NamedTuple):
 def constant_within_groups(linked: LinkedData) -> dict[str, Agreement]:
     """Variables of the lower level that are the same within nearly all groups, where chance would let many differ.
 
-    Of a column in which nearly everybody has the same value, equal members say nothing: counted is how many groups
-    would differ if the values of the groups' first members were dealt anew to two members of each.
+    Counted is how many groups would differ if the values of first members were dealt anew to two members of each.
     """
     low = linked.levels[1]
     assert low.groups is not None

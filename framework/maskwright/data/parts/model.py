@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FoundPart:
-    """A file that is part of a dataset, before it was read.
+    """A file that is part of a dataset, before it was read; `name`: relative to the folder of the data.
 
-    `name`: what messages and manifests call it: relative to the folder of the data, with ``/`` between folders. `path`:
-    absolute, or with a protocol (``s3://...``). `stamp`: changes when the file does: size and moment of its last
-    change, or what an object store says instead. `hive`: what the names of its folders say, ``region=12``: key and
-    value; None: they say that there is no value.
+    `path`: absolute, or with a protocol (``s3://...``). `stamp`: changes when the file does. `hive`: keys and values in
+    the names of its folders, ``region=12``; None: no value.
     """
 
     name: str
@@ -77,18 +75,8 @@ class PartChunk:
 
 @dataclass(frozen=True)
 class Parts:
-    """One dataset of parts, in order.
+    """One dataset of parts, in order; `schema`: of their records, last the columns that only folders name (`hive`).
 
-    Attributes
-    ----------
-    parts : tuple of Part
-    found_by : str
-        Folder, pattern or address that they were found by.
-    schema : pyarrow.Schema or None
-        Of the records of every part as they are handed on: columns in order, and last those of `hive` that no file has.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from maskwright.data.parts.model import FoundPart, Part, Parts
     >>> held = {"part-1.csv": 3, "part-2.csv": 0, "part-10.csv": 2}

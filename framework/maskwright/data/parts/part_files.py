@@ -122,10 +122,7 @@ def remote_stamp(path: str) -> str:
 
 @contextlib.contextmanager
 def on_this_machine(part: FoundPart) -> Iterator[Path]:
-    """File of a part for those who read files: a copy for the time being, where it is in an object store.
-
-    The copy lies in a private folder (0700), under the name that the part has, since endings tell formats.
-    """
+    """File of a part, or a private copy (0700) under its own name while it is needed, from an object store."""
     if not part.is_remote:
         yield Path(part.path)
         return

@@ -31,16 +31,11 @@ LikelyType = Literal["number", "code", "category", "identifier", "date", "free t
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One variable as it looks.
+    """One variable as it looks; `type`, `role` and `release` as they would be declared.
 
-    `type`: as it would be declared: ``continuous``, ``integer``, ``nominal``, . `looks_like`: ``code``: few whole
-    numbers that are probably categories. `role`: declared, or the likely one; None: nothing says what the variable is.
-    `release`: as it would be declared: ``new`` for a key that gets new random values. `why`: what the role was seen by.
-    `cells`, `missing`, `distinct`: cells with a value, cells without one, and different values. `missing_codes`: texts
-    and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`. `date_format`: of
-    texts that are dates and have to be declared as such. `unsure`: what a person should decide. Never holds a value of
-    a record. `lowest`, `highest`: of numbers; only where values are shown. `categories`: the most frequent ones, with
-    their counts; only where values are shown.
+    `why`: what the role was seen by. `missing_codes`: texts and numbers that (probably) mean 'no value'; counted in
+    `missing`. `unsure`: what a person should decide; never holds a value. `lowest`, `highest`, `categories`: only where
+    values are shown.
     """
 
     name: str
@@ -104,11 +99,9 @@ MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "n
 
 @dataclass(frozen=True)
 class CellKinds:
-    """What the cells of a text column look like, counted.
+    """What the cells of a text column look like, counted; `words` mean 'no value'.
 
-    `numbers`: numbers with a decimal point or without decimals. `commas`: numbers with a decimal comma; grouped
-    thousands are counted in `grouped`. `grouped`: ``1,234``: thousands, or three decimals. `words`: words that say 'no
-    value', as they are written, and in how many cells.
+    `grouped`: ``1,234``: thousands, or three decimals; they are no `commas`, decimal ones.
     """
 
     numbers: int = 0

@@ -162,9 +162,8 @@ FoundKey = tuple[str | None, str, tuple[str, ...]]
 def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, Meaning | None]) -> FoundKey:
     """Name of the variable that probably names the household, what it was seen by, and what is unsure.
 
-    Its cells are whole numbers or texts, one or a few records share each, and at least one other variable is the same
-    within them though not by chance. Where its name says nothing, two variables have to be, and the records of each
-    have to follow each other in the file: amounts that depend on each other do not.
+    One or a few records share each of its values, and another variable is the same within them, not by chance. Where
+    its name is no hint, two have to be, and the records of each follow each other: amounts do not.
     """
     codes = ValueCodes(data)
     named = [each for each in _candidates(facts, codes) if meanings[each.column.name] == "household"]

@@ -19,21 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class KdTree:
-    """Cuts of a file into leaves of near records.
+    """Cuts of a file into leaves of near records; all of shape (c,), the first cut that of all records.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (c,), int64
-        Column that each cut looks at; the first cut is that of all records.
-    values : ndarray of shape (c,), float64
-        The largest value on its left side.
-    hashes : ndarray of shape (c,), uint64
-        Of records with that value, the largest hash on its left side.
-    left, right : ndarray of shape (c,), int64
-        What follows on either side: a cut, or -1 - the number of a leaf.
+    `columns`: what a cut looks at. `values`: the largest on its left side, and of records with it the largest of
+    `hashes`. `left`, `right`: what follows on either side, a cut, or -1 - the number of a leaf.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> points, hashes = np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([5, 6, 7, 8], dtype=np.uint64)
     >>> tree = KdTree.of(points, hashes, 2)

@@ -37,9 +37,8 @@ class ProcessEndedError(Exception):
 class ChildProcess:
     """A Python module at work in a process; a context manager that ends it.
 
-    `module`: run as ``python -m module``: reads lines of JSON on standard input until it ends, writes one line for each
-    that is to be answered. What it writes to standard error is lost. `environment`: the whole environment of the
-    process.
+    ``python -m module`` reads lines of JSON on standard input until that ends, and writes a line for each that is
+    answered.
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
@@ -148,10 +147,9 @@ SECONDS_BETWEEN = 0.02
 
 
 class ForkServer:
-    """A process that copies itself. Calls may come from several threads.
+    """A process that copies itself; calls may come from several threads.
 
-    `environment`: the whole environment of all of them. `memory_limit`: bytes that each copy may have. `prepare`: of a
-    module, without arguments: imports what the copies will need. What fails in it is passed over.
+    `memory_limit`: bytes of each copy. `prepare`: imports what the copies need; what fails in it is passed over.
     """
 
     def __init__(self, environment: Mapping[str, str], memory_limit: int | None, prepare: Callable[[], object]) -> None:

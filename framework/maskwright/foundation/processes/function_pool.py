@@ -34,13 +34,9 @@ Answer = tuple[Literal["progress", "done", "raised"], Any]
 class FunctionWorkers:
     """Processes that call functions; a context manager that ends them. Calls may come from several threads.
 
-    There is a process for each call that waits for an answer; each is started when it is needed, and then kept. It
-    reads what it needs by the same names as this one (`sys.path`), and ends with it.
-
-    `environment`: put over the environment of this process. `memory_limit`: bytes that each process may have; what asks
-    for more gets a `MemoryError`. Only Linux knows such a limit. `replaced`: whether calls go on when a process was
-    ended from outside: the next one starts another. `prepare`: of a module, without arguments: imports what the calls
-    will need. Where processes can be copied, all are copies of one that has called it; elsewhere nobody does.
+    Each call that waits has a process of its own, which is started when needed, and kept. `memory_limit`: bytes of each
+    (Linux). `replaced`: calls go on when a process was ended from outside. `prepare`: imports what the calls need;
+    where processes can be copied, all are copies of one that has called it.
     """
 
     def __init__(

@@ -110,11 +110,7 @@ def processors() -> int:
 
 
 def share_of_each(processes: int) -> dict[str, str]:
-    """What so many processes that work at the same time get put over their environment.
-
-    Together they have as many threads as there are processors, and each has one at least. What is set already is kept
-    where it is less.
-    """
+    """Environment of so many processes at a time: together as many threads as processors, one each at least."""
     share = max(1, processors() // processes)
 
     def limit(name: str) -> str:

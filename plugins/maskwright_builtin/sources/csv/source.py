@@ -24,7 +24,7 @@ from maskwright import (
 )
 from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, column_names, find_dialect, written_names
 from maskwright_builtin.sources.csv.text import Quotes, QuotingRule, Utf8Text, quoted_cells, wrong_row
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed, writing
+from maskwright_builtin.sources.files import BLOCK, WrittenReading, readable_size, reading, with_packed, writing
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -37,11 +37,10 @@ LEADING_DIGITS = r"^(-?[0-9]+)([0-9]{3})"
 
 @dataclass(frozen=True)
 class Form:
-    """What a file has beside its dialect.
+    """What a file has besides its dialect.
 
-    `header`: names of variables as the first row writes them, quotes included. `ending`: line ends behind the last
-    record; None: one. `quoting`: of the columns that have quotes without need. `grouped`: columns whose numbers from
-    1000 on are in groups of three digits.
+    `header`: names as the first row writes them. `ending`: line ends behind the last record; None: one. `grouped`:
+    columns whose numbers from 1000 on are in groups of three digits.
     """
 
     header: Mapping[str, str] = field(default_factory=dict)
@@ -181,7 +180,7 @@ _last_opened: list[pa.BufferedInputStream] = []
 """At most one, held so that it is never Arrow's thread that lets go of it last, perhaps while Python ends."""
 
 
-class CsvReading:
+class CsvReading(WrittenReading):
     """A CSV file whose dialect and header are known."""
 
     def __init__(self, path: Path, params: CsvParams, progress: Progress) -> None:
@@ -207,12 +206,6 @@ class CsvReading:
     def numbers(self) -> NumberNotation:
         """How the file writes numbers."""
         return NumberNotation(self._dialect.decimal, self._dialect.thousands, signs=True)
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns; every row has every cell, so none is null."""
-        with contextlib.closing(self.written_batches()) as batches:
-            for batch in batches:
-                yield batch.cells
 
     def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records as string columns, and as they are written the cells of columns with quotes."""

@@ -24,10 +24,10 @@ from maskwright import (
 )
 from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
 from maskwright_builtin.sources.excel.writing import LONGEST_TEXT, MOST_COLUMNS, MOST_ROWS, write_excel
-from maskwright_builtin.sources.files import EXACT, ROWS, optional_library
+from maskwright_builtin.sources.files import EXACT, ROWS, WrittenReading, optional_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -170,7 +170,7 @@ def _letters(column: int) -> str:
     return str(get_column_letter(column))
 
 
-class ExcelReading:
+class ExcelReading(WrittenReading):
     """A sheet of a workbook, read and typed as a whole: which kind a column is, its last cell may decide."""
 
     def __init__(self, path: Path, params: ExcelParams, progress: Progress) -> None:
@@ -182,11 +182,7 @@ class ExcelReading:
         self._details: dict[str, dict[str, str]] = {}
         self._notes: list[str] = []
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records: numbers, texts, truth values, dates, times; null where a cell is empty."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and say that their cells are to be written just so."""
         arrays: list[Any] = []
         names: list[str] = []

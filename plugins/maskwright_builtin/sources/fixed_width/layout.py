@@ -26,12 +26,10 @@ from maskwright import (
 )
 from maskwright_builtin.sources.csv.dialect import CsvParams
 from maskwright_builtin.sources.csv.source import CsvReading
-from maskwright_builtin.sources.files import reading, text_encoding
+from maskwright_builtin.sources.files import WrittenReading, reading, text_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
+    from collections.abc import Generator, Iterator, Sequence
 
 
 class ColumnPlace(BaseModel, extra="forbid", frozen=True):
@@ -75,12 +73,9 @@ class FixedWidthParams(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class Form:
-    """Columns of a file, and what their metadata say of them.
+    """Columns of a file, and what their metadata declare; `places` are 0 in separated files.
 
-    `places`: in order; of separated files start and width are 0. `separator`: character between cells, where they have
-    no places. `has_names`: whether the first line of a separated file holds names. `decimals`: decimals that the
-    metadata give a variable. The cells themselves tell how many they have: whether a point is written or left out, the
-    metadata do not say.
+    `decimals`: of the metadata. The cells themselves show how many they have, and whether a point is written.
     """
 
     places: Mapping[str, tuple[int, int]]
@@ -230,7 +225,7 @@ def _notes(each: _Described) -> list[str]:
     return []
 
 
-class SeparatedReading:
+class SeparatedReading(WrittenReading):
     """A file of cells between separators, with or without names in front."""
 
     def __init__(self, path: Path, form: Form, params: FixedWidthParams, progress: Progress) -> None:
@@ -252,11 +247,7 @@ class SeparatedReading:
         """What the metadata say of the variables."""
         return self._form.declared
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and the cells as they are written where that is another form."""
         names = list(self._form.places)
         for batch in self._csv.written_batches():

@@ -18,7 +18,7 @@ from maskwright import (
     VariableDeclaration,
     WrittenBatch,
 )
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed
+from maskwright_builtin.sources.files import BLOCK, WrittenReading, readable_size, reading, with_packed
 from maskwright_builtin.sources.fixed_width.layout import (
     FixedWidthParams,
     Form,
@@ -30,7 +30,7 @@ from maskwright_builtin.sources.fixed_width.layout import (
 from maskwright_builtin.sources.fixed_width.writing import Padding, refuse_unwritable, write_fixed_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -40,7 +40,7 @@ END_OF_FILE = b"\x1a"
 """What programs of DOS put at the end of a text."""
 
 
-class FixedWidthReading:
+class FixedWidthReading(WrittenReading):
     """A fixed-width file whose columns are known."""
 
     def __init__(self, path: Path, form: Form, params: FixedWidthParams, progress: Progress) -> None:
@@ -65,11 +65,7 @@ class FixedWidthReading:
         """What the metadata say of the variables."""
         return {name: each for name, each in self._form.declared.items() if name in self._places}
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns, without the blanks around the cells."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and the cells with the blanks around them."""
         records = 0
         for lines in self._blocks():

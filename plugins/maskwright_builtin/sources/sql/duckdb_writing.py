@@ -67,10 +67,9 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedColumn:
-    """A column of the table.
+    """A column of the table; `categories` include the text of emptied cells.
 
-    `categories`: with the text of emptied cells, where one is declared. `original`: DuckDB type of the original's
-    column; None where there is none. `as_written`: whether the cells are those of the original, in the original's type.
+    `original`: DuckDB type of the original's column, if any; `as_written`: the cells are the original's, in that type.
     """
 
     name: str

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress, Variable, WrittenBatch, write_dates
-from maskwright_builtin.sources.files import disk_trouble
+from maskwright_builtin.sources.files import WrittenReading, disk_trouble
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -25,7 +25,7 @@ from maskwright_builtin.sources.sql.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -87,7 +87,7 @@ def explained(path: Path) -> Iterator[None]:
         raise DataError(Problem("SQLite cannot read the records", place, advice)) from None
 
 
-class SqliteReading:
+class SqliteReading(WrittenReading):
     """A table of a SQLite file, or what a query makes of its tables."""
 
     def __init__(self, path: Path, params: TableParams, progress: Progress) -> None:
@@ -138,12 +138,7 @@ class SqliteReading:
         kind: str = (connection.execute(first).fetchone() or ("text",))[0]
         return kind if kind in TYPES else "text"
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records, typed by what is in the cells."""
-        for batch in self.written_batches():
-            yield batch.cells
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and the texts of numbers in columns of integers and others: each is to stay what it is."""
         schema = pa.schema([(name, TYPES[kind]) for name, kind in self._kinds.items()])
         mixed = {name for name, kind in self._kinds.items() if kind == "number"}
@@ -361,19 +356,11 @@ def _simple(array: Any) -> Any:
     return array.cast(pa.string())
 
 
-def _number_cells(array: Any) -> list[Any]:
-    """Integers and other numbers, as the texts of the original's cells say."""
-    cells: list[str | None] = array.to_pylist()
-    return [None if cell is None else int(cell) if WHOLE.fullmatch(cell) else float(cell) for cell in cells]
+def _converted(convert: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    return lambda array: [None if cell is None else convert(cell) for cell in array.to_pylist()]
 
 
-def _integers(array: Any) -> list[Any]:
-    return [None if cell is None else int(cell) for cell in array.to_pylist()]
-
-
-def _reals(array: Any) -> list[Any]:
-    return [None if cell is None else float(cell) for cell in array.to_pylist()]
-
-
-def _whole_as_integers(array: Any) -> list[Any]:
-    return [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in array.to_pylist()]
+_integers, _reals = _converted(int), _converted(float)
+_number_cells = _converted(lambda text: int(text) if WHOLE.fullmatch(text) else float(text))
+"""Integers and other numbers, as the texts of the original's cells are."""
+_whole_as_integers = _converted(lambda cell: int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

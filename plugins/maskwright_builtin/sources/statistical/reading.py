@@ -21,7 +21,7 @@ from maskwright import (
     WrittenBatch,
     write_numbers,
 )
-from maskwright_builtin.sources.files import EXACT, ROWS, optional_library, readable_size, reading
+from maskwright_builtin.sources.files import EXACT, ROWS, WrittenReading, optional_library, readable_size, reading
 from maskwright_builtin.sources.statistical.declarations import (
     Family,
     MissingRange,
@@ -33,7 +33,7 @@ from maskwright_builtin.sources.statistical.declarations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -47,12 +47,10 @@ def pyreadstat(path: Path) -> Any:
     return optional_library("pyreadstat", "files of SPSS, Stata and SAS are read", "stat", path)
 
 
-class StatisticalReading:
-    """A file of a statistical package.
+class StatisticalReading(WrittenReading):
+    """A file of a statistical package, read as a whole into typed columns when it is opened.
 
-    All of it is read when it is opened, block by block into typed columns (8 bytes for a number): what a column is and
-    which missing codes it has, the last record may decide. Memory is once the columns of the file besides those of the
-    engine, and of formats that cannot be entered in the middle the objects of all cells while they are read.
+    What a column is, and which missing codes it has, the last record may decide.
     """
 
     def __init__(self, path: Path, family: Family, params: StatisticalParams, progress: Progress) -> None:
@@ -134,11 +132,7 @@ class StatisticalReading:
         """Labels, missing codes and kinds of the variables, as the file says; never a role."""
         return self._declared
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records: numbers, texts, dates; null where nothing is."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, with the numbers that dates are stored as."""
         table, written = pa.table(self._cells), self._written
         for start in range(0, table.num_rows, ROWS):

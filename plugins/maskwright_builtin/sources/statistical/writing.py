@@ -37,10 +37,9 @@ NOTHING = r"[^\s\S]"
 
 @dataclass(frozen=True)
 class WrittenColumn:
-    """A variable as it is to be written.
+    """A variable as it is to be written; both arrays of shape (n,).
 
-    `values`: float64 with NaN where nothing is, or str objects; shape (n,). `letters`: letters of missing values, None
-    where there is none; shape (n,).
+    `values`: float64, NaN where nothing is, or str objects. `letters`: of missing values, None where there is none.
     """
 
     name: str

@@ -53,10 +53,9 @@ def pieces_of(block: bytes, offsets: NDArray[np.int32], kind: Any = None) -> Any
 def cut_sparse(
     block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64], record: bytes, tags: list[bytes]
 ) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
-    """Find the cells of a block.
+    """Find the cells of a block, whose tags start at `opens` and end at `closes`; shape (t,).
 
-    `opens`, `closes`: where the tags start and end, in turn; shape (t,). Returns texts and tags of the block in turn;
-    which piece is the cell's text; -1 where the record has no such cell; bytes in each cell; 0 where there is none.
+    Returns texts and tags in turn; the piece that is each cell's text, -1 for none; bytes in each cell, 0 for none.
     """
     bounds = np.column_stack((opens, closes + 1)).ravel()
     offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)

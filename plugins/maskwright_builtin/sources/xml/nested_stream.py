@@ -30,11 +30,9 @@ MOST_NAMES = 1000
 
 @dataclass(frozen=True)
 class MemberForm:
-    """How the first member of a file is written.
+    """How the first member of a file is written, with white space before it, before and after its cells.
 
-    `key`: element of the group that tells groups apart. `after`: elements of the group that stand before the first of
-    its members, in order. `before_record`, `before_cell`, `after_cells`: white space before a member, before a cell,
-    and after the last cell.
+    `key`: element that distinguishes groups. `after`: elements of the group before the first of its members, in order.
     """
 
     name: Name

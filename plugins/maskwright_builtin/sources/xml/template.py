@@ -49,10 +49,9 @@ WORTH_COMPILING = 32 * 1024 * 1024
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """One block of whole records, cut into cells.
+    """One block of whole records, cut into cells: `pieces` are markup and texts in turn.
 
-    `pieces`: markup and cell texts in turn. `positions`: which piece is the text of each cell; -1 where the record has
-    no such cell; shape (n, p). `lengths`: bytes in each cell; shape (n, p).
+    `positions`: piece of each cell's text, -1 where there is none; `lengths`: bytes in each cell; both of shape (n, p).
     """
 
     pieces: Any
@@ -111,11 +110,7 @@ class Part(Protocol):
 
 
 class RecordTemplate:
-    """The form of a file's records: `columns`, learnt from its opening, and from records that show more.
-
-    `max_text`: longest text of a cell, in bytes. `part`: gives the records of a block, where they are not all that is
-    in it.
-    """
+    """The form of a file's records: `columns`, learnt from its opening, and from records that show more."""
 
     def __init__(self, opening: Opening, max_text: int, part: Part | None = None) -> None:
         names = {name.local for name in opening.cells}
