@@ -84,13 +84,11 @@ def number_column(
     largest = largest_of(present)
     if not np.isfinite(largest):
         infinite = ~missing & ~np.isfinite(values)
-        raise DataError(
-            Problem(
-                f"variable {name!r}: {np.count_nonzero(infinite)} of {len(values)} cells are infinite or too large "
-                f"({first_records(infinite)})",
-                hint="Correct them, or empty them if they mean 'no value'.",
-            )
+        message = (
+            f"variable {name!r}: {np.count_nonzero(infinite)} of {len(values)} cells are infinite or too large "
+            f"({first_records(infinite)})"
         )
+        raise DataError(Problem(message, hint="Correct them, or empty them if they mean 'no value'."))
     if largest > EXACT:
         _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
@@ -115,13 +113,12 @@ def _refuse_rounding(
     beyond = ~missing & (np.abs(values) > EXACT)
     if seen != 0 or declared.type == "continuous" or not np.any(beyond):
         return
-    raise DataError(
-        Problem(
-            f"variable {name!r} is declared a number, and {np.count_nonzero(beyond)} of {len(values)} cells have more "
-            f"digits than a number can hold ({first_records(beyond)})",
-            hint=f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them.",
-        )
+    message = (
+        f"variable {name!r} is declared a number, and {np.count_nonzero(beyond)} of {len(values)} cells have more "
+        f"digits than a number can hold ({first_records(beyond)})"
     )
+    hint = f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them."
+    raise DataError(Problem(message, hint=hint))
 
 
 def _grid(name: str, largest: float, seen: int | None, notes: list[str]) -> int | None:

@@ -144,12 +144,9 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
     origin = position[codes[1]]
     lost = int((origin < 0).sum())
     if lost:
-        raise InputError(
-            Problem(
-                f"{lost} of {len(masked)} masked record(s) have a {key!r} that no original record has",
-                hint="a key must be published unmasked; or is this the masked version of another file?",
-            )
-        )
+        message = f"{lost} of {len(masked)} masked record(s) have a {key!r} that no original record has"
+        hint = "a key must be published unmasked; or is this the masked version of another file?"
+        raise InputError(Problem(message, hint=hint))
     return original.without([key]), replace(masked.without([key]), origin=origin)
 
 
@@ -159,9 +156,5 @@ def _refuse_ambiguous(what: str, key: str, codes: NDArray[np.int64]) -> None:
         raise InputError(f"key {key!r} is missing in {missing} record(s) of the {what}")
     repeats = len(codes) - len(np.unique(codes))
     if repeats:
-        raise InputError(
-            Problem(
-                f"key {key!r} is not unique: {repeats} repeats in the {what}",
-                hint="name a variable that identifies each record",
-            )
-        )
+        message = f"key {key!r} is not unique: {repeats} repeats in the {what}"
+        raise InputError(Problem(message, hint="name a variable that identifies each record"))

@@ -101,13 +101,12 @@ def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableTy
 
 
 def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:
-    return DataError(
-        Problem(
-            f"variable {name!r}: {np.count_nonzero(outside)} of {len(outside)} cells are none of the declared "
-            f"categories ({first_records(outside)})",
-            hint=f"Add what is missing to `categories` of {name}, or list it under `missing` if it means 'no value'.",
-        )
+    message = (
+        f"variable {name!r}: {np.count_nonzero(outside)} of {len(outside)} cells are none of the declared "
+        f"categories ({first_records(outside)})"
     )
+    hint = f"Add what is missing to `categories` of {name}, or list it under `missing` if it means 'no value'."
+    return DataError(Problem(message, hint=hint))
 
 
 NO_NUMBER = "?"

@@ -55,12 +55,9 @@ def note_read(path: Path) -> None:
     if noted is not None:
         noted.setdefault(identity, path)
     if identity == _standard_output():
-        raise InputError(
-            Problem(
-                f"standard output goes into {path}, which is to be read",
-                hint="Send it to another file; with a single '>' the shell has emptied this one already.",
-            )
-        )
+        message = f"standard output goes into {path}, which is to be read"
+        hint = "Send it to another file; with a single '>' the shell has emptied this one already."
+        raise InputError(Problem(message, hint=hint))
 
 
 MOST_BYTES = 64 * 2**20

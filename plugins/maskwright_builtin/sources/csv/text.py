@@ -192,13 +192,9 @@ def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
 
 
 def _ragged(path: Path, line: int, record: int, cells: int, width: int) -> DataError:
-    return DataError(
-        Problem(
-            f"record {record} has {cells} cell{'' if cells == 1 else 's'}, and {width} were expected",
-            Place(str(path), line),
-            "Every row needs as many cells as the header; a cell that holds the delimiter must be quoted.",
-        )
-    )
+    message = f"record {record} has {cells} cell{'' if cells == 1 else 's'}, and {width} were expected"
+    hint = "Every row needs as many cells as the header; a cell that holds the delimiter must be quoted."
+    return DataError(Problem(message, Place(str(path), line), hint))
 
 
 FEW = 4
