@@ -193,14 +193,12 @@ class RecordTemplate:
             return whole
         data = np.frombuffer(block, dtype=np.uint8)
         opens = np.flatnonzero(data == ord("<"))
-        if (cut := self._cut_literal(block, opens)) is not None:
-            return self._checked_texts(block, cut)
         closes = np.flatnonzero(data == ord(">"))
         if len(closes) != len(opens) or np.any(opens > closes) or np.any(closes[:-1] > opens[1:]):
             raise Deviation
-        cut = self._cut_uniform(block, opens, closes)
-        if cut is None:
-            cut = Cut(*cut_sparse(block, opens, closes, self._record, self._tags))
+        cut = self._cut_uniform(block, opens, closes) or Cut(
+            *cut_sparse(block, opens, closes, self._record, self._tags)
+        )
         return self._checked_texts(block, cut)
 
     def _checked_texts(self, block: bytes, cut: Cut) -> Cut:
@@ -242,34 +240,6 @@ class RecordTemplate:
             between.append(found.group())
             at = found.end()
         return first, [between[-1], *between[:-1]]
-
-    def _cut_literal(self, block: bytes, opens: NDArray[np.int64]) -> Cut | None:
-        """Cut a block in which all records have every cell and the same markup, byte for byte; None: it is not so.
-
-        Only the ``<`` are looked for. The markup that follows each of them is compared with that of the first record
-        in words of eight bytes; as many ``>`` as ``<`` in all then means that there are none in the texts.
-        """
-        p = len(self._tags)
-        n, left_over = divmod(len(opens), 2 + 2 * p)
-        if left_over or n == 0 or block.count(b">") != len(opens):
-            return None
-        bounds = np.empty((n, p, 2), dtype=np.int32)
-        tags = opens.reshape(n, 2 + 2 * p)
-        bounds[:, :, 0] = tags[:, 1:-1:2]
-        bounds[:, :, 0] += np.array([len(tag) + 2 for tag in self._tags], dtype=np.int32)
-        bounds[:, :, 1] = tags[:, 2::2]
-        start, stop = int(bounds[0, 0, 0]), int(bounds[-1, -1, 1])
-        if not self._first.fullmatch(block[:start]) or not self._last.fullmatch(block[stop:]):
-            return None
-        words = np.ndarray((len(block) + 1,), dtype="<u8", buffer=block + bytes(8), strides=(1,))
-        for j in range(p):
-            if j == 0:
-                expected, begin, end = self._between_records, bounds[:-1, -1, 1], bounds[1:, 0, 0]
-            else:
-                expected, begin, end = self._between_cells[j - 1], bounds[:, j - 1, 1], bounds[:, j, 0]
-            if len(begin) and not _all_same(block, words, begin, end, expected):
-                return None
-        return _cut_at(block, np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32), p)
 
     def _cut_uniform(self, block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64]) -> Cut | None:
         """Cut a block in which every record has every cell; None when it is not so."""
@@ -314,22 +284,3 @@ class RecordTemplate:
             if not all(map(expected.fullmatch, pc.unique(pieces.take(pa.array(positions))).to_pylist())):
                 return False
         return True
-
-
-def _all_same(
-    block: bytes,
-    words: NDArray[np.uint64],
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-    expected: re.Pattern[bytes],
-) -> bool:
-    """Whether the bytes from `begin` to `end` are the same everywhere, and what is expected."""
-    length = int(end[0] - begin[0])
-    literal = block[begin[0] : end[0]]
-    if not expected.fullmatch(literal) or np.any(end - begin != length):
-        return False
-    if length < 8:
-        mask = np.uint64((1 << (8 * length)) - 1)
-        return bool(np.all(words[begin] & mask == np.uint64(int.from_bytes(literal, "little"))))
-    places = [*range(0, length - 8, 8), length - 8]
-    return all(bool(np.all(words[begin + place] == words[begin[0] + place])) for place in places)
