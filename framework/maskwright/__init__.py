@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column as Column
     from maskwright.data.dataset import Dataset as Dataset
     from maskwright.data.dataset import Layout as Layout
+    from maskwright.data.dataset import WrittenBatch as WrittenBatch
     from maskwright.data.date_texts import read_dates as read_dates
     from maskwright.data.date_texts import write_dates as write_dates
     from maskwright.data.dates import completed_years as completed_years
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
     from maskwright.data.hierarchies.hierarchy import CategoryHierarchy as CategoryHierarchy
     from maskwright.data.hierarchies.hierarchy import CategoryLevel as CategoryLevel
-    from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalHierarchy as IntervalHierarchy
     from maskwright.data.hierarchies.hierarchy import IntervalLevel as IntervalLevel
     from maskwright.data.levels.linked_data import Level as Level
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from maskwright.data.sketches.record_hashes import record_hashes as record_hashes
     from maskwright.data.sketches.record_hashes import sampled as sampled
     from maskwright.data.variable import Band as Band
+    from maskwright.data.variable import Hierarchy as Hierarchy
     from maskwright.data.variable import Variable as Variable
-    from maskwright.data.written_batch import WrittenBatch as WrittenBatch
     from maskwright.edits.completion import Completion as Completion
     from maskwright.edits.edit import Edit as Edit
     from maskwright.edits.edit import GoverningPart as GoverningPart
@@ -200,7 +200,7 @@ _HOME = {
     "Band": "maskwright.data.variable",
     "CategoryHierarchy": "maskwright.data.hierarchies.hierarchy",
     "CategoryLevel": "maskwright.data.hierarchies.hierarchy",
-    "Hierarchy": "maskwright.data.hierarchies.hierarchy",
+    "Hierarchy": "maskwright.data.variable",
     "HierarchyDeclaration": "maskwright.data.hierarchies.declaration",
     "IntervalHierarchy": "maskwright.data.hierarchies.hierarchy",
     "IntervalLevel": "maskwright.data.hierarchies.hierarchy",
@@ -358,7 +358,7 @@ _HOME = {
     "MissingCells": "maskwright.data.missing",
     "NumberNotation": "maskwright.data.notations",
     "VariableDeclaration": "maskwright.data.declaration",
-    "WrittenBatch": "maskwright.data.written_batch",
+    "WrittenBatch": "maskwright.data.dataset",
     "WrittenOtherwise": "maskwright.foundation.errors",
     "write_numbers": "maskwright.data.number_text",
     "read_dates": "maskwright.data.date_texts",

@@ -16,8 +16,7 @@ from maskwright.commands.plan import plan_pipeline
 from maskwright.commands.starting_pipeline import PlannedDoubt, pipeline_text
 from maskwright.data.dataset import Column
 from maskwright.data.missing import is_code_number
-from maskwright.data.parts.addresses import address_of, is_remote
-from maskwright.data.parts.part_files import is_pattern
+from maskwright.data.parts.part_files import address_of, is_pattern, is_remote
 from maskwright.data.profiling.level_advice import advise_levels
 from maskwright.edits.suggestions.suggest import suggest
 from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, InputError, Problem

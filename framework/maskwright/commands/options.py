@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.addresses import address_of
+from maskwright.data.parts.part_files import address_of
 from maskwright.edits.edit_set import EditSet, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name

@@ -18,14 +18,13 @@ from maskwright.commands.requests import (
     rule_options,
 )
 from maskwright.data.codebooks.files import read_codebook_file
-from maskwright.data.dataset import Dataset
+from maskwright.data.dataset import Dataset, WrittenBatch
 from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.frame_libraries import dataset_from_table, taken_in
 from maskwright.data.frames import dataset_from_frame
 from maskwright.data.inference import read_dataset
 from maskwright.data.parts.model import in_its_part
 from maskwright.data.record_groups import with_household_role, with_households
-from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.errors import DataError, InputError, Place, Problem, refuse_problems
 from maskwright.foundation.files import note_read

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.missing import is_code_text
+from maskwright.data.notations import FEWEST_CELLS
 from maskwright.data.number_columns import EXACT, first_records
 from maskwright.data.number_text import XPATH_NUMBER, read_numbers
 from maskwright.foundation.doubts import Doubt
@@ -49,16 +50,25 @@ CODE = r"^[0-9]+(?:\.[0-9]+)*$"
 ALPHANUMERIC = r"^[0-9A-Za-z]+$"
 
 MANY_DISTINCT = 10
+"""Different texts like numbers from which on a column may be one of numbers although most of its cells are words."""
+ZEROS_OF_CODES = 0.01
+"""Share of the cells with leading zeros from which on texts of one width are codes, and not numbers."""
+LONGEST_SMALL_CODE = 2
+"""Digits up to which whole numbers that a typed format holds as text are codes."""
+
 NEGATIVE_CODES = (-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0, -9.0, -97.0, -98.0, -99.0, -999.0, -9999.0)
 NINES = tuple(10.0**width - rest for width in range(2, 8) for rest in (3, 2, 1))
-"""99, 999, ..., and the codes that stand beside them in many files: 97 and 98, 997 and 998, ..."""
-BESIDE = 10
-SPIKE = 5
+"""99, 999, ..., and the codes that go with them in many files: 97 and 98, 997 and 998, ..."""
 MOST_CODES = 3
-FEWEST_CELLS = 3
+"""Different codes of 'no value' that are looked for among the numbers of a variable."""
 FEWEST_OTHERS = 10
-ZEROS_OF_CODES = 0.01
-LONGEST_SMALL_CODE = 2
+"""Different numbers that are no codes, at least: of fewer it cannot be seen what is far from them."""
+FAR = 0.6
+"""Share of the smallest code below which the largest other number is far from it, however often either occurs."""
+NEXT = 10
+"""Numbers next to the codes, with whose steps and frequencies theirs are compared."""
+SPIKE = 5
+"""Times the mean frequency of those numbers from which on a code that is apart from them is frequent."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +112,8 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
     like &= ~found.having(TELEPHONE)
     if not np.any(like) or _are_codes(found, like, typed=typed):
         return None
-    said = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
-    return _doubt(column, found, like, said, decimal)
+    entries = [(every[position].as_py(), int(counts[position])) for position in np.flatnonzero(words).tolist()]
+    return _doubt(column, found, like, entries, decimal)
 
 
 def is_missing_text(texts: Any) -> NDArray[np.bool_]:
@@ -131,16 +141,16 @@ def _are_codes(found: _Texts, like: NDArray[np.bool_], *, typed: bool) -> bool:
 
 
 def _too_long(texts: Any) -> NDArray[np.bool_]:
-    spoken = read_numbers(texts)
-    return spoken.is_number & (np.abs(np.nan_to_num(spoken.values)) > EXACT)
+    parsed = read_numbers(texts)
+    return parsed.is_number & (np.abs(np.nan_to_num(parsed.values)) > EXACT)
 
 
 def _doubt(
-    column: Column, found: _Texts, like: NDArray[np.bool_], said: Sequence[tuple[str, int]], decimal: str
+    column: Column, found: _Texts, like: NDArray[np.bool_], words: Sequence[tuple[str, int]], decimal: str
 ) -> Doubt:
     name = column.name
     present = len(column) - int(np.count_nonzero(column.missing))
-    findings = [*_said(name, said), *_notations(found, like, decimal), *_odd_cells(column, found, like)]
+    findings = [*_missing_words(name, words), *_notations(found, like, decimal), *_odd_cells(column, found, like)]
     if not findings:
         findings = [("", f"`{name}: {{type: continuous}}` if they are")]
     seen = "; ".join(each for each, _ in findings if each)
@@ -151,10 +161,10 @@ def _doubt(
     return Doubt("column-not-understood", name, message, found.cells(like), present, hint=hint)
 
 
-def _said(name: str, said: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str]]:
-    if said:
-        counts = " and ".join(f"{count} {'says' if count == 1 else 'say'} {text.strip()!r}" for text, count in said)
-        yield counts, f"{declared_missing(name, [text for text, _ in said])} if that means 'no value'"
+def _missing_words(name: str, words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+    if words:
+        counts = " and ".join(f"{count} {'says' if count == 1 else 'say'} {text.strip()!r}" for text, count in words)
+        yield counts, f"{declared_missing(name, [text for text, _ in words])} if that means 'no value'"
 
 
 def _notations(found: _Texts, like: NDArray[np.bool_], decimal: str) -> Iterator[tuple[str, str]]:
@@ -207,10 +217,7 @@ def declared_missing(name: str, words: Iterable[str]) -> str:
 
 
 def missing_value_texts(cells: Any) -> list[str]:
-    """Texts of cells that say 'no value' in many files, as they are written; sorted.
-
-    `cells`: shape (n,).
-    """
+    """Texts of cells that say 'no value' in many files, as they are written; sorted. `cells`: shape (n,)."""
     distinct = pc.unique(pc.cast(cells, pa.string()))
     return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(is_missing_text(distinct)))).to_pylist()))
 
@@ -222,10 +229,10 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     or 98, which are far above the next, or much more frequent than the numbers beneath and apart from them. A declared
     type or bound says that they are values.
     """
-    told = declared.type, declared.min, declared.max, declared.release
+    facts = declared.type, declared.min, declared.max, declared.release
     if column.variable.is_date:
         return None
-    if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in told):
+    if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in facts):
         return None
     codes = codes_apart(column)
     count = sum(codes.values())
@@ -262,10 +269,10 @@ def _high_codes(found: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
         codes = found[-many:]
         if len(others) < FEWEST_OTHERS or not np.isin(codes, NINES).all() or codes[-1] - codes[0] >= MOST_CODES:
             continue
-        if others[-1] < 0.6 * codes[0]:
+        if others[-1] < FAR * codes[0]:
             return many
-        is_apart = codes[0] - others[-1] > np.median(np.diff(others[-BESIDE:]))
-        if is_apart and counts[-many:].min() >= SPIKE * max(often[-BESIDE:].mean(), 1.0):
+        is_apart = codes[0] - others[-1] > np.median(np.diff(others[-NEXT:]))
+        if is_apart and counts[-many:].min() >= SPIKE * max(often[-NEXT:].mean(), 1.0):
             return many
     return 0
 
@@ -288,11 +295,7 @@ MOST_SHOWN = 20
 
 @dataclass(frozen=True)
 class MissingCounts:
-    """How many cells of a variable are missing.
-
-    `codes`: each declared missing code, and how many cells hold it. `suppressed_as`: what cells that steps suppress are
-    written as: this code need not occur.
-    """
+    """Missing cells of a variable, and how many hold each declared code; `suppressed_as` need not occur."""
 
     name: str
     cells: int

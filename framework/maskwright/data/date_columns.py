@@ -22,11 +22,11 @@ from maskwright.data.date_texts import (
     second_decimals,
 )
 from maskwright.data.dates import LAST_DAY, days_of
+from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
-from maskwright.data.notations import date_remedy, fitting_formats
+from maskwright.data.notations import FEWEST_CELLS, NEARLY_ALL, date_remedy, fitting_formats
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import has_white_space
-from maskwright.data.variable import Variable
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
+    from maskwright.data.variable import VariableType
 
 SPACED = r"^[ \t\r\n]|[ \t\r\n]$"
 TIME_OF_DAY = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
@@ -41,8 +42,7 @@ SENTINELS = {"1900-01-01": days_of(1900, 1, 1), "9999-12-31": LAST_DAY}
 """Dates that say 'no value' in many files."""
 
 MOST_DECIMALS = 6
-NEARLY_ALL = 0.9
-FEWEST_CELLS = 3
+"""Of a second: those of microseconds, which Arrow, pandas and the formats here share."""
 FEWEST_COMPACT = 5
 """Different numbers that must all be dates: of other numbers of six digits one in eight has such a month."""
 
@@ -69,10 +69,7 @@ def is_moment_type(kind: Any) -> bool:
 
 
 def stored_moments(array: Any) -> Moments | None:
-    """Seconds of a column of moments; None where some have more digits than binary64, or than six decimals.
-
-    `array`: of a type that `is_moment_type`; shape (n,).
-    """
+    """Seconds of a column that `is_moment_type`; None where some have more digits than binary64, or six decimals."""
     units = {"s": 0, "ms": 3, "us": 6, "ns": 9}[array.type.unit]
     missing = np.asarray(array.is_null())
     counts = np.array(pc.fill_null(pc.cast(array, pa.int64()), 0), dtype=np.int64)
@@ -85,10 +82,7 @@ def stored_moments(array: Any) -> Moments | None:
 
 
 def stored_days(array: Any) -> NDArray[np.float64] | None:
-    """Days since 1970-01-01 of a column of dates or times; NaN where a cell is null; None where some are no midnights.
-
-    `array`: of a type that `is_date_type`; shape (n,).
-    """
+    """Days since 1970-01-01 of a column that `is_date_type`, NaN where null; None where some are no midnights."""
     dates = pc.cast(array, pa.date32())
     # Arrow cuts times of day off without a word.
     if pc.any(pc.not_equal(pc.cast(dates, array.type), array)).as_py():
@@ -97,10 +91,7 @@ def stored_days(array: Any) -> NDArray[np.float64] | None:
 
 
 def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
-    """Whether cells are stored as dates or moments that are understood, or are declared to be.
-
-    `array`: shape (n,).
-    """
+    """Whether cells are stored as dates or moments that are understood, or are declared to be. `array`: shape (n,)."""
     kind = array.type
     if declared.is_date:
         return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
@@ -110,10 +101,7 @@ def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
 
 
 def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
-    """Column of a variable whose cells are declared to be dates, or were seen to be ISO dates.
-
-    `text`: null, blank and declared missing codes are missing; shape (n,).
-    """
+    """Column of cells that are declared dates, or all are ISO dates; null, blank and missing codes are missing."""
     date_format = format_of(text, declared)
     values, missing = _values(text, declared, date_format)
     wrong = np.isnan(values) & ~missing
@@ -127,10 +115,7 @@ def date_text_column(name: str, text: Any, declared: VariableDeclaration) -> tup
 
 
 def stored_date_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
-    """Column of dates that a typed format stores; null is a missing cell.
-
-    `array`: of a type that `is_date_type` or `is_moment_type`; shape (n,).
-    """
+    """Column of dates or moments that a typed format stores; null is a missing cell."""
     values = None if declared.is_datetime or not is_date_type(array.type) else stored_days(array)
     decimals = None
     if values is None and declared.is_date and not declared.is_datetime:
@@ -159,25 +144,19 @@ def _no_moments(name: str, kind: Any) -> DataError:
 
 
 def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
-    """Whether every cell that has a value is an ISO date, or every one is a moment in one form, and there is one.
-
-    `text`: shape (n,).
-    """
+    """Whether every cell that has a value is an ISO date, or every one a moment in one form, and there is one."""
     date_format = format_of(text, declared)
     any_date = False
     for chunk in text.chunks:
-        said, missing = _said(chunk, declared, date_format)
-        if not np.all(said.is_date | missing):
+        dates, missing = _parsed(chunk, declared, date_format)
+        if not np.all(dates.is_date | missing):
             return False
-        any_date = any_date or bool(np.any(said.is_date))
+        any_date = any_date or bool(np.any(dates.is_date))
     return any_date
 
 
 def format_of(text: Any, declared: VariableDeclaration) -> str:
-    """Format that is declared, or else that of the first cell that has a value.
-
-    `text`: shape (n,).
-    """
+    """Format that is declared, or else that of the first cell that has a value. `text`: shape (n,)."""
     if declared.is_date and declared.date_format is not None:
         return declared.date_format
     for chunk in text.chunks:
@@ -195,16 +174,16 @@ def _values(
     start = 0
     for chunk in text.chunks:
         part = slice(start, start + len(chunk))
-        said, missing[part] = _said(chunk, declared, date_format)
-        values[part] = np.where(missing[part], np.nan, said.values)
+        dates, missing[part] = _parsed(chunk, declared, date_format)
+        values[part] = np.where(missing[part], np.nan, dates.values)
         start += len(chunk)
     return values, missing
 
 
-def _said(chunk: Any, declared: VariableDeclaration, date_format: str) -> tuple[DateText, NDArray[np.bool_]]:
+def _parsed(chunk: Any, declared: VariableDeclaration, date_format: str) -> tuple[DateText, NDArray[np.bool_]]:
     """Dates of some cells, and which of them have no value."""
-    said = read_dates(chunk, date_format)
-    return said, said.is_blank | is_code_text(chunk, declared.missing_codes)
+    parsed = read_dates(chunk, date_format)
+    return parsed, parsed.is_blank | is_code_text(chunk, declared.missing_codes)
 
 
 def _column(
@@ -219,24 +198,9 @@ def _column(
     """Column of dates, or of moments where there are decimals of a second or a format that has an hour."""
     if date_format is not None and has_time(date_format):
         decimals = second_decimals(date_format)
-    variable = Variable(
-        name=name,
-        type="date" if decimals is None else "datetime",
-        role=declared.role or "other",
-        as_is=declared.release == "as is",
-        inferred_role=declared.role is None,
-        unchanged=declared.unchanged,
-        unit=declared.unit,
-        decimals=decimals or 0,
-        lower=declared.lower,
-        upper=declared.upper,
-        date_format=date_format,
-        missing_codes=declared.missing_codes,
-        missing_meanings=declared.missing_meanings,
-        suppressed_as=declared.suppressed_as,
-        label=declared.label,
-        labels=declared.labels,
-    )
+    kind: VariableType = "date" if decimals is None else "datetime"
+    facts = {"decimals": decimals or 0, "lower": declared.lower, "upper": declared.upper, "date_format": date_format}
+    variable = variable_of(name, kind, "other", declared, **facts)
     return Column(variable, values, missing, blank)
 
 
@@ -260,8 +224,8 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
 
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
     """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'."""
-    told = declared.type is not None or bool(declared.categories) or declared.release is not None
-    if told or declared.role == "identifier":
+    settled = declared.type is not None or bool(declared.categories) or declared.release is not None
+    if settled or declared.role == "identifier":
         return None
     if column.variable.is_date:
         return _sentinel_doubt(column)
@@ -271,10 +235,7 @@ def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) ->
 
 
 def compact_form(values: NDArray[np.float64]) -> str | None:
-    """Format of numbers that are all days (20200131) or months (202001) of 1900 to 2100; None: they are none.
-
-    `values`: without missing ones; shape (n,).
-    """
+    """Format of numbers that are all days (20200131) or months (202001) of 1900 to 2100; None: they are none."""
     distinct = np.unique(values)
     if len(distinct) < FEWEST_COMPACT or distinct[0] < 190_001 or distinct[-1] > 21_001_231:
         return None
@@ -295,10 +256,12 @@ def _compact_doubt(column: Column, declared: VariableDeclaration) -> Doubt | Non
     found = None if stated or bounded else compact_form(column.values[~column.missing])
     if found is None:
         return None
-    said = found.replace("%Y", "yyyy").replace("%m", "mm").replace("%d", "dd")
+    sentence = found.replace("%Y", "yyyy").replace("%m", "mm").replace("%d", "dd")
     count = len(column) - int(np.count_nonzero(column.missing))
     hint = f'Declare `{name}: {{type: date, format: "{found}"}}`; or `{name}: {{type: integer}}`, if these are numbers.'
-    return Doubt("may-be-dates", name, f"all {count} numbers look like dates written {said}", count, count, hint=hint)
+    return Doubt(
+        "may-be-dates", name, f"all {count} numbers look like dates written {sentence}", count, count, hint=hint
+    )
 
 
 def _sentinel_doubt(column: Column) -> Doubt | None:
@@ -309,9 +272,9 @@ def _sentinel_doubt(column: Column) -> Doubt | None:
     if not named or not judged:
         return None
     count = sum(found[text] for text in named)
-    said = ", ".join(named)
-    hint = f"Declare `{name}: {{missing: [{said}]}}`; or `{name}: {{type: date}}`, if these are dates."
-    return Doubt("may-be-a-missing-code", name, f"{count} cells hold {said}", count, len(column), hint=hint)
+    shown = ", ".join(named)
+    hint = f"Declare `{name}: {{missing: [{shown}]}}`; or `{name}: {{type: date}}`, if these are dates."
+    return Doubt("may-be-a-missing-code", name, f"{count} cells hold {shown}", count, len(column), hint=hint)
 
 
 def _few_others_doubt(column: Column) -> Doubt | None:

@@ -38,11 +38,10 @@ LARGEST = 2**53
 
 @dataclass(frozen=True, eq=False)
 class DateText:
-    """What a column of cell texts says as dates.
+    """What a column of cell texts is as dates; arrays of shape (n,).
 
-    `values`: days since 1970-01-01, or seconds since its midnight where the format has an hour; the first day of a
-    month, a quarter or a year; NaN where the text is no date; shape (n,). `is_date`: shape (n,). `is_blank`: whether
-    the cell is absent, empty or white space only; shape (n,).
+    `values`: days since 1970-01-01, or seconds where the format has an hour; the first day of a month, quarter or year;
+    NaN where the text is no date.
     """
 
     values: NDArray[np.float64]
@@ -136,13 +135,13 @@ def read_dates(text: Any, date_format: str = ISO) -> DateText:
     fitting = np.flatnonzero(lengths == width)
     values = np.full(len(flat), np.nan)
     if len(fitting):
-        values[fitting] = _said(_signs(trimmed, fitting, width), pieces)
+        values[fitting] = _counted(_signs(trimmed, fitting, width), pieces)
     return DateText(values, ~np.isnan(values), lengths == 0)
 
 
 def _many_iso_dates(flat: Any) -> DateText:
     # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
-    from maskwright.data.date_kernel import scan_iso_dates
+    from maskwright.data.cell_kernels import scan_iso_dates
 
     days, blank = np.empty(len(flat)), np.empty(len(flat), dtype=np.bool_)
     scan_iso_dates(*scanned_parts(flat), days, blank)
@@ -156,10 +155,10 @@ def _signs(texts: Any, rows: NDArray[np.int64], width: int) -> NDArray[np.uint8]
     return np.asarray(np.frombuffer(data, dtype=np.uint8)[starts[:, None] + np.arange(width)])
 
 
-def _said(signs: NDArray[np.uint8], pieces: list[str]) -> NDArray[np.float64]:
+def _counted(signs: NDArray[np.uint8], pieces: list[str]) -> NDArray[np.float64]:
     """Days or seconds of texts of the right length; NaN where they are no dates."""
     fits = np.ones(len(signs), dtype=np.bool_)
-    said: dict[str, NDArray[np.int64]] = dict.fromkeys(("%m", "%d"), np.ones(len(signs), dtype=np.int64))
+    fields: dict[str, NDArray[np.int64]] = dict.fromkeys(("%m", "%d"), np.ones(len(signs), dtype=np.int64))
     place = 0
     for piece in pieces:
         width = WIDTHS.get(piece, 1)
@@ -168,23 +167,23 @@ def _said(signs: NDArray[np.uint8], pieces: list[str]) -> NDArray[np.float64]:
         if piece in WIDTHS:
             digits = own - np.uint8(ord("0"))
             fits &= (digits < 10).all(axis=1)
-            said[piece] = digits.astype(np.int64) @ (10 ** np.arange(width - 1, -1, -1))
+            fields[piece] = digits.astype(np.int64) @ (10 ** np.arange(width - 1, -1, -1))
         else:
             fits &= own[:, 0] == ord(piece)
-    if "%q" in said:
-        fits &= (said["%q"] >= 1) & (said["%q"] <= 4)
-        said["%m"] = 3 * said["%q"] - 2
-    year, month, day = said["%Y"], said["%m"], said["%d"]
+    if "%q" in fields:
+        fits &= (fields["%q"] >= 1) & (fields["%q"] <= 4)
+        fields["%m"] = 3 * fields["%q"] - 2
+    year, month, day = fields["%Y"], fields["%m"], fields["%d"]
     fits &= (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
     fits &= day <= days_in_month(year, np.where(fits, month, 1))
     days = days_of(year, month, day)
-    if "%H" not in said:
+    if "%H" not in fields:
         return np.where(fits, days, np.nan)
     zero = np.zeros(len(signs), dtype=np.int64)
-    hour, minute, second = (said.get(piece, zero) for piece in ("%H", "%M", "%S"))
+    hour, minute, second = (fields.get(piece, zero) for piece in ("%H", "%M", "%S"))
     fits &= (hour < 24) & (minute < 60) & (second < 60)
     decimals = second_decimals("".join(pieces))
-    units = (DAY * days + 3600 * hour + 60 * minute + second) * 10**decimals + said.get(f"%{decimals}f", zero)
+    units = (DAY * days + 3600 * hour + 60 * minute + second) * 10**decimals + fields.get(f"%{decimals}f", zero)
     return np.where(fits & (np.abs(units) < LARGEST), units / 10.0**decimals, np.nan)
 
 
@@ -268,9 +267,9 @@ def iso_day(text: str) -> Fraction | None:
     # Whole seconds, and the digits behind them apart: together they may be too long for binary64.
     behind = _BEHIND_SECONDS.search(plain) if second_decimals(form) else None
     whole = plain if behind is None else plain[: behind.start()] + plain[behind.end() :]
-    said = read_dates(pa.array([whole], pa.string()), moment_format(whole) or ISO)
+    parsed = read_dates(pa.array([whole], pa.string()), moment_format(whole) or ISO)
     parts = Fraction(0) if behind is None else Fraction(int(behind[1]), 10 ** len(behind[1]))
-    return (Fraction(round(float(said.values[0]))) + parts) / (DAY if has_time(form) else 1)
+    return (Fraction(round(float(parsed.values[0]))) + parts) / (DAY if has_time(form) else 1)
 
 
 def iso_text(day: Fraction | int) -> str:

@@ -23,8 +23,8 @@ DAY = 86_400
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """0001-01-01 and 9999-12-31."""
 
-_DAYS_OF_CYCLE, _DAYS_TO_1970 = 146_097, 719_468
-_MONTH_LENGTHS = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+DAYS_OF_CYCLE, DAYS_TO_1970 = 146_097, 719_468
+MONTH_LENGTHS = np.array([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 
 
 class YearMonthDay(NamedTuple):
@@ -42,7 +42,7 @@ def days_of(year: Any, month: Any, day: Any) -> Any:
     year_of_cycle = from_march - cycle * 400
     day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     day_of_cycle = year_of_cycle * 365 + year_of_cycle // 4 - year_of_cycle // 100 + day_of_year
-    return cycle * _DAYS_OF_CYCLE + day_of_cycle - _DAYS_TO_1970
+    return cycle * DAYS_OF_CYCLE + day_of_cycle - DAYS_TO_1970
 
 
 def year_month_day(days: NDArray[np.int64]) -> YearMonthDay:
@@ -56,9 +56,9 @@ def year_month_day(days: NDArray[np.int64]) -> YearMonthDay:
     >>> date.year.tolist(), date.month.tolist(), date.day.tolist()
     ([2000], [2], [29])
     """
-    shifted = days + _DAYS_TO_1970
-    cycle = shifted // _DAYS_OF_CYCLE
-    day_of_cycle = shifted - cycle * _DAYS_OF_CYCLE
+    shifted = days + DAYS_TO_1970
+    cycle = shifted // DAYS_OF_CYCLE
+    day_of_cycle = shifted - cycle * DAYS_OF_CYCLE
     year_of_cycle = (day_of_cycle - day_of_cycle // 1460 + day_of_cycle // 36_524 - day_of_cycle // 146_096) // 365
     day_of_year = day_of_cycle - (365 * year_of_cycle + year_of_cycle // 4 - year_of_cycle // 100)
     month_from_march = (5 * day_of_year + 2) // 153
@@ -70,7 +70,7 @@ def year_month_day(days: NDArray[np.int64]) -> YearMonthDay:
 def days_in_month(year: NDArray[np.int64], month: NDArray[np.int64]) -> NDArray[np.int64]:
     """Length of months in days."""
     is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    return np.asarray(_MONTH_LENGTHS[month] - ((month == 2) & ~is_leap), dtype=np.int64)
+    return np.asarray(MONTH_LENGTHS[month] - ((month == 2) & ~is_leap), dtype=np.int64)
 
 
 def completed_years(birth: NDArray[np.int64], reference: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,10 +125,7 @@ FUNCTIONS_OF_DATES = {**CALENDAR, "hour": 1}
 
 
 def calendar(function: str, days: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Value of a function of `CALENDAR`; NaN where an argument is NaN, or no day of the years 1 to 9999.
-
-    `days`: one for each argument, in days since 1970-01-01; shape (n,).
-    """
+    """Value of a function of `CALENDAR` of days, one array for each argument; NaN where one is no calendar day."""
     known = [(each >= FIRST_DAY) & (each <= LAST_DAY) for each in days]
     whole = [np.where(good, np.floor(each), 0.0).astype(np.int64) for each, good in zip(days, known, strict=True)]
     if function == "age_at":

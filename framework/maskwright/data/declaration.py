@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field, NaiveDatetime, model_val
 
 from maskwright.data.date_texts import ISO, format_mistake, has_time
 from maskwright.data.hierarchies.declaration import DeclaredHierarchy
-from maskwright.data.variable import Role, VariableType
+from maskwright.data.variable import Role, Variable, VariableType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -273,3 +273,16 @@ def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDecl
     elif over.type is not None or over.categories:
         stated = {"decimals": None, "min": None, "max": None, "format": None, **stated}
     return under.model_copy(update=stated)
+
+
+def variable_of(name: str, kind: VariableType, role: Role, declared: VariableDeclaration, **facts: Any) -> Variable:
+    """Variable as it is declared, with what was found of it; `role`: where none is declared."""
+    stated = {fact: getattr(declared, fact) for fact in _STATED}
+    return Variable(
+        name=name, type=kind, role=declared.role or role, as_is=declared.release == "as is",
+        inferred_role=declared.role is None, **(stated | facts),
+    )  # fmt: skip
+
+
+_STATED = ("unchanged", "unit", "missing_codes", "missing_meanings", "suppressed_as", "label", "labels")
+"""Facts that a variable has just as they are declared."""

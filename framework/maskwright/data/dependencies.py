@@ -22,14 +22,12 @@ OWN, GROUP, HOME = "own", "group", "home"
 
 @dataclass(frozen=True, eq=False)
 class Spanning:
-    """Which variables of joined records are asked about together: those of one level alone are asked there.
+    """Which variables of joined records are examined together: those of one level alone are examined there.
 
-    `belongs`: `OWN`, `GROUP` or `HOME`; any other word: of another record, that a pointer names. `groups`: shape (n,).
-    `wanted`: variables of which single values of others are asked as well. What merely went beside them is asked of
-    whole variables only: with all its values, each cell that goes asks for others, and in the end most are gone. Where
-    edits tell others by such a cell, its variable is wanted too. `size`: the
-    number of records of the group. `said`: what variables are called in messages, where that is not their name. `ends`:
-    the published variable without which nobody knows one, where that is another; empty: anybody counts it.
+    `belongs`: `OWN`, `GROUP`, `HOME`, or the record that a pointer names. `wanted`: variables whose single values
+    count; of others, whole variables only: each cell that goes would take others with it, until most are gone. `size`:
+    number of records of the group. `said`: names for messages. `ends`: the published variable without which nobody
+    knows one, where that is another; "": anybody counts it.
     """
 
     belongs: Mapping[str, str]
@@ -88,10 +86,9 @@ LARGEST_COUNTED = 1000
 
 @dataclass(frozen=True)
 class Dependency:
-    """A variable that others determine.
+    """A variable that one other determines, or two of which neither does alone.
 
-    `given`: one variable, or two of which neither does alone. `by_count`: it is the number of records with the same
-    value of the given variable that determines: a household size.
+    `by_count`: the number of records with the same value determines it: a household size.
     """
 
     name: str
@@ -180,10 +177,7 @@ def determines(
 
 
 def exceptions(given: NDArray[np.int64], found: NDArray[np.int64]) -> int:
-    """Records that differ from the most frequent value of `found` among those with the same `given`.
-
-    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,).
-    """
+    """Records that differ from the most frequent `found` of their `given`; codes below 0 are left out."""
     both = (given >= 0) & (found >= 0)
     if not both.any():
         return 0
@@ -215,10 +209,7 @@ def _may_be_sizes(counts: NDArray[np.int64]) -> bool:
 
 
 class Dependencies:
-    """What determines the variables of a file; looked for when it is asked for.
-
-    `spanning`: of joined records: what is asked, and who bears witness.
-    """
+    """What determines the variables of a file, or of the joined records of levels; found when it is needed."""
 
     def __init__(self, data: Dataset, columns: Sequence[str], spanning: Spanning | None = None) -> None:
         self._spanning = spanning
@@ -251,7 +242,7 @@ class Dependencies:
         found = self.codes.of(name)
         others = [other for other in self._columns if other != name and self.codes.distinct(other) > 1]
         for other in others:
-            if not self._asked(name, (other,)):
+            if not self._is_wanted(name, (other,)):
                 continue
             given = self.codes.of(other)
             if determines(given, found, 2 * len(others), self._groups((other,))):
@@ -272,7 +263,7 @@ class Dependencies:
         found = self.codes.of(name)
         for place, one in enumerate(chosen):
             for other in chosen[:place]:
-                if not self._asked(name, (other, one)):
+                if not self._is_wanted(name, (other, one)):
                     continue
                 rows, groups = self._sample(one), self._groups((other, one))
                 if rows is not None and not determines(
@@ -282,7 +273,7 @@ class Dependencies:
                 if determines(self.codes.together((other, one)), found, tests, groups):
                     yield Dependency(name, (other, one))
 
-    def _asked(self, name: str, given: tuple[str, ...]) -> bool:
+    def _is_wanted(self, name: str, given: tuple[str, ...]) -> bool:
         return self._spanning is None or self._spanning.asks(name, given)
 
     def _groups(self, given: tuple[str, ...]) -> NDArray[np.int64] | None:
@@ -302,13 +293,7 @@ class Dependencies:
 
 
 def implied_by_neighbours(data: Dataset, name: str, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Hidden cells of a variable whose value the nearest shown ones before and after have; shape (n,).
-
-    None where that tells nothing: of the shown cells between two alike, so few have to differ from these, and so many
-    have to be there, that it is not by chance (see `maskwright.data.dependencies.determines`).
-
-    `hidden`: shape (n,).
-    """
+    """Hidden cells whose value the nearest shown ones before and after have, if not by chance; shape (n,)."""
     own = ValueCodes(data).of(name)
     run = _runs(own, data.households)
     first = np.flatnonzero(np.diff(run, prepend=-1))
@@ -352,10 +337,7 @@ def _last_shown(codes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _runs(codes: NDArray[np.int64], homes: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Number of the run of each record, shape (n,): housemates in a row are one where they have the value in common.
-
-    What a household has in common is suppressed in all its members or in none, so they say nothing of each other.
-    """
+    """Run of each record: housemates in a row are one where they have the value in common, and are hidden together."""
     if homes is None or not len(codes):
         return np.arange(len(codes))
     first = np.unique(homes, return_index=True)[1]

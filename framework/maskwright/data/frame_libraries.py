@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from maskwright.data.dataset import Dataset, Layout
 from maskwright.data.date_texts import write_dates
-from maskwright.data.inference import read_dataset
+from maskwright.data.inference import read_dataset, refuse_frame
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import published_batches
 from maskwright.data.stored_cells import is_number_type, refuse_nested
@@ -44,10 +44,7 @@ ACCEPTED = (
 
 @dataclass(frozen=True, eq=False)
 class TakenIn:
-    """Data of a program as the framework reads them.
-
-    `frame`: the frame, collected where it was lazy, of a library that narwhals knows.
-    """
+    """Data of a program as the framework reads them; `frame`: collected where it was lazy, known to narwhals."""
 
     data: Dataset | pd.DataFrame | pa.Table
     given: object
@@ -132,10 +129,7 @@ def _has_arrow_form(frame: Any, name: str) -> bool:
 def given_back(
     released: pa.Table, taken: TakenIn, untouched: Collection[str], origin: NDArray[Any] | None = None
 ) -> object:
-    """Released records in the type that came in.
-
-    `origin`: record of the original that each released one comes from, where some were dropped; shape (n,).
-    """
+    """Released records in the type that came in; `origin`: original record of each, where some were dropped."""
     import narwhals as nw
 
     given = taken.given
@@ -196,17 +190,8 @@ def _as_relation(released: pa.Table, original: Any, untouched: Collection[str]) 
 
 
 def dataset_from_table(table: pa.Table, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
-    """Dataset of a table's columns.
-
-    `table`: null is a missing cell, and so is NaN. Text is meant as text, also where all of it is numbers; shape (n,
-    p).
-    """
-    names = table.column_names
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"the DataFrame has columns of one name: {', '.join(twice[:5])}")
-    if table.num_rows == 0 or not names:
-        raise DataError("the DataFrame has no records")
+    """Dataset of a table's columns; null and NaN are missing cells, and text is text, also where it is numbers."""
+    refuse_frame(table.column_names, table.num_rows)
     problems: list[Problem] = []
     for field in table.schema:
         try:

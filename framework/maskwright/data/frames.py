@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.column_doubts import apart_doubt, doubtful_names, misread_doubt, missing_notes
+from maskwright.data.column_doubts import doubtful_names, missing_notes
 from maskwright.data.dataset import Column, Dataset, Layout
-from maskwright.data.date_columns import are_iso_dates, date_doubt, date_text_column, holds_dates, stored_date_column
+from maskwright.data.date_columns import are_iso_dates, date_text_column, holds_dates, stored_date_column
 from maskwright.data.date_texts import write_dates
 from maskwright.data.hierarchies.building import with_hierarchy
-from maskwright.data.inference import UNDECLARED
+from maskwright.data.inference import UNDECLARED, doubts_of, refuse_frame, refuse_undescribed
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.number_columns import EXACT, number_column, seen_beyond
 from maskwright.data.number_text import write_numbers
@@ -22,10 +22,9 @@ from maskwright.data.published import numbers_with_codes
 from maskwright.data.stored_cells import refuse_nested
 from maskwright.data.text_columns import category_column, declares_number, text_column
 from maskwright.foundation.errors import DataError, InputError, Problem
-from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -35,26 +34,21 @@ if TYPE_CHECKING:
 
 
 def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDeclaration] | None = None) -> Dataset:
-    """Dataset of a DataFrame's columns; the frame is not changed.
+    """Dataset of a DataFrame's columns, which have unique names; the frame is not changed.
 
-    `frame`: column names are strings, each used once. Integers have no decimals; floats are never rounded unless
-    `declared` gives decimals; ordered categoricals are ordinal; moments that are all midnights, and texts that are all
-    ISO dates, are dates, other moments datetimes; truth values, other categoricals, times of day and text are nominal.
-    NaN, None and NA are missing cells; shape (n, p).
+    Floats are never rounded unless decimals are declared; ordered categoricals are ordinal; moments that are all
+    midnights, and texts that are all ISO dates, are dates; truth values, other categoricals, times of day and text are
+    nominal.
     """
+    from pandas import CategoricalDtype
+
     names = list(frame.columns)
     if any(not isinstance(name, str) for name in names):
         hint = "Rename them: `frame.columns = frame.columns.map(str)`."
         raise DataError(Problem("column names of a DataFrame must be strings (and one level deep)", hint=hint))
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"the DataFrame has columns of one name: {', '.join(twice[:5])}")
-    if len(frame) == 0 or not names:
-        raise DataError("the DataFrame has no records")
+    refuse_frame(names, len(frame))
     declarations = declared or {}
-    unknown = [Problem(unknown_name("variable", name, names)) for name in declarations if name not in names]
-    if unknown:
-        raise DataError(unknown)
+    refuse_undescribed(names, declarations)
     columns: list[Column] = []
     notes: list[str] = []
     doubts: list[Doubt] = list(doubtful_names(names))
@@ -62,30 +56,16 @@ def dataset_from_frame(frame: pd.DataFrame, declared: Mapping[str, VariableDecla
     for name in names:
         stated = declarations.get(name, UNDECLARED)
         try:
-            column, said = _column(name, frame[name], stated)
+            column, found = _column(name, frame[name], stated)
             columns.append(with_hierarchy(column, stated.hierarchy))
-            notes += said
-            doubts += _doubts(column, frame[name], stated)
+            notes += found
+            is_categorical = isinstance(frame[name].dtype, CategoricalDtype)
+            doubts += doubts_of(column, None, stated, None, is_dictionary=is_categorical)
         except DataError as error:
             problems += error.problems
     if problems:
         raise DataError(problems)
     return Dataset(tuple(columns), Layout("dataframe"), notes=(*notes, *missing_notes(columns)), doubts=tuple(doubts))
-
-
-def _doubts(column: Column, series: Any, declared: VariableDeclaration) -> Iterator[Doubt]:
-    from pandas import CategoricalDtype
-
-    apart = apart_doubt(column, declared) if column.variable.is_numeric else None
-    if apart is not None:
-        yield apart
-    if not isinstance(series.dtype, CategoricalDtype):
-        doubt = misread_doubt(column, declared, typed=True)
-        if doubt is not None:
-            yield doubt
-    unclear = date_doubt(column, declared, typed=True)
-    if unclear is not None:
-        yield unclear
 
 
 def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
@@ -317,9 +297,9 @@ def _missing_codes(column: Column) -> tuple[NDArray[np.int64], list[str]]:
     """Positions of the missing cells that have a code, and their codes."""
     if column.blank is None and column.variable.suppressed_as is None:
         return np.zeros(0, dtype=np.int64), []
-    said = column.nothing(slice(None))
-    coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(said, ""), False)))
-    return coded, said.take(pa.array(coded)).to_pylist()
+    result = column.nothing(slice(None))
+    coded = np.flatnonzero(np.asarray(pc.fill_null(pc.not_equal(result, ""), False)))
+    return coded, result.take(pa.array(coded)).to_pylist()
 
 
 def _dates(column: Column, like: Any, index: Any) -> Any:

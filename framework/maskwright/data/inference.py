@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.column_doubts import apart_doubt, doubtful_names, misread_doubt, missing_notes
-from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.data.dataset import Column, Dataset, Layout, WrittenBatch
 from maskwright.data.date_columns import are_iso_dates, date_doubt, holds_dates, stored_date_column
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.hierarchies.building import with_hierarchy
@@ -19,14 +19,13 @@ from maskwright.data.notations import PLAIN, Marks, NumberNotation, date_notes, 
 from maskwright.data.number_columns import EXACT, is_at_end, largest_of, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, must_be_held, stored_numbers, stored_text
 from maskwright.data.text_columns import category_column, declares_number, text_column
-from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import DataError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.foundation.doubts import Doubt
 
@@ -34,10 +33,7 @@ if TYPE_CHECKING:
 def typed_column(  # noqa: PLR0911 - one return for each type
     name: str, array: Any, declared: VariableDeclaration
 ) -> tuple[Column, list[str]]:
-    """Column of a variable that a typed format stores.
-
-    `array`: null is a missing cell, and so is NaN; shape (n,).
-    """
+    """Column of a variable that a typed format stores. `array`: null is a missing cell, and so is NaN; shape (n,)."""
     kind = array.type
     is_category = bool(declared.categories) or declared.type in ("nominal", "ordinal")
     if pa.types.is_null(kind):
@@ -142,9 +138,7 @@ def read_dataset(
     if records == 0:
         hint = "A file of one row has names only; in CSV, `header: false` says that this row is a record."
         raise DataError(Problem("the file has no records", place, hint))
-    unknown = [Problem(unknown_name("variable", name, names), place) for name in declarations if name not in names]
-    if unknown:
-        raise DataError(unknown)
+    refuse_undescribed(names, declarations, place)
     typed = typed or not all(_is_text(kind) for kind in kinds)
     columns: list[Column] = []
     notes: list[str] = list(layout.details.get("notes", ()))
@@ -160,7 +154,11 @@ def read_dataset(
         stated = declarations.get(name, UNDECLARED)
         try:
             found = _typed_one(name, cells, written.pop(name, None), stated, None if typed else notation, looked_at)
-            return found if again else _doubted(found, cells, stated, None if typed else notation)
+            if again:
+                return found
+            is_dictionary = pa.types.is_dictionary(cells.type)
+            doubts = doubts_of(found.column, cells, stated, None if typed else notation, is_dictionary=is_dictionary)
+            return replace(found, doubts=doubts)
         except DataError as error:
             return error
 
@@ -211,12 +209,6 @@ def _typed_one(
     return _Typed(column, notes, [])
 
 
-def _doubted(found: _Typed, cells: Any, stated: VariableDeclaration, notation: NumberNotation | None) -> _Typed:
-    """A column with what may have been misunderstood of it."""
-    unclear = date_doubt(found.column, stated, typed=notation is None)
-    return replace(found, doubts=[*_doubts(found.column, cells, stated, notation), *filter(None, [unclear])])
-
-
 def _in_order(make: Callable[[int], _Typed | DataError], count: int, *, threads: bool) -> Iterator[_Typed | DataError]:
     """What is made of each column, in their order; columns are independent, and most of the work is compiled code."""
     workers = min(MOST_THREADS, processors(), count) if threads else 1
@@ -227,19 +219,38 @@ def _in_order(make: Callable[[int], _Typed | DataError], count: int, *, threads:
         yield from pool.map(make, range(count))
 
 
-def _doubts(
-    column: Column, cells: Any, declared: VariableDeclaration, notation: NumberNotation | None
-) -> Iterator[Doubt]:
+def doubts_of(
+    column: Column, cells: Any, declared: VariableDeclaration, notation: NumberNotation | None, *, is_dictionary: bool
+) -> list[Doubt]:
     """Doubts about one column; the notation of its numbers, where they are text."""
     found: list[Doubt | None] = []
     if column.variable.is_numeric:
         found.append(apart_doubt(column, declared))
         if notation is not None:
             found.append(thousands_doubt(column, cells, declared, notation))
-    if not pa.types.is_dictionary(cells.type):
+    if not is_dictionary:
         mark = (notation or PLAIN).decimal
         found.append(misread_doubt(column, declared, typed=notation is None, decimal=mark))
-    yield from filter(None, found)
+    found.append(date_doubt(column, declared, typed=notation is None))
+    return [doubt for doubt in found if doubt is not None]
+
+
+def refuse_undescribed(
+    names: Sequence[str], declared: Mapping[str, VariableDeclaration], place: Place | None = None
+) -> None:
+    """Stop at declarations of variables that a file does not have."""
+    unknown = [Problem(unknown_name("variable", name, names), place) for name in declared if name not in names]
+    if unknown:
+        raise DataError(unknown)
+
+
+def refuse_frame(names: Sequence[str], records: int) -> None:
+    """Stop at a data frame without records, or with two columns of one name."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"the DataFrame has columns of one name: {', '.join(twice[:5])}")
+    if records == 0 or not names:
+        raise DataError("the DataFrame has no records")
 
 
 def _gathered(batches: Iterable[Any]) -> tuple[list[str], list[Any], list[list[Any]], dict[str, list[Any]]]:

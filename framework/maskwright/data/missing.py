@@ -101,10 +101,7 @@ class MissingCells:
 
 
 def missing_texts(text: Any, missing: NDArray[np.bool_]) -> MissingCells | None:
-    """How the missing cells of a column are written; None where no cell is missing.
-
-    `text`: null where there is no cell; shape (n,). `missing`: shape (n,).
-    """
+    """How the missing cells of a column of texts are written; None where no cell is missing."""
     if not missing.any():
         return None
     gone = text.filter(pa.array(missing)).combine_chunks().dictionary_encode()
@@ -118,11 +115,7 @@ def missing_texts(text: Any, missing: NDArray[np.bool_]) -> MissingCells | None:
 def missing_numbers(
     values: NDArray[np.float64], missing: NDArray[np.bool_], absent: NDArray[np.bool_]
 ) -> MissingCells | None:
-    """How the missing cells of a column of numbers are stored; None where no cell is missing.
-
-    `values`: as stored, missing codes included; shape (n,). `missing`, `absent`: which cells have no value, and which
-    of them hold nothing; shape (n,).
-    """
+    """How the missing cells of a column of numbers are stored, `absent` ones as no cell; None where none is missing."""
     if not missing.any():
         return None
     coded = missing & ~absent & ~np.isnan(values)
@@ -180,5 +173,5 @@ def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray
 
 def code_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
     """Those of the codes that are numbers."""
-    spoken = read_numbers(pa.array(list(codes), pa.string()))
-    return np.asarray(spoken.values[spoken.is_number], dtype=np.float64)
+    parsed = read_numbers(pa.array(list(codes), pa.string()))
+    return np.asarray(parsed.values[parsed.is_number], dtype=np.float64)

@@ -154,7 +154,13 @@ def _with_point(digits: Any, places: NDArray[np.int64]) -> Any:
 
 
 GROUP = 3
-FEWEST = 3
+"""Digits between two marks of thousands."""
+
+FEWEST_CELLS = 3
+"""Cells from which on something that is seen in a column raises a doubt; fewer are mistakes of single cells."""
+
+NEARLY_ALL = 0.9
+"""Share of the cells with a value from which on a column is taken for what they are, and the others for mistakes."""
 
 
 def thousands_doubt(
@@ -173,7 +179,7 @@ def thousands_doubt(
     marked = _count(cells, rf"^\s*[-+]?[1-9][0-9]{{0,2}}{re.escape(mark)}[0-9]{{3}}\s*$")
     bare = _count(cells, r"^\s*[-+]?[0-9]{1,3}\s*$")
     present = int((~column.missing).sum())
-    if marked < FEWEST or not bare or marked + bare < present:
+    if marked < FEWEST_CELLS or not bare or marked + bare < present:
         return None
     message = f"{marked} of {present} numbers have three digits after {mark!r}, and the others none and are below 1000"
     hint = (
@@ -185,10 +191,9 @@ def thousands_doubt(
 
 @dataclass
 class Marks:
-    """What the decimal marks of a file's columns say together: whether each of them may stand between thousands.
+    """What the decimal marks of a file's columns show together: whether each may stand between thousands.
 
-    `doubtful`: columns of which every cell is like ``1.234``, and how many cells that are. `are_decimal`: whether a
-    number of another column shows that it is a decimal mark: ``12.5``, ``0.250``, ``12345.678``.
+    `doubtful`: columns whose cells all are like ``1.234``. `are_decimal`: another column has ``12.5`` or ``0.250``.
     """
 
     doubtful: dict[str, int] = field(default_factory=dict)
@@ -202,7 +207,7 @@ class Marks:
         pointed = _count(cells, rf"{mark}[0-9]") if column.variable.decimals == GROUP else 0
         if pointed == 0 or _count(cells, rf"^\s*[-+]?[1-9][0-9]{{0,2}}{mark}[0-9]{{3}}\s*$") < pointed:
             self.are_decimal = True
-        elif column.digits is not None and pointed >= FEWEST and not _is_settled(declared):
+        elif column.digits is not None and pointed >= FEWEST_CELLS and not _is_settled(declared):
             self.doubtful[column.name] = pointed
 
     def doubts(self, notation: NumberNotation) -> Iterator[Doubt]:
@@ -235,9 +240,8 @@ FORMATS = (
 )  # fmt: skip
 """Formats in which offices write dates, that of ISO first."""
 
-NEARLY_ALL = 0.9
-LOOKED_AT = 1000
-"""Texts that tell whether all the others have to be looked at."""
+FIRST_TEXTS = 1000
+"""Texts whose form decides whether all the others are examined."""
 
 DAY, MONTH = "(?:0?[1-9]|[12][0-9]|3[01])", "(?:0?[1-9]|1[0-2])"
 SHORT = (
@@ -249,10 +253,7 @@ MOMENT = r"^\s*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}"
 
 
 def fitting_formats(texts: Any) -> tuple[str, ...]:
-    """Formats in which texts are dates, those first that fit most; only such as fit nearly all.
-
-    `texts`: shape (n,).
-    """
+    """Formats in which texts are dates, those first that fit most; only such as fit nearly all. `texts`: shape (n,)."""
     if not len(texts):
         return ()
     fits = {each: int(read_dates(texts, each).is_date.sum()) for each in FORMATS}
@@ -262,7 +263,7 @@ def fitting_formats(texts: Any) -> tuple[str, ...]:
 
 def date_remedy(name: str, categories: Sequence[str]) -> str | None:
     """What to declare or to mend, so that a variable that was read as text is a date; None: its texts are no dates."""
-    if len(categories) > LOOKED_AT and date_remedy(name, categories[:LOOKED_AT]) is None:
+    if len(categories) > FIRST_TEXTS and date_remedy(name, categories[:FIRST_TEXTS]) is None:
         return None
     texts = pa.array(categories, pa.string())
     formats = fitting_formats(texts)

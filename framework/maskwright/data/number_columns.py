@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.dataset import Column
+from maskwright.data.declaration import variable_of
 from maskwright.data.number_text import MOST_DECIMALS
-from maskwright.data.variable import Variable, VariableType
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.declaration import VariableDeclaration
     from maskwright.data.missing import MissingCells
+    from maskwright.data.variable import VariableType
 
 EXACT = 2.0**53
 """Every integer up to this is a binary64 number; beyond it, neighbours become equal."""
@@ -36,10 +37,7 @@ def first_records(where: NDArray[np.bool_]) -> str:
 
 
 def stored_decimals(values: NDArray[np.float64]) -> int | None:
-    """Smallest number of decimals, at most 6, that every stored number has; None when they are not on such a grid.
-
-    `values`: without NaN; shape (n,).
-    """
+    """Smallest number of decimals, at most 6, that all stored numbers have (none NaN); None: they are on no grid."""
     largest = largest_of(values)
     for decimals in range(MOST_STORED_DECIMALS + 1):
         if largest * 10.0**decimals >= EXACT:
@@ -62,10 +60,7 @@ def is_at_end(values: NDArray[np.float64]) -> bool:
 
 
 def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
-    """Numbers, those moved one up that are beyond 2**53 and would be rounded to it: 2**53 + 1.
-
-    `values`: shape (n,). `texts`: what the cells say, all digits of it; shape (n,).
-    """
+    """Numbers, those moved one up that binary64 would round to 2**53 although their texts are beyond it."""
     if not is_at_end(values):
         return values
     at_end = np.abs(values) == EXACT
@@ -84,21 +79,16 @@ def number_column(
     blank: MissingCells | None = None,
     digits: int | None = None,
 ) -> tuple[Column, list[str]]:
-    """Column of a numeric variable.
-
-    `values`: shape (n,). `missing`: shape (n,).
-    """
+    """Column of a numeric variable. `values`: shape (n,). `missing`: shape (n,)."""
     present = values[~missing] if missing.any() else values
     largest = largest_of(present)
     if not np.isfinite(largest):
         infinite = ~missing & ~np.isfinite(values)
-        raise DataError(
-            Problem(
-                f"variable {name!r}: {np.count_nonzero(infinite)} of {len(values)} cells are infinite or too large "
-                f"({first_records(infinite)})",
-                hint="Correct them, or empty them if they mean 'no value'.",
-            )
+        message = (
+            f"variable {name!r}: {np.count_nonzero(infinite)} of {len(values)} cells are infinite or too large "
+            f"({first_records(infinite)})"
         )
+        raise DataError(Problem(message, hint="Correct them, or empty them if they mean 'no value'."))
     if largest > EXACT:
         _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
@@ -109,24 +99,9 @@ def number_column(
         notes.append(
             f"{name}: cells have up to {seen} decimals, and masked values are rounded to the {decimals} declared"
         )
-    variable = Variable(
-        name=name,
-        type=_numeric_type(name, values, missing, seen, declared),
-        role=declared.role or "confidential",
-        as_is=declared.release == "as is",
-        renewed=declared.release == "new",
-        inferred_role=declared.role is None,
-        unchanged=declared.unchanged,
-        unit=declared.unit,
-        decimals=decimals,
-        lower=declared.lower,
-        upper=declared.upper,
-        missing_codes=declared.missing_codes,
-        missing_meanings=declared.missing_meanings,
-        suppressed_as=declared.suppressed_as,
-        label=declared.label,
-        labels=declared.labels,
-    )
+    kind = _numeric_type(name, values, missing, seen, declared)
+    facts = {"renewed": declared.release == "new", "lower": declared.lower, "upper": declared.upper}
+    variable = variable_of(name, kind, "confidential", declared, decimals=decimals, **facts)
     held = np.where(missing, np.nan, values) if missing.any() else values
     return Column(variable, held, missing, blank, digits), notes
 
@@ -138,13 +113,12 @@ def _refuse_rounding(
     beyond = ~missing & (np.abs(values) > EXACT)
     if seen != 0 or declared.type == "continuous" or not np.any(beyond):
         return
-    raise DataError(
-        Problem(
-            f"variable {name!r} is declared a number, and {np.count_nonzero(beyond)} of {len(values)} cells have more "
-            f"digits than a number can hold ({first_records(beyond)})",
-            hint=f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them.",
-        )
+    message = (
+        f"variable {name!r} is declared a number, and {np.count_nonzero(beyond)} of {len(values)} cells have more "
+        f"digits than a number can hold ({first_records(beyond)})"
     )
+    hint = f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them."
+    raise DataError(Problem(message, hint=hint))
 
 
 def _grid(name: str, largest: float, seen: int | None, notes: list[str]) -> int | None:

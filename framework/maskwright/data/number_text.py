@@ -25,21 +25,21 @@ MOST_DECIMALS = 15
 MOST_EXACT = 1e15
 """Decimals with at most 15 digits are different binary64 numbers."""
 FEWEST_CELLS = 1024
+"""Cells from which on each different text is read once, where these are few."""
 MANY_CELLS = 8192
+"""Cells from which on compiled code is worth the import of its compiler."""
+LARGEST_STRINGS = 2**31 - 1
+"""Bytes that one array of strings can hold."""
 MOST_DIGITS = 1 << 20
 """More digits than any number has."""
 
 
 @dataclass(frozen=True)
 class NumberText:
-    """What a column of cell texts says as numbers.
+    """What a column of cell texts is as numbers by the XPath rule; arrays of shape (n,).
 
-    `values`: the numbers, correctly rounded to binary64; NaN where the text is no number; shape (n,). `is_number`:
-    whether the text is a number by the XPath rule. False for absent and empty cells; shape (n,). `is_blank`: whether
-    the cell is absent, empty or white space only; shape (n,). `decimals`: digits after the point that are needed to
-    write every number: trailing zeros do not count. `digits`: fewest and most digits after the point of the numbers,
-    trailing zeros included; the fewest is `MOST_DIGITS` where there is no number. `only_digits`: whether no cell has
-    anything but digits. `leading_zeros`: cells that begin with a zero and another digit.
+    `decimals`: digits after the point that are needed, without zeros at the end. `digits`: fewest and most that are
+    written; the fewest is `MOST_DIGITS` where there is no number.
     """
 
     values: NDArray[np.float64]
@@ -78,20 +78,17 @@ def read_numbers(text: Any) -> NumberText:
     if not pa.types.is_string(flat.type):
         flat = pc.cast(flat, pa.string())
     other = other_bytes(flat)
-    spoken = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
-    return _one_by_one(flat, other) if spoken is None else spoken
+    parsed = _all_numbers(flat, other) if not other.strip(b".-") else _of_few_texts(flat)
+    return _one_by_one(flat, other) if parsed is None else parsed
 
 
 def read_many_numbers(text: Any) -> NumberText:
-    """Read cell texts as numbers, as `read_numbers` does, in compiled code where they are many.
-
-    `text`: shape (n,).
-    """
+    """Read cell texts as numbers, as `read_numbers` does, in compiled code where they are many. `text`: shape (n,)."""
     flat = text.combine_chunks() if isinstance(text, pa.ChunkedArray) else text
     if len(flat) < MANY_CELLS or not pa.types.is_string(flat.type):
         return read_numbers(flat)
     # Numba is imported for long columns alone: it takes as long as some hundred thousand cells.
-    from maskwright.data.number_kernel import BLANK, NUMBER, scan_numbers
+    from maskwright.data.cell_kernels import BLANK, NUMBER, scan_numbers
 
     raw, bounds, absent = scanned_parts(flat)
     values, kinds = np.empty(len(flat)), np.empty(len(flat), dtype=np.uint8)
@@ -103,10 +100,7 @@ def read_many_numbers(text: Any) -> NumberText:
 
 
 def scanned_parts(flat: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDArray[np.bool_]]:
-    """Bytes of all cells, where in them each begins and the last ends, and which cells are null (none: of shape (0,)).
-
-    `flat`: with at least one cell; shape (n,).
-    """
+    """Bytes of all cells, bounds of each cell in them, and which cells are null (none: of shape (0,))."""
     _, offsets, data = flat.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
     raw = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
@@ -165,11 +159,11 @@ def _of_few_texts(flat: Any) -> NumberText | None:
     if len(encoded.dictionary) > len(flat) // 4:
         return None
     # One more than the texts: the last stands for an absent cell.
-    said = _one_by_one(pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]), b" ")
+    parsed = _one_by_one(pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]), b" ")
     places = np.asarray(pc.fill_null(encoded.indices, len(encoded.dictionary)))
     zeros = _bools(pc.match_substring_regex(encoded.dictionary, LEADING_ZERO))
     return NumberText(
-        said.values[places], said.is_number[places], said.is_blank[places], said.decimals, said.digits, False,
+        parsed.values[places], parsed.is_number[places], parsed.is_blank[places], parsed.decimals, parsed.digits, False,
         int(np.append(zeros, False)[places].sum()),
     )  # fmt: skip
 
@@ -190,18 +184,12 @@ def _one_by_one(flat: Any, other: bytes) -> NumberText:
 
 
 def other_bytes(flat: Any) -> bytes:
-    """Bytes of all cells that are no digits.
-
-    `flat`: shape (n,).
-    """
+    """Bytes of all cells that are no digits. `flat`: shape (n,)."""
     return cell_bytes(flat).translate(None, b"0123456789")
 
 
 def cell_bytes(flat: Any) -> bytes:
-    """Bytes of all cells, one after the other.
-
-    `flat`: shape (n,).
-    """
+    """Bytes of all cells, one after the other. `flat`: shape (n,)."""
     _, offsets, data = flat.buffers()
     if len(flat) == 0 or data is None:
         return b""
@@ -218,10 +206,7 @@ def has_white_space(text: Any) -> bool:
 
 
 def is_blank_text(text: Any) -> NDArray[np.bool_]:
-    """Whether cells are empty or white space only; shape (n,), False where there is no cell.
-
-    `text`: shape (n,).
-    """
+    """Whether cells are empty or white space only; shape (n,), False where there is no cell. `text`: shape (n,)."""
     trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
     return _bools(pc.equal(pc.binary_length(trimmed), 0))
 
@@ -276,7 +261,7 @@ def write_numbers(
     if decimals is not None:
         if len(values) >= MANY_CELLS:
             # Numba is imported for long columns alone, as for reading them.
-            from maskwright.data.number_spelling import spelled
+            from maskwright.data.cell_kernels import spelled
 
             text = spelled(values, missing, decimals, 0 if not digits or digits < decimals else digits)
             if text is not None:
@@ -319,12 +304,9 @@ def _filled_up(text: Any, digits: int) -> Any:
 
 
 def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArray[np.float64]:
-    """Numbers as libxml2 reads their text, which is not always the nearest binary64.
+    """Numbers as libxml2 reads their text, on a grid of `decimals`; NaN stays.
 
-    It reads the digits before and after the point apart and adds them, so 2.688 becomes the binary64 below. A file that
-    every XPath engine should accept has to hold in this reading too.
-
-    `values`: on a grid of `decimals`; NaN stays; shape (n,).
+    It adds the digits before and after the point, so 2.688 becomes the binary64 below; edits have to hold so too.
     """
     if not decimals:
         return values
@@ -336,8 +318,8 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
 
 def canonical_text(code: str) -> str:
     """A code that is a number as the shortest text of that number, any other as it is."""
-    said = read_numbers(pa.array([code], pa.string()))
-    return plain_text(float(said.values[0])) if bool(said.is_number[0]) else code
+    parsed = read_numbers(pa.array([code], pa.string()))
+    return plain_text(float(parsed.values[0])) if bool(parsed.is_number[0]) else code
 
 
 def plain_text(value: float) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
 
 ROWS = 65_536
+"""Records of a batch."""
 
 
 def published_batches(
@@ -33,11 +34,9 @@ def published_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a dataset as they are to be written.
 
-    `writes_text`: whether the format holds text (`Source.writes_text`): every column is then a string column of
-    canonical number text, dates and categories. Otherwise integers are int64, other numbers float64, dates date32,
-    datetimes timestamps in microseconds, categories strings. `untouched`: columns that are given as the file held them;
-    see `untouched_cells`. Left out: the file was of another format, and a typed format then gets null for an empty
-    text; shape (n,).
+    `writes_text`: every column is a string column of canonical text; otherwise integers are int64, other numbers
+    float64, dates date32, datetimes timestamps in microseconds, categories strings. `untouched`: columns as the file
+    held them (`untouched_cells`); None: the file was of another format, and an empty text becomes null.
     """
     held = untouched or {}
     # What type a column has is decided once, of all its records.
@@ -81,8 +80,8 @@ def _filled(column: Column, records: slice, texts: Any, emptied: str | None) -> 
 
 def _typed(column: Column, *, keeps_empty: bool, letter_codes: bool) -> Callable[[slice], Any]:
     """What gives the cells of some records to a format with types."""
-    told = keeps_empty or letter_codes
-    if told and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
+    keeps_texts = keeps_empty or letter_codes
+    if keeps_texts and column.variable.is_numeric and not _has_number_codes(column, letter_codes=letter_codes):
         return partial(_text, column, canonical=False, emptied=None)
     if not column.variable.is_numeric:
         return partial(_typed_categories, column, keeps_empty=keeps_empty)
@@ -138,8 +137,8 @@ def _has_number_codes(column: Column, *, letter_codes: bool) -> bool:
     """Whether no missing cell is written as a text that is no number, such as Stata's ``.a``: numbers would lose it."""
     texts = () if column.blank is None else column.blank.texts
     suppressed = column.variable.suppressed_as if letter_codes else None
-    said = [text for text in (*texts, suppressed or "") if text.strip()]
-    return bool(np.all(read_numbers(pa.array(said, pa.string())).is_number))
+    listed = [text for text in (*texts, suppressed or "") if text.strip()]
+    return bool(np.all(read_numbers(pa.array(listed, pa.string())).is_number))
 
 
 def _categories(column: Column, records: slice) -> Any:

@@ -38,16 +38,12 @@ SPACED_ISO_TEXT = r"^[ \t\r\n]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ \t\r\n]*$"
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of one variable in a chunk of n records.
+    """The cells of one variable in a chunk of n records; arrays of shape (n,).
 
-    `numbers`: the number each cell says by the XPath rule, and of a date its days since 1970-01-01, of a datetime its
-    seconds; NaN where it says none (missing, or other text); shape (n,). `missing`: no value: absent, empty, or a
-    declared missing code; shape (n,). `absent`: no cell at all, as opposed to an empty one (XPath tells them apart);
-    shape (n,). `decimals`: every number is a multiple of ``10 ** -decimals`` and is meant as that decimal; None when
-    the numbers are plain binary64. `text`: cell texts, null where absent; computed only when an edit compares text;
-    shape (n,). `nothing`: texts of the cells that are missing, as far as they have any; None: they have none; shape
-    (n,). `codes`: missing codes, and what each means. `spoken`: the numbers by the XPath rule where some of `numbers`
-    are days; None where none is; shape (n,).
+    `numbers`: by the XPath rule; of dates days since 1970-01-01, of datetimes seconds; NaN for none. `absent`: no cell
+    at all, as opposed to an empty one. `decimals`: numbers are decimals on that grid; None: plain binary64. `text`,
+    `nothing`: texts of the cells, and of missing ones, made when they are needed. `codes`: missing codes with meanings.
+    `spoken`: numbers by the XPath rule where some of `numbers` are days.
     """
 
     numbers: NDArray[np.float64]
@@ -146,13 +142,15 @@ class RecordChunk:
     def slices(cls, data: Dataset, size: int) -> Iterator[RecordChunk]:
         """Chunks of a dataset, `size` records each but the last, in record order."""
         # A file can have as many categories as records: what they say is not read anew for each chunk.
-        said = {each.name: functools.cache(partial(_said, each)) for each in data if not each.variable.is_numeric}
+        meanings = {
+            each.name: functools.cache(partial(_meanings, each)) for each in data if not each.variable.is_numeric
+        }
         for start in range(0, len(data), size):
-            yield cls._of(data, said, start, min(start + size, len(data)))
+            yield cls._of(data, meanings, start, min(start + size, len(data)))
 
     @classmethod
-    def _of(cls, data: Dataset, said: Mapping[str, Callable[[], _Meanings]], start: int, stop: int) -> RecordChunk:
-        cells = {column.name: partial(column_cells, column, start, stop, said.get(column.name)) for column in data}
+    def _of(cls, data: Dataset, meanings: Mapping[str, Callable[[], _Meanings]], start: int, stop: int) -> RecordChunk:
+        cells = {column.name: partial(column_cells, column, start, stop, meanings.get(column.name)) for column in data}
         return cls(stop - start, cells)
 
     @classmethod
@@ -218,11 +216,11 @@ class _Meanings:
     decimals: int | None
 
 
-def _said(column: Column) -> _Meanings:
+def _meanings(column: Column) -> _Meanings:
     categories = column.variable.category_texts
-    said = _text_cells(categories, categories, None, (), None)
-    spoken = None if said.spoken is None else np.append(said.spoken, np.nan)
-    return _Meanings(np.append(said.numbers, np.nan), spoken, said.decimals)
+    made = _text_cells(categories, categories, None, (), None)
+    parsed = None if made.spoken is None else np.append(made.spoken, np.nan)
+    return _Meanings(np.append(made.numbers, np.nan), parsed, made.decimals)
 
 
 def column_cells(
@@ -238,17 +236,14 @@ def column_cells(
         return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
     categories = column.variable.category_texts
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
-    said = _said(column) if known is None else known()
-    numbers = np.where(missing, np.nan, said.numbers[values])
-    spoken = None if said.spoken is None else np.where(missing, np.nan, said.spoken[values])
-    return Cells(numbers, missing, missing, said.decimals, lambda: categories.take(places), nothing, codes, spoken)
+    meanings = _meanings(column) if known is None else known()
+    numbers = np.where(missing, np.nan, meanings.numbers[values])
+    parsed = None if meanings.spoken is None else np.where(missing, np.nan, meanings.spoken[values])
+    return Cells(numbers, missing, missing, meanings.decimals, lambda: categories.take(places), nothing, codes, parsed)
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:
-    """Cells that hold plain numbers; `missing` ones are absent too.
-
-    `values`: shape (n,). `missing`: shape (n,).
-    """
+    """Cells that hold plain numbers; `missing` ones are absent too. `values`: shape (n,). `missing`: shape (n,)."""
     numbers = np.where(missing, np.nan, values)
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 
@@ -282,8 +277,8 @@ def _batch_cells(name: str, array: Any, variable: Variable | None, notation: Num
         date_format = variable.date_text
     as_text = date_format is not None or (variable is not None and not variable.is_numeric)
     plain, foreign = (text, None) if as_text else notation.plain(text)
-    said = _text_cells(text, plain, foreign, codes, date_format)
-    return replace(said, nothing=lambda: text, codes=meanings)
+    made = _text_cells(text, plain, foreign, codes, date_format)
+    return replace(made, nothing=lambda: text, codes=meanings)
 
 
 def _date_cells(
@@ -300,22 +295,19 @@ def _date_cells(
 def _text_cells(
     text: Any, plain: Any, foreign: NDArray[np.bool_] | None, codes: Sequence[str], date_format: str | None
 ) -> Cells:
-    """Cells of texts: dates of the declared format, or numbers; without a declaration ISO dates are dates, too.
-
-    `plain` are the same cells with numbers as XPath writes them; `foreign` ones are none in the file's notation.
-    """
-    said = read_numbers(plain)
-    values = said.values if foreign is None else np.where(foreign, np.nan, said.values)
-    missing = said.is_blank | is_code_text(text, codes)
+    """Cells of texts as dates or numbers; `plain`: numbers as XPath has them; `foreign`: no numbers in the file."""
+    parsed = read_numbers(plain)
+    values = parsed.values if foreign is None else np.where(foreign, np.nan, parsed.values)
+    missing = parsed.is_blank | is_code_text(text, codes)
     if plain is not text:
         missing |= is_code_text(plain, codes)
     absent = np.array(text.is_null(), dtype=np.bool_)
     if date_format is not None:
         dates = np.where(missing, np.nan, read_dates(text, date_format).values)
         return Cells(dates, missing, absent, second_decimals(date_format), lambda: text, spoken=values)
-    wordy = ~(said.is_number | said.is_blank)
+    wordy = ~(parsed.is_number | parsed.is_blank)
     if not wordy.any() or not pc.any(pc.match_substring_regex(text, SPACED_ISO_TEXT)).as_py():
-        return Cells(values, missing, absent, said.decimals, lambda: plain)
+        return Cells(values, missing, absent, parsed.decimals, lambda: plain)
     days = read_dates(text).values
     numbers = np.where(wordy & ~np.isnan(days), days, values)
-    return Cells(numbers, missing, absent, said.decimals, lambda: plain, spoken=values)
+    return Cells(numbers, missing, absent, parsed.decimals, lambda: plain, spoken=values)

@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 
 def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
-    """Whole numbers that are equal where the values are equal, whatever the file.
+    """Codes 0, 1, ... without gaps that are equal where values are, whatever the file; -1 where missing.
 
-    Numbers are equal by value, categories by text; a category equals a number when its text says that number.
-
-    Returns one for each column: 0, 1, ... without gaps over all columns, -1 where missing; shape (n,).
+    Numbers are equal by value, categories by text; a category equals a number when its text is that number.
     """
     numeric = any(column.variable.is_numeric for column in columns)
     numbered: dict[float | str, int] = {}
@@ -43,10 +41,9 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
 
 
 def published_codes(column: Column) -> NDArray[np.int64]:
-    """Codes of one file, where missing codes that are published apart are values of their own.
+    """Codes of one file, where missing codes that are published apart are values, numbered after the last one.
 
-    Returns 0, 1, ... Missing cells have -1 where all are published alike; otherwise those that are published as
-    suppressed cells are have -1, and the other kinds the numbers after the last value; shape (n,).
+    Cells that are published as suppressed ones are, or all missing cells where all are published alike, have -1.
     """
     (codes,) = shared_codes([column])
     kinds = column.missing_kinds()
@@ -65,17 +62,14 @@ def _numeric_table(column: Column) -> tuple[NDArray[np.int64], list[float]]:
 def _category_table(column: Column, numeric: bool) -> tuple[NDArray[np.int64], list[float | str]]:
     texts: list[float | str] = list(column.variable.categories)
     if numeric:
-        spoken = read_numbers(pa.array(column.variable.categories, pa.string()))
-        said = zip(spoken.values.tolist(), spoken.is_number.tolist(), texts, strict=True)
-        texts = [number if is_number else text for number, is_number, text in said]
+        parsed = read_numbers(pa.array(column.variable.categories, pa.string()))
+        pairs = zip(parsed.values.tolist(), parsed.is_number.tolist(), texts, strict=True)
+        texts = [number if is_number else text for number, is_number, text in pairs]
     return column.values.astype(np.int64), texts
 
 
 def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
-    """Class of each record, 0 to c - 1: its records are equal in the named variables; shape (n,).
-
-    Missing cells are values too: one where all are published alike, else one for each text that stands in them.
-    """
+    """Class 0 to c - 1 of each record, equal in the named variables; published missing texts are values; shape (n,)."""
     import pandas as pd  # heavy: `maskwright validate` does without
 
     codes = np.zeros(len(data), dtype=np.int64)
@@ -90,10 +84,7 @@ def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
 
 
 def varying(values: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Records whose class has several values of a variable; shape (n,).
-
-    `values`: numbers or codes; no NaN; shape (n,). `classes`: 0 to c - 1; shape (n,).
-    """
+    """Records whose class has several values of a variable, none of them NaN; shape (n,)."""
     if not len(values):
         return np.zeros(0, dtype=np.bool_)
     count = int(classes.max()) + 1
@@ -116,10 +107,7 @@ def with_households(data: Dataset, name: str) -> Dataset:
 
 
 def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
-    """Variables that tell which records are of one household, the declared one and any that says the same.
-
-    None where households are not declared, or none of their variables is published.
-    """
+    """Published variables that distinguish households: the declared one, and any that makes the same partition."""
     homes = data.households
     if homes is None:
         return ()
@@ -137,19 +125,13 @@ def household_columns(data: Dataset, names: Collection[str]) -> tuple[str, ...]:
 
 
 def with_household_role(declared: Mapping[str, VariableDeclaration], name: str) -> dict[str, VariableDeclaration]:
-    """Declarations in which the variable that names the household is `other` unless a role is declared.
-
-    Numbers are confidential by default, and a number that names a household must not be masked like an amount.
-    """
+    """Declarations in which the variable that names the household is `other`, never masked like an amount."""
     stated = declared.get(name, VariableDeclaration())
     return {**declared, name: stated.model_copy(update={"role": stated.role or "other"})}
 
 
 def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Dataset]:
-    """Pair records by a key: the masked file gets the origin of each record; the key is left out of both.
-
-    Numbers pair by value and texts by text, also when one file holds numbers and the other texts that say them.
-    """
+    """Pair records by a key, by value or text; the masked file gets the origin of each, and the key is left out."""
     files = (("original", original), ("masked file", masked))
     for what, data in files:
         if key not in data:
@@ -162,12 +144,9 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
     origin = position[codes[1]]
     lost = int((origin < 0).sum())
     if lost:
-        raise InputError(
-            Problem(
-                f"{lost} of {len(masked)} masked record(s) have a {key!r} that no original record has",
-                hint="a key must be published unmasked; or is this the masked version of another file?",
-            )
-        )
+        message = f"{lost} of {len(masked)} masked record(s) have a {key!r} that no original record has"
+        hint = "a key must be published unmasked; or is this the masked version of another file?"
+        raise InputError(Problem(message, hint=hint))
     return original.without([key]), replace(masked.without([key]), origin=origin)
 
 
@@ -177,9 +156,5 @@ def _refuse_ambiguous(what: str, key: str, codes: NDArray[np.int64]) -> None:
         raise InputError(f"key {key!r} is missing in {missing} record(s) of the {what}")
     repeats = len(codes) - len(np.unique(codes))
     if repeats:
-        raise InputError(
-            Problem(
-                f"key {key!r} is not unique: {repeats} repeats in the {what}",
-                hint="name a variable that identifies each record",
-            )
-        )
+        message = f"key {key!r} is not unique: {repeats} repeats in the {what}"
+        raise InputError(Problem(message, hint="name a variable that identifies each record"))

@@ -37,20 +37,14 @@ def refuse_nested(name: str, kind: Any) -> None:
 
 
 def stored_numbers(array: Any) -> NDArray[np.float64]:
-    """Nearest binary64 numbers of a column of numbers; NaN where a cell is null.
-
-    `array`: of a type that `is_number_type`; shape (n,).
-    """
+    """Nearest binary64 numbers of a column that `is_number_type`; NaN where a cell is null."""
     # Integers beyond 2**53 are rounded here; who needs all their digits takes them from the text.
     floats = pc.cast(array, pa.float64(), safe=False)
     return np.array(pc.fill_null(floats, np.nan) if floats.null_count else floats, dtype=np.float64)
 
 
 def stored_text(name: str, array: Any) -> Any:
-    """Text of every cell, null where it is null: numbers in canonical form, dates and times as ISO 8601.
-
-    `array`: shape (n,). Returns shape (n,).
-    """
+    """Text of every cell, null where it is null: numbers in canonical form, dates and times as ISO 8601."""
     if isinstance(array, pa.ChunkedArray):
         return pa.chunked_array([stored_text(name, chunk) for chunk in array.chunks], pa.string())
     kind = array.type
@@ -78,10 +72,7 @@ def _plain_decimals(text: Any) -> Any:
 
 
 def must_be_held(column: Column, cells: Any) -> bool:
-    """Whether a typed format holds cells that values and missing cells do not give again.
-
-    `cells`: as the format stores them; shape (n,).
-    """
+    """Whether a typed format holds cells that values and missing cells do not give again."""
     kind = cells.type
     if pa.types.is_floating(kind):
         return bool(pc.any(pc.is_nan(cells)).as_py())
@@ -91,13 +82,9 @@ def must_be_held(column: Column, cells: Any) -> bool:
 
 
 def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
-    """Cells, as the file holds them, of the columns in which every record has what it had in the original.
+    """Cells, as the file holds them, of columns in which every masked record has what it had in the original.
 
-    A column of which a single cell differs is left out as a whole: cells in the old form among others in the canonical
-    one would tell which of them are true.
-
-    Returns in the order of the masked records; only columns that are held in another form than the canonical one; shape
-    (n,).
+    A column of which a single cell differs is left out: cells in the old form would show which are true.
     """
     held = {column.name: column.written for column in original if column.written is not None}
     rows = None if masked.origin is None else rows_of(original, masked)
@@ -118,18 +105,14 @@ def _with_used_values(cells: Any) -> Any:
     return pa.DictionaryArray.from_arrays(places, whole.dictionary.take(used), ordered=whole.type.ordered)
 
 
-def missing_as_written(original: Dataset, masked: Dataset, beside: Collection[str]) -> dict[str, Any]:
-    """Cells, as the file holds them, that had no value and have none still: quoted where they were, and bare elsewhere.
-
-    Returns in the order of the masked records, null for cells of every other kind; only columns that have such cells,
-    and that are held in another form than the canonical one; shape (n,).
-    """
+def missing_as_written(original: Dataset, masked: Dataset, others: Collection[str]) -> dict[str, Any]:
+    """Cells, as the file holds them, that had no value and have none still: quoted, or bare; others are null."""
     held = {column.name: column for column in original if column.written is not None and column.missing.any()}
     rows = None if masked.origin is None else rows_of(original, masked)
     found = {}
     for column in masked:
         before = held.get(column.name)
-        if before is None or column.blank is None or column.name in beside or not _is_text(before.written.type):
+        if before is None or column.blank is None or column.name in others or not _is_text(before.written.type):
             continue
         missing, written = before.missing, before.written
         if rows is not None:

@@ -12,10 +12,12 @@ import pyarrow.compute as pc
 from maskwright.data.column_doubts import declared_missing, missing_value_texts
 from maskwright.data.dataset import Column
 from maskwright.data.date_columns import are_iso_dates, date_text_column
+from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
-from maskwright.data.notations import PLAIN, NumberNotation, date_notes
+from maskwright.data.notations import NEARLY_ALL, PLAIN, NumberNotation, date_notes
 from maskwright.data.number_columns import EXACT, first_records, largest_of, number_column, seen_beyond
 from maskwright.data.number_text import (
+    LARGEST_STRINGS,
     MOST_DIGITS,
     NumberText,
     cell_bytes,
@@ -24,26 +26,19 @@ from maskwright.data.number_text import (
     read_many_numbers,
     read_numbers,
 )
-from maskwright.data.variable import Variable, VariableType
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
-
-
-LARGEST_STRINGS = 2**31 - 1
-"""Bytes that one array of strings can hold."""
+    from maskwright.data.variable import VariableType
 
 
 def category_column(
     name: str, text: Any, declared: VariableDeclaration, order: tuple[str, ...] | None = None
 ) -> tuple[Column, list[str]]:
-    """Column of a nominal or ordinal variable.
-
-    `text`: null, blank and declared missing codes are missing; shape (n,).
-    """
+    """Column of a nominal or ordinal variable; null, blank and declared missing codes are missing."""
     encoded = _encoded(text)
     found = pc.cast(encoded.dictionary, pa.string())
     blank = is_blank_text(found) | is_code_text(found, declared.empty_texts)
@@ -67,22 +62,8 @@ def category_column(
         outside = ~missing & (codes < 0)
         if np.any(outside):
             raise _outside(name, outside)
-    variable = Variable(
-        name=name,
-        type=kind,
-        role=declared.role or "other",
-        as_is=declared.release == "as is",
-        renewed=declared.release == "new",
-        inferred_role=declared.role is None,
-        unchanged=declared.unchanged,
-        unit=declared.unit,
-        categories=categories,
-        missing_codes=declared.missing_codes,
-        missing_meanings=declared.missing_meanings,
-        suppressed_as=declared.suppressed_as,
-        label=declared.label,
-        labels=declared.labels,
-    )
+    is_new = declared.release == "new"
+    variable = variable_of(name, kind, "other", declared, renewed=is_new, categories=categories)
     return Column(variable, codes, missing, _missing_cells(found, blank, old) if any_missing else None), []
 
 
@@ -110,29 +91,27 @@ def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableTy
     if kind == "nominal":
         sorted_places: NDArray[np.int64] = places[np.asarray(pc.sort_indices(texts))]
         return sorted_places
-    spoken = read_numbers(texts)
-    if not np.all(spoken.is_number):
+    parsed = read_numbers(texts)
+    if not np.all(parsed.is_number):
         hint = f"Declare it: `{name}: {{type: ordinal, categories: [lowest, ..., highest]}}`."
         raise DataError(
             Problem(f"variable {name!r} is ordinal, and the order of its categories is not known", hint=hint)
         )
-    return places[np.argsort(spoken.values, kind="stable")]
+    return places[np.argsort(parsed.values, kind="stable")]
 
 
 def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:
-    return DataError(
-        Problem(
-            f"variable {name!r}: {np.count_nonzero(outside)} of {len(outside)} cells are none of the declared "
-            f"categories ({first_records(outside)})",
-            hint=f"Add what is missing to `categories` of {name}, or list it under `missing` if it means 'no value'.",
-        )
+    message = (
+        f"variable {name!r}: {np.count_nonzero(outside)} of {len(outside)} cells are none of the declared "
+        f"categories ({first_records(outside)})"
     )
+    hint = f"Add what is missing to `categories` of {name}, or list it under `missing` if it means 'no value'."
+    return DataError(Problem(message, hint=hint))
 
 
 NO_NUMBER = "?"
 BARE_EXPONENT = r"^[ \t\r\n]*[0-9]+[eE][0-9]+[ \t\r\n]*$"
 DECIMAL_COMMA = r"^[ \t\r\n]*-?[0-9]+,[0-9]+[ \t\r\n]*$"
-NEARLY_ALL = 0.9
 
 
 @dataclass
@@ -159,10 +138,7 @@ class _Numbers:
 def text_column(
     name: str, text: Any, declared: VariableDeclaration, notation: NumberNotation = PLAIN
 ) -> tuple[Column, list[str]]:
-    """Column of a variable whose cells are text in the file.
-
-    `text`: Null: no cell; blank: an empty one. Both are missing; shape (n,).
-    """
+    """Column of a variable whose cells are text in the file; null (no cell) and blank ones are missing."""
     if declared.categories or declared.type in ("nominal", "ordinal"):
         return category_column(name, text, declared)
     if declared.is_date:
@@ -227,8 +203,8 @@ def _numbers(
         plain = chunk
         cells = _without(chunk, coded)
         # With a decimal point, cells that all are numbers to XPath are the same numbers in every notation.
-        spoken = read_many_numbers(cells) if notation.decimal == "." else None
-        if spoken is None or not np.all(spoken.is_number | spoken.is_blank):
+        parsed = read_many_numbers(cells) if notation.decimal == "." else None
+        if parsed is None or not np.all(parsed.is_number | parsed.is_blank):
             plain, foreign = notation.plain(chunk)
             if plain is not chunk:
                 coded |= is_code_text(plain, declared.empty_texts)
@@ -236,22 +212,22 @@ def _numbers(
             if foreign is not None:
                 plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
                 found.foreign += int(np.count_nonzero(foreign & ~coded))
-            if spoken is None or plain is not chunk:
+            if parsed is None or plain is not chunk:
                 cells = _without(plain, coded)
-                spoken = read_many_numbers(cells)
+                parsed = read_many_numbers(cells)
         part = slice(start, start + len(chunk))
-        found.values[part] = seen_beyond(spoken.values, cells)
-        found.missing[part] = spoken.is_blank
-        found.other[part] = ~spoken.is_blank & ~spoken.is_number
+        found.values[part] = seen_beyond(parsed.values, cells)
+        found.missing[part] = parsed.is_blank
+        found.other[part] = ~parsed.is_blank & ~parsed.is_number
         others += int(np.count_nonzero(found.other[part]))
         if others > most_others:
             return None
-        found.decimals = max(found.decimals, spoken.decimals)
-        fewest, most = _written_digits(chunk, cells, spoken)
+        found.decimals = max(found.decimals, parsed.decimals)
+        fewest, most = _written_digits(chunk, cells, parsed)
         found.fewest_digits = min(found.fewest_digits, fewest)
         found.most_digits = max(found.most_digits, most)
-        found.only_digits &= spoken.only_digits and plain is chunk
-        found.leading_zeros += spoken.leading_zeros
+        found.only_digits &= parsed.only_digits and plain is chunk
+        found.leading_zeros += parsed.leading_zeros
         start += len(chunk)
     return found
 

@@ -22,12 +22,7 @@ About = Literal["variable", "edit", "step", "measure", "file"]
 
 @dataclass(frozen=True)
 class DoubtKind:
-    """One kind of doubt.
-
-    `id`: ``W101``: stable from version to version; the first digit is the stage. `about`: what a waiver has to name
-    beside it; nothing for a file. `meaning`: what is in doubt, in one or two sentences. `remedy`: what to do instead of
-    waiving it.
-    """
+    """One kind of doubt; `id` is stable, its first digit the stage, and `about` what a waiver has to name."""
 
     id: str
     name: str

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.foundation import exit_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 # Whoever knows the errors knows these too.
@@ -140,12 +140,11 @@ class MaskwrightError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process: as it is, whatever its constructor takes; not what a plugin raised."""
         state = {name: None if name == "error" else value for name, value in vars(self).items()}
-        return _made_again, (type(self), self.args, state)
+        return made_again, (type(self), self.args, state)
 
 
-def _made_again(
-    kind: type[MaskwrightError], arguments: tuple[object, ...], state: dict[str, object]
-) -> MaskwrightError:
+def made_again(kind: type[BaseException], arguments: tuple[object, ...], state: Mapping[str, object]) -> BaseException:
+    """Exception as it was in another process, whatever its constructor takes."""
     error = kind.__new__(kind, *arguments)
     error.args = arguments
     vars(error).update(state)

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -55,12 +55,29 @@ def note_read(path: Path) -> None:
     if noted is not None:
         noted.setdefault(identity, path)
     if identity == _standard_output():
-        raise InputError(
-            Problem(
-                f"standard output goes into {path}, which is to be read",
-                hint="Send it to another file; with a single '>' the shell has emptied this one already.",
-            )
-        )
+        message = f"standard output goes into {path}, which is to be read"
+        hint = "Send it to another file; with a single '>' the shell has emptied this one already."
+        raise InputError(Problem(message, hint=hint))
+
+
+MOST_BYTES = 64 * 2**20
+"""Of a codebook or a hierarchy: a longer file is another one that was meant."""
+
+
+def read_bounded(path: Path, what: str) -> bytes:
+    """Content of a file that describes data, a codebook or a hierarchy, which has to fit in memory."""
+    note_read(path)
+    place = Place(str(path))
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise InputError(Problem(f"there is no such {what}", place)) from None
+    except OSError as error:
+        raise InputError(Problem(f"the {what} cannot be read: {error.strerror}", place)) from None
+    if len(content) > MOST_BYTES:
+        raise InputError(Problem(f"a {what} of over {MOST_BYTES // 2**20} MB is not read", place))
+    return content
 
 
 def refuse_to_overwrite(outputs: Mapping[str, Path], inputs: Mapping[str, Path] | None = None) -> None:
@@ -98,26 +115,10 @@ PACKINGS = (".gz", ".zip", ".zst")
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Name of a file without its ending, and the ending; that of a compression belongs to it.
+    """Name of a file without its ending, and the ending, to which that of a compression belongs; "": none.
 
-    Other points stay in the name: what distinguishes two files keeps distinguishing what is named after them.
-
-    Parameters
-    ----------
-    name : str
-        Without folders.
-
-    Returns
-    -------
-    tuple of str
-        Together they are `name`; the ending is empty where there is none.
-
-    Examples
-    --------
-    >>> split_name("survey.flat.csv.gz")
-    ('survey.flat', '.csv.gz')
-    >>> split_name("masked")
-    ('masked', '')
+    >>> split_name("survey.flat.csv.gz"), split_name("masked")
+    (('survey.flat', '.csv.gz'), ('masked', ''))
     """
     packing = next((each for each in PACKINGS if name.lower().endswith(each)), "")
     plain = name[: len(name) - len(packing)]

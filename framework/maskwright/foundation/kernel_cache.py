@@ -85,8 +85,8 @@ def content_key(module: str, file: str) -> str:
             source = getattr(sys.modules.get(wanted), "__file__", None)
             if source is not None and wanted.partition(".")[0] == module.partition(".")[0]:
                 waiting.append((wanted, source))
-    told = "\n".join(f"{name} {digest}" for name, digest in sorted(found.items()))
-    return sha256(f"llvmlite {llvmlite.__version__}\n{told}".encode()).hexdigest()
+    digests = "\n".join(f"{name} {digest}" for name, digest in sorted(found.items()))
+    return sha256(f"llvmlite {llvmlite.__version__}\n{digests}".encode()).hexdigest()
 
 
 @lru_cache(maxsize=256)
@@ -121,11 +121,11 @@ class _CachedKernels(_Kept):  # type: ignore[misc]
 
     def __init__(self, py_func: Any) -> None:
         super().__init__(py_func)
-        beside = Path(inspect.getfile(py_func)).parent / "__pycache__"
+        folder = Path(inspect.getfile(py_func)).parent / "__pycache__"
         self._installed: Any = None
-        if Path(self._cache_path) != beside and beside.is_dir():
+        if Path(self._cache_path) != folder and folder.is_dir():
             stamp = self._impl.locator.get_source_stamp()
-            self._installed = _File(str(beside), self._impl.filename_base, stamp)
+            self._installed = _File(str(folder), self._impl.filename_base, stamp)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         kept = super()._load_overload(sig, target_context)

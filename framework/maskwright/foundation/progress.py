@@ -65,11 +65,7 @@ class Reporter(Protocol):
 
 
 class Logged:
-    """Reporter that writes records of the logger ``maskwright``: stages of level DEBUG, notices of level INFO.
-
-    It is what functions report to that are called without a reporter. The logger shows nothing unless the program says
-    so, and its records hold no value of the data.
-    """
+    """Reporter that writes records of the logger ``maskwright``: stages of level DEBUG, notices of level INFO."""
 
     def stage(self, title: str) -> Progress:
         """Log the title, and how long the stage took when it ends."""

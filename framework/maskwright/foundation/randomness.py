@@ -43,10 +43,7 @@ def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def row_hashes(rows: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """One number for each row, which depends on what it holds alone: neither on its place nor on other rows.
-
-    `rows`: all NaN are alike, and so are the two zeros; shape (r, q). Returns shape (r,).
-    """
+    """One number for each row, of its cells alone; all NaN are alike, and both zeros; of shape (r, q), gives (r,)."""
     found = np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
         found = mixed(found ^ np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64))

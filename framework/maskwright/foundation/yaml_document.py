@@ -34,9 +34,8 @@ MAX_SHOWN = 400
 class Node:
     """A mapping, a list or a single value of a YAML file, with its place.
 
-    `place`: file, line and column of its first character, with the line itself. `value`: of a scalar; None otherwise.
-    `raw`: text of a scalar as written, without quotes. `entries`: keys (text scalars) and values of a mapping, in file
-    order. `size`: number of nodes below and including this one, aliases counted as often as they are used.
+    `raw`: text of a scalar as written, without quotes. `entries`: keys (text scalars) and values, in file order.
+    `size`: nodes below and including this one, aliases as often as they are used.
     """
 
     kind: Literal["mapping", "sequence", "scalar"]
@@ -148,10 +147,7 @@ def scalar(text: str, place: Place | None = None) -> Node:
 
 
 def from_python(value: object, place: Place) -> Node:
-    """Node tree of plain Python values, all at one place: for what a program says instead of a file.
-
-    Numbers of numpy count as numbers, and paths as text.
-    """
+    """Node tree of plain Python values, all at one place; numbers of numpy are numbers, and paths text."""
     if isinstance(value, Mapping):
         entries = tuple(
             (Node("scalar", place, str(key), str(key)), from_python(item, place)) for key, item in value.items()

@@ -166,8 +166,8 @@ def _problems(error: ValidationError, model: type[BaseModel], node: Node, kind: 
     expected: dict[Path, list[dict[str, Any]]] = defaultdict(list)
     every = error.errors(include_url=False, include_input=False)
     strange = _strange_branches(node, [detail["loc"] for detail in every if detail["type"] == "extra_forbidden"])
-    told = [detail for detail in every if _branch(node, detail["loc"]) not in strange]
-    for detail in told or every:
+    meant = [detail for detail in every if _branch(node, detail["loc"]) not in strange]
+    for detail in meant or every:
         location = detail["loc"]
         path, rest = _locate(node, location)
         if detail["type"] == "missing":
@@ -239,9 +239,9 @@ def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> P
     at = node.at(path) or node
     label = _label(path)
     prefix = f"{label}: " if label else ""
-    said = [detail for detail in details if detail["type"] not in _EXPECTED]
-    if said:
-        message = str(said[0]["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    custom = [detail for detail in details if detail["type"] not in _EXPECTED]
+    if custom:
+        message = str(custom[0]["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
         return Problem(prefix + message, at.place)
     wanted = list(dict.fromkeys(_expectation(detail) for detail in details))
     return Problem(f"{prefix}expected {' or '.join(wanted)}, not {_found(at)}", at.place, _suggestion(at, details))

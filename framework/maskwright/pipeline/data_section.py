@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from maskwright.data.codebooks.files import read_codebook_file
 from maskwright.data.declaration import declared_together
 from maskwright.data.hierarchies.declaration import read_hierarchy_file
-from maskwright.data.parts.addresses import address_of, is_remote
-from maskwright.data.parts.part_files import find_parts, is_pattern, is_several
+from maskwright.data.parts.part_files import address_of, find_parts, is_pattern, is_remote, is_several
 from maskwright.foundation.errors import DataError, InputError, Place, PluginError, Problem
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name

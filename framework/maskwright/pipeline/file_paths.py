@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.data.parts.part_files import could_match, folder_of, is_pattern, is_several
-from maskwright.foundation.errors import Place, PluginError, Problem
+from maskwright.data.parts.part_files import could_match, is_pattern, is_remote, is_several
+from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.files import file_identity, split_name
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model

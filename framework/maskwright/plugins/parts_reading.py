@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright.data.dataset import Layout
+from maskwright.data.dataset import Layout, WrittenBatch
 from maskwright.data.parts.model import (
     FoundPart,
     Part,
@@ -21,7 +21,6 @@ from maskwright.data.parts.model import (
     refuse_unlike,
 )
 from maskwright.data.parts.part_files import find_parts, on_this_machine, remote_stamp, stamp_of
-from maskwright.data.written_batch import WrittenBatch
 from maskwright.foundation.errors import DataError, NoRecords, Place, Problem
 from maskwright.foundation.files import note_read
 from maskwright.foundation.progress import silent

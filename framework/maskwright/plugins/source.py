@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.written_batch import WrittenBatch
+from maskwright.data.dataset import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import silent

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.parts.addresses import address_of
-from maskwright.data.parts.part_files import find_parts, is_several, on_this_machine
+from maskwright.data.parts.part_files import address_of, find_parts, is_several, on_this_machine
 from maskwright.data.published import published_batches
 from maskwright.data.stored_cells import missing_as_written, untouched_cells
 from maskwright.pipeline.resolved import DataSource

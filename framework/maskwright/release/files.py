@@ -12,9 +12,16 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
 
-from maskwright.data.parts.addresses import address_of, is_remote
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.data.parts.part_files import MANIFEST, listed_remotely, refuse_without_bucket, removed_remotely, sent
+from maskwright.data.parts.part_files import (
+    MANIFEST,
+    address_of,
+    is_remote,
+    listed_remotely,
+    refuse_without_bucket,
+    removed_remotely,
+    sent,
+)
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
 from maskwright.foundation.files import (
     PRIVATE,

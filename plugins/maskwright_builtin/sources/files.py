@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import difflib
 import gzip
+import importlib
 import io
 import os
 import zipfile
@@ -17,14 +19,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from maskwright import DataError, Place, Problem
+from maskwright import DataError, InputError, Place, Problem, WrittenBatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from contextlib import AbstractContextManager
 
 
 PIECE = 1 << 20
+"""Bytes unpacked at a time."""
+ROWS = 65_536
+"""Records of a batch of typed columns."""
+EXACT = 2.0**53
+"""Every integer below is a binary64 number of its own."""
 UNSUSPICIOUS = 100_000_000
 """Bytes that a file may unpack to, however small it is."""
 LARGEST_RATIO = 200
@@ -53,11 +60,7 @@ COPY = "Compare its size with the original's and copy it again, or unpack it and
 
 @dataclass(frozen=True)
 class Packing:
-    """A kind of compression.
-
-    `unpacked`: ``(path, file) -> context manager of a file``: opened for reading and seeking; damage is a `DataError`.
-    `packed`: ``(path, file) -> context manager of a file``: opened for writing.
-    """
+    """A kind of compression; `unpacked` and `packed` open a file for reading and seeking, and for writing."""
 
     name: str
     unpacked: Callable[[Path, BinaryIO], AbstractContextManager[BinaryIO]]
@@ -65,11 +68,7 @@ class Packing:
 
 
 def refuse_large(path: Path, size: int, largest: int | None, packed: int | None = None) -> None:
-    """Stop at a file that is larger than allowed, or packed beyond all proportion.
-
-    `size`: bytes, of a compressed file unpacked. `largest`: most bytes to accept; None is no limit for a plain file,
-    and one of proportion for a compressed one.
-    """
+    """Stop at a file that is larger than allowed, or (`largest` None) packed beyond all proportion; sizes unpacked."""
     unpacked = "" if packed is None else "unpacked, "
     if largest is not None and size > largest:
         message = f"{unpacked}the file has {'more' if packed else f'{size} bytes'}"
@@ -230,13 +229,18 @@ def _from_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
     yield io.BufferedReader(_Rewindable(path, "zip", start), PIECE)
 
 
-@contextmanager
-def _to_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
-    member = zipfile.ZipInfo(path.name[: -len(".zip")], OLDEST)
+def zip_member(name: str) -> zipfile.ZipInfo:
+    """Member of a zip archive whose bytes depend neither on the time of writing nor on the system."""
+    member = zipfile.ZipInfo(name, OLDEST)
     member.compress_type = zipfile.ZIP_DEFLATED
     member.external_attr = 0o600 << 16
-    # Otherwise it would depend on the system that writes it.
     member.create_system = 3
+    return member
+
+
+@contextmanager
+def _to_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
+    member = zip_member(path.name[: -len(".zip")])
     with zipfile.ZipFile(file, "w") as archive, archive.open(member, "w", force_zip64=True) as packed:
         yield packed  # type: ignore[misc]
 
@@ -249,8 +253,32 @@ PACKINGS: Mapping[str, Packing] = {
 """Kinds of compression by the last ending of a file name."""
 
 
+def optional_library(module: str, what: str, extra: str, path: Path | None = None) -> Any:
+    """Module of a package that is installed with an extra of Maskwright; `what` is done with it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        place = None if path is None else Place(str(path))
+        hint = f"Install it: pip install 'maskwright[{extra}]'."
+        raise InputError(Problem(f"{what} with {module}, which is not installed", place, hint)) from None
+
+
 BLOCK = 2 * 1024 * 1024
 """Bytes read at a time: large enough that work for each block does not count, small enough to stay in memory."""
+
+
+class WrittenReading:
+    """Reading whose records come with their cells as the file holds them."""
+
+    def written_batches(self) -> Generator[WrittenBatch]:
+        """Yield the records, and the cells of columns that are written in another form."""
+        raise NotImplementedError
+
+    def batches(self) -> Generator[pa.RecordBatch]:
+        """Yield the records alone."""
+        with contextlib.closing(self.written_batches()) as batches:
+            for batch in batches:
+                yield batch.cells
 
 
 def with_packed(*suffixes: str) -> tuple[str, ...]:
@@ -263,10 +291,7 @@ def _packing(path: Path) -> Packing | None:
 
 
 def readable_size(path: Path, largest: int | None = None) -> int:
-    """Size of a data file in bytes, unpacked if it is compressed, once it is known to be one.
-
-    `largest`: most bytes to accept; None is no limit.
-    """
+    """Size of a data file in bytes, of a compressed one unpacked; `largest` None is no limit."""
     place = Place(str(path))
     try:
         with path.open("rb") as file:
@@ -347,20 +372,8 @@ LISTED = (
 
 
 def text_encoding(name: str) -> str:
-    """Python's name of a text encoding.
+    """Python's name of a text encoding, whichever of its names is given; `ValueError` for what encodes no texts.
 
-    Parameters
-    ----------
-    name : str
-        Any name that Python knows it by: ``cp850``, ``IBM850`` and ``850`` are one.
-
-    Raises
-    ------
-    ValueError
-        It is unknown, or turns something else than characters into bytes.
-
-    Examples
-    --------
     >>> text_encoding("IBM850")
     'cp850'
     """

@@ -26,7 +26,7 @@ from maskwright import (
     VariableDeclaration,
     write_numbers,
 )
-from maskwright_builtin.sources.files import disk_trouble, readable_size, reading
+from maskwright_builtin.sources.files import ROWS, disk_trouble, readable_size, reading
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -40,11 +40,7 @@ UNNAMED_INDEX = re.compile(r"__index_level_[0-9]+__")
 
 @dataclass(frozen=True)
 class PandasFrame:
-    """A frame as a Parquet file describes it.
-
-    `types`: types of pandas that the column's type does not tell, such as ``Int64``. `index`: columns that were the
-    index.
-    """
+    """A frame as a Parquet file describes it: types that only pandas has (``Int64``), columns that were the index."""
 
     types: Mapping[str, str] = field(default_factory=dict)
     index: tuple[str, ...] = ()
@@ -58,9 +54,9 @@ class PandasFrame:
 def described_frame(schema: Any) -> PandasFrame:
     """Frame that a Parquet file was made of, as far as it says so in a way that is understood."""
     try:
-        said = json.loads((schema.metadata or {}).get(KEY, b"{}"))
-        pairs = [(each["field_name"], each["numpy_type"]) for each in said.get("columns", ())]
-        index = [each for each in said.get("index_columns", ()) if isinstance(each, str)]
+        content = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+        pairs = [(each["field_name"], each["numpy_type"]) for each in content.get("columns", ())]
+        index = [each for each in content.get("index_columns", ()) if isinstance(each, str)]
     except (ValueError, TypeError, KeyError, AttributeError):
         return PandasFrame()
     names = frozenset(schema.names)
@@ -91,7 +87,6 @@ def with_frame(schema: Any, frame: PandasFrame, types: Mapping[str, Any]) -> Any
     return schema.with_metadata({KEY: made.schema.metadata[KEY]})
 
 
-ROWS = 65_536
 ROWS_OF_GROUP, BYTES_OF_GROUP = 1 << 20, 1 << 28
 """A row group has its own dictionaries and statistics: of small ones, files grow by a quarter."""
 
@@ -168,23 +163,7 @@ def _is_flat(kind: Any) -> bool:
 
 
 def write_parquet(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write typed batches as Parquet, each column in the original's type where it can hold the masked values.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Integers (int64), numbers (float64), dates (date32), texts (string); null is a missing cell.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives the types of the batches.
-
-    Raises
-    ------
-    DataError
-        A masked value that the original column's type cannot hold, or trouble with the disk.
-    """
+    """Write typed batches as Parquet, each column in the original's type where it can hold the masked values."""
     types = layout.details["types"] if layout.format == "parquet" else {}
     frame = layout.details.get("frame", PandasFrame()) if layout.format == "parquet" else PandasFrame()
     wanted: pa.Schema | None = None
@@ -237,13 +216,13 @@ def _holds(kind: Any, texts: tuple[str, ...]) -> bool:
     """Whether a type holds these texts so that the same are read again."""
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return True
-    said = pa.array(texts, pa.string())
+    wanted = pa.array(texts, pa.string())
     try:
-        cells = pc.cast(said, kind)
+        cells = pc.cast(wanted, kind)
         again = _number_text(pc.cast(cells, pa.float64())) if _has_fractions(kind) else pc.cast(cells, pa.string())
     except pa.ArrowException:
         return False
-    return bool(again.equals(said))
+    return bool(again.equals(wanted))
 
 
 def _has_fractions(kind: Any) -> bool:
@@ -282,20 +261,7 @@ def _cast(path: Path, batch: Any, wanted: Any) -> Any:
 
 
 def open_parquet(path: Path, params: Any, progress: Progress) -> ParquetReading:
-    """Open a Parquet file of microdata; there are no options.
-
-    Parameters
-    ----------
-    path : Path
-    params : NoParams
-        Not used.
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is no Parquet file, or has columns that are not flat.
-    """
+    """Open a Parquet file of microdata; there are no options."""
     del params
     return ParquetReading(path, progress)
 

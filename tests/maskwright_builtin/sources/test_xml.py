@@ -368,8 +368,7 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """A plain file with pieces of XML put in, deleted or doubled anywhere."""
-    from maskwright_builtin.sources.xml.parser import find_opening
-    from maskwright_builtin.sources.xml.stream import examine, stream
+    from maskwright_builtin.sources.xml.source import form_of
 
     text = data.draw(st.sampled_from([PLAIN, SPARSE]))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -382,9 +381,9 @@ def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
         reading = opened(path, record="Record")
     except DataError:
         return
-    opening = find_opening(path, params)
-    found = examine(path, params, opening, lambda _: None)
-    slow = pa.Table.from_batches(list(stream(path, params, opening, found.columns, lambda _: None)))
+    form = form_of(path, params)
+    found = form.examine(lambda _: None)
+    slow = pa.Table.from_batches(list(form.stream(found.columns, lambda _: None)))
     assert pa.Table.from_batches(list(reading.batches())).equals(slow)
     assert (
         slow.to_pylist() == [dict.fromkeys(slow.schema.names) | row for row in tree_rows(path)] or "Microdata" in text

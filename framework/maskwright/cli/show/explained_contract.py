@@ -9,10 +9,10 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.data.dataset import Column, Dataset, Layout
+from maskwright.cli.show import explained_pages
+from maskwright.data.dataset import Column, Dataset, Layout, WrittenBatch
 from maskwright.data.missing import MissingCells
 from maskwright.data.variable import Band, Variable
-from maskwright.data.written_batch import WrittenBatch
 from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.converted import Converted

@@ -19,7 +19,7 @@ from maskwright.cli.show.screen import (
     without_column,
 )
 from maskwright.cli.show.tables import print_table_of_measures
-from maskwright.data.parts.addresses import address_of, is_remote
+from maskwright.data.parts.part_files import address_of, is_remote
 from maskwright.release.record.record_parts import PlanRecord
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import (

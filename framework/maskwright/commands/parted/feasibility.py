@@ -10,7 +10,7 @@ from maskwright.commands.parted.measuring import refused_measure, unmeasurable
 from maskwright.commands.parted.planning import sample_size
 from maskwright.commands.parted.task_run import BLOCK_SIZE
 from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
-from maskwright.data.parts.addresses import is_remote
+from maskwright.data.parts.part_files import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name

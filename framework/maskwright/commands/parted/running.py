@@ -29,10 +29,8 @@ from maskwright.commands.running.loading import Clock
 from maskwright.commands.running.preparation import ReadyRun, apply_plan_checks, doubts_of_measures
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.commands.running.stages import write_release_rules
-from maskwright.data.parts.addresses import address_of
-from maskwright.data.parts.part_files import is_several
-from maskwright.foundation.progress import notify, silent, stage
+from maskwright.data.parts.part_files import address_of, is_several
+from maskwright.foundation.progress import stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.running.loading import violated_edits
 from maskwright.data.codebooks.files import refuse_otherwise, write_codebook
-from maskwright.data.parts.addresses import address_of
+from maskwright.data.parts.part_files import address_of
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
 from maskwright.foundation.release_outcomes import EditViolation, OpenDoubts, ThresholdMissed

@@ -21,11 +21,7 @@ MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Codebook:
-    """What a codebook says.
-
-    `variables`: in the order of the codebook. `places`: file and line where each variable is described. `guessed`: its
-    encoding, where nobody had named it and it is not UTF-8.
-    """
+    """A codebook: variables in its order, where each is described, and its encoding if that was guessed."""
 
     path: Path
     variables: Mapping[str, VariableDeclaration]
@@ -56,11 +52,7 @@ class Codebook:
 
 @dataclass(frozen=True)
 class PublishedCodebook:
-    """A codebook that is to be written.
-
-    `variables`: in the order of the file. `file`: name of the data file. `notes`: what was done with the data, in
-    words. `remarks`: what was done with a variable, in words.
-    """
+    """A codebook that is to be written; `notes` and `remarks`: what was done with the data and with a variable."""
 
     title: str
     variables: Mapping[str, VariableDeclaration]
@@ -84,11 +76,7 @@ TEXTS = ("type", "format", "role", "unit", "label")
 
 @dataclass(frozen=True)
 class Code:
-    """A code of a variable.
-
-    `text`: as the data file writes it. `meaning`: "" where nothing is said. `kind`: whether it is a category, means 'no
-    value', or stands for a value that was taken away.
-    """
+    """A code of a variable as the file writes it; its meaning is "" where nothing is known."""
 
     text: str
     meaning: str
@@ -98,10 +86,7 @@ class Code:
 
 @dataclass(eq=False)
 class Described:
-    """A variable as a codebook describes it.
-
-    `facts`: texts of `TEXTS` and `NUMBERS`. `codes`: in the order of the codebook.
-    """
+    """A variable as a codebook describes it; `facts`: texts of `TEXTS` and `NUMBERS`."""
 
     name: str
     place: Place

@@ -278,8 +278,8 @@ def _number(text: str | None) -> float | None:
 
 def _bound(text: str | None) -> float | date | None:
     """A bound of numbers, of dates or of datetimes."""
-    said = text or ""
+    given = text or ""
     try:
-        return datetime.fromisoformat(said) if "T" in said else date.fromisoformat(said)
+        return datetime.fromisoformat(given) if "T" in given else date.fromisoformat(given)
     except ValueError:
         return _number(text)

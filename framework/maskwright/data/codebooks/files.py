@@ -13,7 +13,7 @@ from maskwright.data.codebooks.ddi import ISO_DATE, ISO_MOMENT, SUPPRESSED, desc
 from maskwright.data.codebooks.table import described_in_table, guessed_encoding
 from maskwright.data.number_text import plain_text
 from maskwright.foundation.errors import InputError, Place, Problem, WrittenOtherwise
-from maskwright.foundation.files import note_read
+from maskwright.foundation.files import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,15 +23,11 @@ if TYPE_CHECKING:
     from maskwright.data.declaration import VariableDeclaration
 
 
-MOST_BYTES = 64 * 2**20
-
-
 def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
-    """Read a codebook: DDI Codebook where the file is XML, otherwise a table.
-
-    `encoding`: of a table that is not UTF-8 or UTF-16 (with a byte order mark).
-    """
-    content = _content(path)
+    """Read a codebook: DDI Codebook where the file is XML, otherwise a table (in `encoding` if it is not Unicode)."""
+    content = read_bounded(path, "codebook")
+    if not content.strip():
+        raise InputError(Problem("the codebook is empty", Place(str(path))))
     problems: list[Problem] = []
     is_xml = path.suffix.lower() == ".xml" or content[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     found = described_in_ddi(path, content) if is_xml else described_in_table(path, content, encoding, problems)
@@ -43,23 +39,6 @@ def read_codebook_file(path: Path, encoding: str | None = None) -> Codebook:
     variables = {name: each for name, each in declared.items() if each is not None}
     guessed = None if is_xml else guessed_encoding(content, encoding)
     return Codebook(path, variables, {each.name: each.place for each in found}, guessed)
-
-
-def _content(path: Path) -> bytes:
-    place = Place(str(path))
-    note_read(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(Problem("there is no such codebook", place)) from None
-    except OSError as error:
-        raise InputError(Problem(f"the codebook cannot be read: {error.strerror}", place)) from None
-    if len(content) > MOST_BYTES:
-        raise InputError(Problem(f"a codebook of over {MOST_BYTES // 2**20} MB is not read", place))
-    if not content.strip():
-        raise InputError(Problem("the codebook is empty", place))
-    return content
 
 
 NAMESPACE = "ddi:codebook:2_5"
@@ -82,11 +61,7 @@ def write_codebook(path: Path, codebook: PublishedCodebook, *, as_table: bool) -
 
 
 def codes_of(declared: VariableDeclaration) -> Iterator[tuple[str, str, CodeKind]]:
-    """Codes of a variable, what they mean, and of which kind they are: categories, then those without a value.
-
-    No reader of codebooks takes blanks around a code, or line breaks in it, for a part of it. A list without the one
-    category that has some would be wrong for the cells that have it, so there is none.
-    """
+    """Codes of a variable, their meanings and kinds; no list of categories if a reader would trim one of them."""
     meanings = dict(declared.labels)
     valid = tuple(dict.fromkeys([*declared.categories, *meanings]))
     for code in valid if all(map(_is_plain, valid)) else ():
@@ -125,16 +100,16 @@ def _write_ddi(path: Path, codebook: PublishedCodebook) -> None:
     root = ET.Element("codeBook", {"xmlns": NAMESPACE, "version": "2.5"})
     study = ET.SubElement(root, "stdyDscr")
     title = ET.SubElement(ET.SubElement(study, "citation"), "titlStmt")
-    _say(title, "titl", codebook.title)
+    _add_text(title, "titl", codebook.title)
     for note in codebook.notes:
-        _say(study, "notes", note, type="statistical disclosure control")
+        _add_text(study, "notes", note, type="statistical disclosure control")
     if codebook.file is not None:
         file = ET.SubElement(ET.SubElement(root, "fileDscr"), "fileTxt")
-        _say(file, "fileName", codebook.file)
+        _add_text(file, "fileName", codebook.file)
         if codebook.records is not None:
             counts = ET.SubElement(file, "dimensns")
-            _say(counts, "caseQnty", str(codebook.records))
-            _say(counts, "varQnty", str(len(codebook.variables)))
+            _add_text(counts, "caseQnty", str(codebook.records))
+            _add_text(counts, "varQnty", str(len(codebook.variables)))
     data = ET.SubElement(root, "dataDscr")
     for number, (name, declared) in enumerate(codebook.variables.items(), 1):
         _add_variable(data, number, name, declared, codebook.remarks.get(name))
@@ -149,22 +124,22 @@ def _add_variable(data: ET.Element, number: int, name: str, declared: VariableDe
     attributes = {"ID": f"V{number}", "name": _clean(name), **_attributes(declared, numeric=numeric)}
     variable = ET.SubElement(data, "var", attributes)
     if declared.label:
-        _say(variable, "labl", declared.label)
+        _add_text(variable, "labl", declared.label)
     bounds = {"min": declared.min, "max": declared.max}
     shown = {end: _bound(value) for end, value in bounds.items() if value is not None}
     if shown:
         units = {} if declared.is_date else {"UNITS": "REAL"}
         ET.SubElement(ET.SubElement(variable, "valrng"), "range", {**units, **shown})
     if remark:
-        _say(variable, "txt", remark)
+        _add_text(variable, "txt", remark)
     for code, meaning, kind in codes_of(declared):
         attributes = {} if kind == "valid" else {"missing": "Y"}
         if kind == "suppressed":
             attributes["missType"] = SUPPRESSED
         found = ET.SubElement(variable, "catgry", attributes)
-        _say(found, "catValu", code)
+        _add_text(found, "catValu", code)
         if meaning:
-            _say(found, "labl", meaning)
+            _add_text(found, "labl", meaning)
     if declared.type is not None:
         stored = {"type": "numeric" if numeric else "character"}
         if declared.type == "date":
@@ -188,7 +163,7 @@ def _attributes(declared: VariableDeclaration, *, numeric: bool) -> dict[str, st
     return found
 
 
-def _say(parent: ET.Element, name: str, text: str, **attributes: str) -> None:
+def _add_text(parent: ET.Element, name: str, text: str, **attributes: str) -> None:
     ET.SubElement(parent, name, attributes).text = _clean(text)
 
 
@@ -197,7 +172,7 @@ def _clean(text: str) -> str:
     return _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-MOST_TOLD = 5
+MOST_SHOWN = 5
 
 
 def refuse_otherwise(path: Path, meant: PublishedCodebook) -> None:
@@ -208,29 +183,31 @@ def refuse_otherwise(path: Path, meant: PublishedCodebook) -> None:
         found = read_codebook_file(path).variables
     except InputError as error:
         _refuse(path, [f"it cannot be read ({error.problems[0].message})"])
-    said = list(_differences(meant, {_plain(name): each for name, each in found.items()}))
-    if said:
-        _refuse(path, said)
+    differences = list(_differences(meant, {_plain(name): each for name, each in found.items()}))
+    if differences:
+        _refuse(path, differences)
 
 
-def _refuse(path: Path, said: list[str]) -> NoReturn:
-    more = f", and {len(said) - MOST_TOLD} more" if len(said) > MOST_TOLD else ""
-    message = f"the codebook {path.name} does not say what it was meant to say: {', '.join(said[:MOST_TOLD])}{more}"
+def _refuse(path: Path, differences: list[str]) -> NoReturn:
+    more = f", and {len(differences) - MOST_SHOWN} more" if len(differences) > MOST_SHOWN else ""
+    message = (
+        f"the codebook {path.name} does not say what it was meant to say: {', '.join(differences[:MOST_SHOWN])}{more}"
+    )
     raise WrittenOtherwise(Problem(message, hint="This is a bug in Maskwright; please report it."))
 
 
 def _differences(meant: PublishedCodebook, found: dict[str, VariableDeclaration]) -> Iterator[str]:
     for name, wanted in meant.variables.items():
-        said = found.get(_plain(name))
-        if said is None:
+        read = found.get(_plain(name))
+        if read is None:
             yield f"no column {name}"
             continue
         wrong = {
-            "label": _plain(said.label) != _plain(wanted.label),
-            "unit": _plain(said.unit) != _plain(wanted.unit),
-            "codes": not _codes(wanted) <= _codes(said),
-            "meanings of codes": _meanings(wanted, said) != _meanings(said, wanted),
-            "missing codes": _missing(said) != _missing(wanted),
+            "label": _plain(read.label) != _plain(wanted.label),
+            "unit": _plain(read.unit) != _plain(wanted.unit),
+            "codes": not _codes(wanted) <= _codes(read),
+            "meanings of codes": _meanings(wanted, read) != _meanings(read, wanted),
+            "missing codes": _missing(read) != _missing(wanted),
         }
         what = [each for each, is_wrong in wrong.items() if is_wrong]
         if what:

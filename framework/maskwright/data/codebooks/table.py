@@ -66,10 +66,7 @@ _NEAR = 0.85
 
 
 def described_in_table(path: Path, content: bytes, encoding: str | None, problems: list[Problem]) -> list[Described]:
-    """Variables that a table describes.
-
-    `encoding`: of a file that is not UTF-8, nor UTF-16 with a byte order mark.
-    """
+    """Variables that a table describes. `encoding`: of a file that is not UTF-8, nor UTF-16 with a byte order mark."""
     table = _Table(path, _decoded(path, content, encoding), problems)
     found: dict[str, Described] = {}
     current: Described | None = None
@@ -239,18 +236,18 @@ def _add_facts(described: Described, row: _Row, table: _Table, problems: list[Pr
 
 def _codes(row: _Row, table: _Table, problems: list[Problem]) -> Iterator[Code]:
     code, place = row.cell("code")
-    said, where = row.cell("missing")
+    result, where = row.cell("missing")
     if _is_code(code, row):
         meaning = row.cell("label" if table.labels_are_of_codes else "meaning")[0]
         kind: CodeKind = "suppressed"
-        if said.lower() != "suppressed":
-            kind = "missing" if _is_yes(said, where, "missing", problems) else "valid"
+        if result.lower() != "suppressed":
+            kind = "missing" if _is_yes(result, where, "missing", problems) else "valid"
         yield Code(code, "" if meaning == "NA" else meaning, kind, place)
-    elif said.lower() not in _WORDS:
-        yield from _listed(said, where, "missing")
-    elif not table.has_code_rows and said not in ("", "NA"):
+    elif result.lower() not in _WORDS:
+        yield from _listed(result, where, "missing")
+    elif not table.has_code_rows and result not in ("", "NA"):
         hint = "A code that is one of these words, or 0, is written with what it means: 0=not stated."
-        message = f"missing: expected codes that mean 'no value', such as -1=refused|-2, not {said!r}"
+        message = f"missing: expected codes that mean 'no value', such as -1=refused|-2, not {result!r}"
         problems.append(Problem(message, where, hint))
     yield from _listed(*row.cell("values"), "valid")
 
@@ -259,8 +256,8 @@ def _is_code(code: str, row: _Row) -> bool:
     """Whether there is a code; R writes NA where there is nothing, and NA may be a code."""
     if code != "NA":
         return bool(code)
-    said, meaning = row.cell("missing")[0].lower(), row.cell("meaning")[0]
-    return said == "no" or _WORDS.get(said, True) or meaning not in ("", "NA")
+    sentence, meaning = row.cell("missing")[0].lower(), row.cell("meaning")[0]
+    return sentence == "no" or _WORDS.get(sentence, True) or meaning not in ("", "NA")
 
 
 def _listed(text: str, place: Place, kind: CodeKind) -> Iterator[Code]:

@@ -66,10 +66,7 @@ def with_hierarchy(column: Column, declared: HierarchyDeclaration | None) -> Col
 def hierarchy_of(
     variable: Variable, values: NDArray[np.float64], declared: HierarchyDeclaration
 ) -> CategoryHierarchy | IntervalHierarchy:
-    """Hierarchy of a variable with these values, whether or not it holds them all.
-
-    `values`: without missing cells; of numbers and dates they say how far bands have to go; shape (n,).
-    """
+    """Hierarchy of a variable with these values, none missing, whether or not it holds them all."""
     form = declared.form
     if form == "file":
         raise ValueError(f"the hierarchy file {declared.file!r} was not read")
@@ -127,11 +124,11 @@ def _ordered(variable: Variable, paths: Iterable[str]) -> dict[str | float, str]
 def _number_texts(paths: Iterable[str]) -> dict[float, str]:
     """Texts of the leaves of a variable that is a number, by the number that they say."""
     texts = list(paths)
-    said = read_numbers(pa.array(texts, pa.string()))
-    if not np.all(said.is_number):
-        count = int(np.count_nonzero(~said.is_number))
+    parsed = read_numbers(pa.array(texts, pa.string()))
+    if not np.all(parsed.is_number):
+        count = int(np.count_nonzero(~parsed.is_number))
         raise ValueError(f"it is a number, and {count} of {len(texts)} values of its hierarchy are none")
-    numbers = dict(zip(said.values.tolist(), texts, strict=True))
+    numbers = dict(zip(parsed.values.tolist(), texts, strict=True))
     if len(numbers) < len(texts):
         raise ValueError("two values of its hierarchy are the same number")
     return numbers
@@ -150,8 +147,8 @@ def _grouped(
     listed = [member for group in groups[0].values() for member in group]
     if variable.is_numeric:
         seen = [f"{value:.15g}" for value in np.unique(values)]
-        spoken = set(_number_texts(listed))
-        leaves = [*listed, *(each for each in seen if float(each) not in spoken)]
+        numbers = set(_number_texts(listed))
+        leaves = [*listed, *(each for each in seen if float(each) not in numbers)]
     else:
         leaves = list(dict.fromkeys((*variable.categories, *listed)))
     paths: dict[str, tuple[str, ...]] = dict.fromkeys(leaves, ())

@@ -11,26 +11,16 @@ from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from maskwright.data.number_text import WHITE_SPACE
 from maskwright.foundation.errors import InputError, Place, Problem
-from maskwright.foundation.files import note_read
+from maskwright.foundation.files import read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 
-MOST_BYTES = 64 * 2**20
-
-
 def read_hierarchy_file(path: Path) -> tuple[tuple[str, ...], ...]:
     """Rows of a file with semicolons between fields and no header: a value, then its category on each level."""
-    note_read(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InputError(Problem(f"the hierarchy cannot be read: {error.strerror}", Place(str(path)))) from None
-    if len(content) > MOST_BYTES:
-        raise InputError(Problem(f"a hierarchy of over {MOST_BYTES // 2**20} MB is not read", Place(str(path))))
+    content = read_bounded(path, "hierarchy")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeError:

@@ -1,14 +1,13 @@
-"""Hierarchies: levels 0 to h, each a function of the one below, and the band a category stands for."""
+"""Hierarchies of categories, of numbers and of days: levels 0 to h, each a function of the one below."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.variable import Band
+from maskwright.data.variable import Band, Hierarchy
 from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,118 +18,6 @@ if TYPE_CHECKING:
 
 ANY = "*"
 """Category that stands for every value."""
-
-
-class Hierarchy(ABC):
-    """Levels of coarser and coarser categories of one variable.
-
-    A level's categories, its *nodes*, are numbered 0, 1, ... in their order. Values are given as a column holds them:
-    codes into `Variable.categories`, numbers, or days.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from maskwright import Hierarchy, protect
-    >>> levels = {"age": {"hierarchy": {"widths": [10, 20]}}}
-    >>> params = {"recode": {"age": {"level": 2}}}
-    >>> protect(pd.DataFrame({"age": [31, 47]}), "recoding", declared=levels, params=params).age.tolist()
-    ['20 to below 40', '40 to below 60']
-    """
-
-    @property
-    @abstractmethod
-    def height(self) -> int:
-        """Number of the highest level."""
-
-    @abstractmethod
-    def labels(self, level: int) -> tuple[str, ...]:
-        """What the nodes of a level are called when they are published; level 1 or higher.
-
-        Raises
-        ------
-        InputError
-            A level that the hierarchy has not.
-        """
-
-    @abstractmethod
-    def bands(self, level: int) -> tuple[Band, ...]:
-        """What each node of a level stands for; level 1 or higher."""
-
-    @abstractmethod
-    def codes(self, variable: Variable, values: NDArray[np.float64], level: int) -> NDArray[np.int64]:
-        """Node of each value on a level, 1 or higher.
-
-        Parameters
-        ----------
-        variable : Variable
-            Whose values they are: codes refer to its categories.
-        values : ndarray of shape (n,)
-            Without missing cells.
-        level : int
-
-        Raises
-        ------
-        InputError
-            Values that the hierarchy does not hold, and how many. They are not shown.
-        """
-
-    @abstractmethod
-    def leaves(self, level: int) -> NDArray[np.float64]:
-        """How many values of level 0 are below each node of a level, 1 or higher; of continuous numbers the width."""
-
-    @abstractmethod
-    def spans(self, level: int) -> NDArray[np.float64]:
-        """Share of the domain that each node of a level, 1 or higher, leaves open: 0 for one value, 1 for all.
-
-        (leaves - 1) / (leaves of the domain - 1), or the width over the range of continuous numbers (Iyengar 2002).
-        """
-
-    @property
-    def raised(self) -> int:
-        """Level of the declared hierarchy that level 0 is: 0, unless the variable is published on a higher one."""
-        return 0
-
-    @abstractmethod
-    def above(self, level: int) -> Hierarchy:
-        """Hierarchy of the variable once it is published on a level, 1 or higher; of height 0 if it is the highest."""
-
-    def common_level(
-        self, variable: Variable, first: NDArray[np.float64], second: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Level of the lowest common ancestor of each pair of values: 0 where they are equal.
-
-        Where two values share no node at all, which a hierarchy without one common top allows, the level is
-        ``height + 1``.
-
-        Parameters
-        ----------
-        variable : Variable
-        first, second : ndarray of shape (n,)
-            Without missing cells.
-        """
-        found = np.where(first == second, 0, self.height + 1)
-        for level in range(self.height, 0, -1):
-            same = self.codes(variable, first, level) == self.codes(variable, second, level)
-            found = np.where(same & (found > level), level, found)
-        return np.asarray(found, dtype=np.int64)
-
-    def distance(
-        self, variable: Variable, first: NDArray[np.float64], second: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Level of the lowest common ancestor over the height, at most 1: 0 for equal values; shape (n,)."""
-        return np.minimum(self.common_level(variable, first, second) / max(self.height, 1), 1.0)
-
-    def checked(self, level: int) -> int:
-        """Position of a level among those above the values.
-
-        Raises
-        ------
-        InputError
-            There is none.
-        """
-        if not 1 <= level <= self.height:
-            raise InputError(f"there is no level {level}: the hierarchy has levels 0 (the values) to {self.height}")
-        return level - 1
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,7 @@ MOST_PLACES = 10
 
 
 def places(rows: NDArray[np.int64], firsts: NDArray[np.int64] | None = None) -> str:
-    """Records by their numbers, counted from 1, at most ten of them; keys are values, and stay unsaid.
-
-    `rows`: shape (n,). `firsts`: the record that each of them repeats; shape (n,).
-    """
+    """Records by their numbers, counted from 1, at most ten of them; `firsts`: the record that each repeats."""
     named = [str(row + 1) for row in rows[:MOST_PLACES].tolist()]
     if firsts is not None:
         named = [f"{row} (first in {first + 1})" for row, first in zip(named, firsts.tolist(), strict=False)]
@@ -50,15 +47,15 @@ def unknown_names(
     for each in dict.fromkeys(declared.stated_names):
         if each in names:
             continue
-        said = f"level {level}: {unknown_name('variable', each, names)}"
+        message = f"level {level}: {unknown_name('variable', each, names)}"
         place = places_of.names.get(each)
         having = [name for name, own in (elsewhere or {}).items() if each in own]
         if having:
-            yield Problem(f"{file}: {said}", place, f"It is a variable of the level {having[0]}.")
+            yield Problem(f"{file}: {message}", place, f"It is a variable of the level {having[0]}.")
         elif file is None or place is None:
-            yield Problem(said if file is None else f"{file}: {said}", place)
+            yield Problem(message if file is None else f"{file}: {message}", place)
         else:
-            yield Problem(said, place, f"It is looked for in {file}.")
+            yield Problem(message, place, f"It is looked for in {file}.")
 
 
 def without_key_of_group(
@@ -84,16 +81,16 @@ def wrong_pointers(
         if target != declared.key:
             near = nearest_name(target, [declared.key])
             meant = f"; did you mean {near!r}?" if near else f": it is {declared.key!r}"
-            said = f"level {level}: pointer {name} names {target!r}, no key of its level{meant}"
-            yield Problem(said, places_of.targets.get(name))
+            sentence = f"level {level}: pointer {name} names {target!r}, no key of its level{meant}"
+            yield Problem(sentence, places_of.targets.get(name))
 
 
 def missing_keys(column: Column, level: str, file: str) -> Iterator[Problem]:
     """Records without a key."""
     rows = np.flatnonzero(column.missing)
     if len(rows):
-        said = f"{file}: the key {column.name!r} of the level {level} is missing in {places(rows)}"
-        yield Problem(said, None, "Give these records their keys, or take them out of the file.")
+        message = f"{file}: the key {column.name!r} of the level {level} is missing in {places(rows)}"
+        yield Problem(message, None, "Give these records their keys, or take them out of the file.")
 
 
 def twice(codes: NDArray[np.int64], key: str, level: str, file: str, within: str = "") -> Iterator[Problem]:
@@ -103,9 +100,9 @@ def twice(codes: NDArray[np.int64], key: str, level: str, file: str, within: str
     firsts = known[first[which.ravel()]]
     again = np.flatnonzero(firsts != known)
     if len(again):
-        said = f"{file}: the key {key!r} of the level {level} occurs again{within} in "
+        message = f"{file}: the key {key!r} of the level {level} occurs again{within} in "
         hint = "Take out records that are twice in the file, give others keys of their own, or name another `key`."
-        yield Problem(said + places(known[again], firsts[again]), None, hint)
+        yield Problem(message + places(known[again], firsts[again]), None, hint)
 
 
 def twice_within(groups: NDArray[np.int64], key: Column, level: str, file: str) -> Iterator[Problem]:
@@ -127,10 +124,7 @@ def different_kinds(above: Column, here: Column, pair: tuple[str, str], files: M
 def orphans(
     alone: NDArray[np.bool_], keys: tuple[Column, Column], pair: tuple[str, str], files: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Records of the lower level whose key of the upper level no record there has.
-
-    `alone`: of the lower level; shape (n,).
-    """
+    """Records of the lower level whose key of the upper level no record there has."""
     rows = np.flatnonzero(alone)
     if not len(rows):
         return
@@ -161,19 +155,18 @@ def _are_numbers(column: Column) -> bool:
 
 
 def large_groups(groups: NDArray[np.int64], declared: Mapping[str, LevelDeclaration]) -> list[str]:
-    """Notice of groups with more members than are adjusted together.
-
-    `groups`: of each record of the lower level; shape (n,).
-    """
+    """Notice of groups with more members than are adjusted together."""
     top, bottom = declared
     largest = declared[top].largest_group
     sizes = np.bincount(groups)
     large = int((sizes > largest).sum())
     if not large:
         return []
-    said = f"{large:,} of {int((sizes > 0).sum()):,} records of the level {top} have more than {largest:,} of the level"
+    message = (
+        f"{large:,} of {int((sizes > 0).sum()):,} records of the level {top} have more than {largest:,} of the level"
+    )
     why = f"(`largest_group`), at most {int(sizes.max()):,}: their totals are derived, not adjusted"
-    return [f"{said} {bottom} {why}"]
+    return [f"{message} {bottom} {why}"]
 
 
 def _without_zeros(column: Column, rows: NDArray[np.int64]) -> set[str]:
@@ -199,10 +192,7 @@ EXCEPTIONS = 0.01
 
 
 class Agreement(NamedTuple):
-    """How many groups agree in a variable of their members.
-
-    `alike`: groups of two or more in which all members have the same value. `several`: groups of two or more.
-    """
+    """Groups of two or more in which all members have the same value of a variable, and all groups of two or more."""
 
     alike: int
     several: int
@@ -211,8 +201,7 @@ class Agreement(NamedTuple):
 def constant_within_groups(linked: LinkedData) -> dict[str, Agreement]:
     """Variables of the lower level that are the same within nearly all groups, where chance would let many differ.
 
-    Of a column in which nearly everybody has the same value, equal members say nothing: counted is how many groups
-    would differ if the values of the groups' first members were dealt anew to two members of each.
+    Counted is how many groups would differ if the values of first members were dealt anew to two members of each.
     """
     low = linked.levels[1]
     assert low.groups is not None

@@ -149,11 +149,7 @@ class LinkedData:
 
 
 def taken_level(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
-    """Level with these records; those they point to are among them, since whole groups are taken.
-
-    `rows`: records of whole groups, those of a group after each other; shape (n,). `groups`: group of each of them,
-    ascending; shape (n,).
-    """
+    """Level with these records of whole groups, and their ascending groups; pointers go to records among them."""
     new = np.full(len(level), ABSENT, dtype=np.int64)
     new[rows] = np.arange(len(rows))
     pointers = {
@@ -236,10 +232,7 @@ class LevelDeclaration(BaseModel):
 
 @dataclass(frozen=True)
 class LevelPlaces:
-    """Where a pipeline says what it declares of a level.
-
-    `names`: of the variables that it names. `targets`: of the key that each pointer, by its name, is said to point to.
-    """
+    """Where a pipeline declares the variables of a level, and the keys that pointers go to."""
 
     names: Mapping[str, Place] = field(default_factory=dict)
     targets: Mapping[str, Place] = field(default_factory=dict)

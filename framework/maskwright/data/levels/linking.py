@@ -118,12 +118,12 @@ def unknown_of_files(
 ) -> list[Problem]:
     """A problem for each variable that a level names and that its own file does not have."""
     top, bottom = declared
-    said = places_of or {}
+    known = places_of or {}
     unknown = [
         problem
         for (name, level), other in zip(declared.items(), (bottom, top), strict=True)
         for problem in unknown_names(
-            name, level, names[name], files[name], {other: names[other]}, said.get(name, NO_PLACES)
+            name, level, names[name], files[name], {other: names[other]}, known.get(name, NO_PLACES)
         )
     ]
     own = {name: set(level.stated_names) for name, level in declared.items()}
@@ -134,10 +134,9 @@ def unknown_of_files(
 
 
 def variations(data: Dataset, linked: LinkedData) -> dict[str, NDArray[np.bool_]]:
-    """Groups of a flat file in whose rows a variable of the upper level is not the same.
+    """Groups of a flat file in whose rows a variable of the upper level is not the same; shape (groups,).
 
-    Returns of each variable of the upper level; a missing cell beside a known one varies too, and one missing code
-    beside another: what is published is one of them; shape (groups,).
+    A missing cell next to a known one varies too, and one missing code next to another: one of them is published.
     """
     head, members = linked.levels
     assert members.groups is not None

@@ -20,10 +20,7 @@ FACTS = ("name", "records", "bytes", "sha256")
 def write_manifest(
     folder: Path, parts: Sequence[dict[str, Any]], variables: Sequence[Variable], file_format: str
 ) -> None:
-    """Write ``_manifest.json``: parts in order with records, bytes and SHA-256 of each, and the columns.
-
-    `parts`: ``name``, ``records``, ``bytes``, ``sha256`` of each.
-    """
+    """Write ``_manifest.json``: parts in order with records, bytes and SHA-256 of each, and the columns."""
     content = {
         "written_by": WRITTEN_BY,
         "version": 1,

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.published import ROWS
 from maskwright.foundation.errors import DataError, Place, Problem
 
 if TYPE_CHECKING:
@@ -23,18 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-ROWS = 65_536
-"""Records of a chunk."""
-
-
 @dataclass(frozen=True)
 class FoundPart:
-    """A file that is part of a dataset, before it was read.
+    """A file that is part of a dataset, before it was read; `name`: relative to the folder of the data.
 
-    `name`: what messages and manifests call it: relative to the folder of the data, with ``/`` between folders. `path`:
-    absolute, or with a protocol (``s3://...``). `stamp`: changes when the file does: size and moment of its last
-    change, or what an object store says instead. `hive`: what the names of its folders say, ``region=12``: key and
-    value; None: they say that there is no value.
+    `path`: absolute, or with a protocol (``s3://...``). `stamp`: changes when the file does. `hive`: keys and values in
+    the names of its folders, ``region=12``; None: no value.
     """
 
     name: str
@@ -70,10 +65,7 @@ class Part(FoundPart):
 
 @dataclass(frozen=True, eq=False)
 class PartChunk:
-    """Consecutive records of one part.
-
-    `row`: of the first of them in the file; 0-based. `record`: of the first of them in the dataset; 0-based.
-    """
+    """Consecutive records of one part; `row` and `record`: of the first, in the file and in the dataset; 0-based."""
 
     part: Part
     row: int
@@ -83,18 +75,8 @@ class PartChunk:
 
 @dataclass(frozen=True)
 class Parts:
-    """One dataset of parts, in order.
+    """One dataset of parts, in order; `schema`: of their records, last the columns that only folders name (`hive`).
 
-    Attributes
-    ----------
-    parts : tuple of Part
-    found_by : str
-        Folder, pattern or address that they were found by.
-    schema : pyarrow.Schema or None
-        Of the records of every part as they are handed on: columns in order, and last those of `hive` that no file has.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from maskwright.data.parts.model import FoundPart, Part, Parts
     >>> held = {"part-1.csv": 3, "part-2.csv": 0, "part-10.csv": 2}
@@ -195,8 +177,8 @@ def recut(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 
 def schema_fingerprint(types: Mapping[str, object]) -> str:
     """Hash of names and types of columns, in order."""
-    said = json.dumps([[name, str(kind)] for name, kind in types.items()], ensure_ascii=False)
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    text = json.dumps([[name, str(kind)] for name, kind in types.items()], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _one(batches: list[Any]) -> Any:
@@ -218,8 +200,8 @@ def hive_types(found: Iterable[FoundPart], *, typed: bool) -> dict[str, Any]:
         for key, value in part.hive:
             values.setdefault(key, []).extend(() if value is None else (value,))
     return {
-        key: pa.int32() if typed and said and all(map(WHOLE_NUMBER.fullmatch, said)) else pa.string()
-        for key, said in values.items()
+        key: pa.int32() if typed and result and all(map(WHOLE_NUMBER.fullmatch, result)) else pa.string()
+        for key, result in values.items()
     }
 
 
@@ -246,13 +228,13 @@ def _kind(kind: Any) -> Any:
 
 def constant_columns(part: FoundPart, batch: Any, types: Mapping[str, Any], row: int) -> dict[str, Any]:
     """Columns that the names of the folders of a part say, and that the file has not."""
-    said = {}
+    stated = {}
     for key, value in part.hive:
         if key in batch.schema.names:
             _refuse_contradiction(part, key, value, batch.column(key), row)
             continue
-        said[key] = pa.repeat(_cell(value, types[key]), batch.num_rows)
-    return said
+        stated[key] = pa.repeat(_cell(value, types[key]), batch.num_rows)
+    return stated
 
 
 def _refuse_contradiction(part: FoundPart, key: str, value: str | None, column: Any, row: int) -> None:
@@ -280,10 +262,7 @@ RECORD = re.compile(r"\brecords? ([0-9]+)\b")
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Which part each record is in and its row there, while the parts are being read one after the other.
-
-    `names`: of the parts that were begun. `starts`: the first record of each, counted from 0.
-    """
+    """Which part each record is in, and its row there, while the parts are read one after the other."""
 
     names: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)

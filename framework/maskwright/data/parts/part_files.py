@@ -15,12 +15,49 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from maskwright.data.parts.addresses import STORES, is_remote
 from maskwright.data.parts.model import FoundPart
 from maskwright.foundation.errors import DataError, InputError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+STORES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs",
+          "hdfs": "pyarrow", "memory": ""}  # fmt: skip
+"""Protocols, and the package that knows each."""
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(//?)(.*)", re.DOTALL)
+USER = re.compile(r"[^/]*@")
+OPTION = re.compile(r"\?[^/]*=")
+"""Behind an address: what a signed one ends with."""
+
+
+def is_remote(place: str) -> bool:
+    """Whether a name is an address of a file system that is asked: ``s3://bucket/census/*.parquet``."""
+    found = ADDRESS.match(place)
+    return found is not None and found[1].lower() in STORES
+
+
+def address_of(place: str) -> str:
+    """Address with both slashes, of which a path keeps one; of ``file://``, the path."""
+    found = ADDRESS.match(place)
+    if found is not None and found[1].lower() == "file":
+        return "/" + found[3].lstrip("/")
+    return place if found is None or not is_remote(place) else f"{found[1].lower()}://{found[3].lstrip('/')}"
+
+
+def refuse_address(place: str) -> Problem | None:
+    """What is wrong with an address; None: nothing, as far as it tells."""
+    found = ADDRESS.match(place)
+    if found is None:
+        return None
+    if found[1].lower() in ("http", "https", "ftp", "sftp", "ssh"):
+        hint = "Download the files, or name an object store: s3://, gs://, abfs://."
+        return Problem("nothing is read from web addresses", hint=hint)
+    names_user = USER.match(found[3]) and not found[1].lower().startswith("abfs")  # which names a container so
+    if is_remote(place) and (names_user or OPTION.search(found[3])):
+        hint = "Its key stands in the configuration of the object store (environment, profile), never in an address."
+        return Problem("an address of an object store holds no user, password or option", hint=hint)
+    return None
 
 
 def file_system(place: str) -> Any:
@@ -85,10 +122,7 @@ def remote_stamp(path: str) -> str:
 
 @contextlib.contextmanager
 def on_this_machine(part: FoundPart) -> Iterator[Path]:
-    """File of a part for those who read files: a copy for the time being, where it is in an object store.
-
-    The copy lies in a private folder (0700), under the name that the part has, since endings tell formats.
-    """
+    """File of a part, or a private copy (0700) under its own name while it is needed, from an object store."""
     if not part.is_remote:
         yield Path(part.path)
         return
@@ -113,10 +147,7 @@ def listed_remotely(address: str) -> list[str]:
 
 
 def refuse_without_bucket(address: str) -> None:
-    """Refuse an address in a bucket that is not there: nothing can be sent to it, hours later.
-
-    A file system whose paths begin with ``/`` makes its folders when a file is sent, and has no buckets.
-    """
+    """Refuse an address in a bucket that does not exist; file systems whose paths begin with ``/`` have no buckets."""
     system = file_system(address)
     path = str(system._strip_protocol(address))
     bucket = path.partition("/")[0]
@@ -171,18 +202,10 @@ NaturalKey = tuple[tuple[str | int, ...], ...]
 
 
 def natural_key(name: str) -> tuple[NaturalKey, str]:
-    """Key that sorts names of files, folder by folder: runs of digits by the number they write, all else by its signs.
+    """Key that sorts names of files, folder by folder: digits by the number they write, all else by its signs.
 
     Where numbers and texts are the same (part-1 and part-01) the names themselves decide.
 
-    Parameters
-    ----------
-    name : str
-        With ``/`` between folders.
-
-    Examples
-    --------
-    >>> from maskwright.data.parts.part_files import natural_key
     >>> sorted(["part-10.csv", "part-2.csv", "a/part-3.csv"], key=natural_key)
     ['a/part-3.csv', 'part-2.csv', 'part-10.csv']
     """

@@ -20,6 +20,9 @@ from maskwright.data.number_text import read_many_numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Column
     from maskwright.data.variable import Role, VariableType
 
 
@@ -28,16 +31,11 @@ LikelyType = Literal["number", "code", "category", "identifier", "date", "free t
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One variable as it looks.
+    """One variable as it looks; `type`, `role` and `release` as they would be declared.
 
-    `type`: as it would be declared: ``continuous``, ``integer``, ``nominal``, . `looks_like`: ``code``: few whole
-    numbers that are probably categories. `role`: declared, or the likely one; None: nothing says what the variable is.
-    `release`: as it would be declared: ``new`` for a key that gets new random values. `why`: what the role was seen by.
-    `cells`, `missing`, `distinct`: cells with a value, cells without one, and different values. `missing_codes`: texts
-    and numbers that mean or probably mean 'no value', and in how many cells; counted in `missing`. `date_format`: of
-    texts that are dates and have to be declared as such. `unsure`: what a person should decide. Never holds a value of
-    a record. `lowest`, `highest`: of numbers; only where values are shown. `categories`: the most frequent ones, with
-    their counts; only where values are shown.
+    `why`: what the role was seen by. `missing_codes`: texts and numbers that (probably) mean 'no value'; counted in
+    `missing`. `unsure`: what a person should decide; never holds a value. `lowest`, `highest`, `categories`: only where
+    values are shown.
     """
 
     name: str
@@ -70,22 +68,29 @@ class ColumnProfile:
             values = {"lowest": self.lowest, "highest": self.highest}
         if self.categories is not None:
             values = {"categories": dict(self.categories)}
-        return {
-            "name": self.name,
-            "type": self.type,
-            "looks_like": self.looks_like,
-            "role": self.role,
-            "why": self.why,
-            "meaning": self.meaning,
-            "cells": self.cells,
-            "missing": self.missing,
-            "missing_codes": dict(self.missing_codes),
-            "distinct": self.distinct,
-            "decimals": self.decimals,
-            "date_format": self.date_format,
-            "unsure": list(self.unsure),
-            **values,
-        }
+        listed = {"missing_codes": dict(self.missing_codes), "unsure": list(self.unsure)}
+        return {name: listed.get(name, getattr(self, name)) for name in _IN_JSON} | values
+
+
+_IN_JSON = (
+    "name", "type", "looks_like", "role", "why", "meaning", "cells", "missing", "missing_codes", "distinct", "decimals",
+    "date_format", "unsure",
+)  # fmt: skip
+"""Fields of a profile that are written, in order; values of records come after them."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Counts of one column. `values`: those that mean something; shape (cells,)."""
+
+    column: Column
+    looks_like: LikelyType
+    cells: int
+    missing: int
+    distinct: int
+    missing_codes: Mapping[str, int]
+    values: NDArray[np.float64]
+    unsure: tuple[str, ...] = ()
 
 
 MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "nan", "null", "not available"})
@@ -94,11 +99,9 @@ MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "n
 
 @dataclass(frozen=True)
 class CellKinds:
-    """What the cells of a text column look like, counted.
+    """What the cells of a text column look like, counted; `words` mean 'no value'.
 
-    `numbers`: numbers with a decimal point or without decimals. `commas`: numbers with a decimal comma; grouped
-    thousands are counted in `grouped`. `grouped`: ``1,234``: thousands, or three decimals. `words`: words that say 'no
-    value', as they are written, and in how many cells.
+    `grouped`: ``1,234``: thousands, or three decimals; they are no `commas`, decimal ones.
     """
 
     numbers: int = 0
@@ -128,15 +131,12 @@ class CellKinds:
 
 
 def cell_kinds(cells: Any) -> CellKinds:
-    """Count what the cells of a text column look like.
-
-    `cells`: shape (n,).
-    """
+    """Count what the cells of a text column look like. `cells`: shape (n,)."""
     numbers, left = 0, []
     for chunk in cells.chunks:
-        spoken = read_many_numbers(chunk)
-        numbers += int(np.count_nonzero(spoken.is_number))
-        other = ~spoken.is_blank & ~spoken.is_number
+        parsed = read_many_numbers(chunk)
+        numbers += int(np.count_nonzero(parsed.is_number))
+        other = ~parsed.is_blank & ~parsed.is_number
         if np.any(other):
             left.append(chunk if np.all(other) else chunk.filter(pa.array(other)))
     # What is no number is mostly little, or repeats: each different text is looked at closely once.

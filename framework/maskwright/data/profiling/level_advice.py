@@ -30,12 +30,10 @@ UPPER, LOWER = "household", "person"
 
 @dataclass(frozen=True)
 class LevelAdvice:
-    """What a key says of the variables of a flat file.
+    """What a key shows of the variables of a flat file; only groups of two or more records are compared.
 
-    `records`, `groups`, `compared`: groups of two or more records are compared: in one record alone everything is the
-    same. `constant`: the same in all records of every group. `nearly`: share of the compared groups in which it is the
-    same, from `NEARLY`. `member_key`: tells the records of each group apart. `pointers`: name another record of the
-    same group by its `member_key`, in a share of `NEARLY` of the cells that name anything; how many cells do not.
+    `nearly`: share of the groups in which a variable is the same, from `NEARLY`. `pointers`: variables that name
+    another record of the group by its `member_key`, and in how many cells they do not.
     """
 
     key: str
@@ -89,11 +87,7 @@ class LevelAdvice:
 
 
 def advise_levels(data: Dataset, key: str, exclude: Sequence[str] = ()) -> LevelAdvice:
-    """Find what is the same in all records of each group, what tells them apart, and what names another one.
-
-    A missing cell beside a known one is a difference. A variable that is the same in every group may be so by chance:
-    the advice proposes, and moves nothing.
-    """
+    """Find what is the same in all records of each group, what distinguishes them, and what names another one."""
     unknown = [name for name in (key, *exclude) if name not in data]
     if unknown:
         raise InputError([Problem(unknown_name("variable", name, data.names)) for name in unknown])

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.profiling.profile import Facts
+    from maskwright.data.profiling.column_profile import Facts
     from maskwright.data.variable import Role
 
 
 MOST_KEY_VALUES = 100
+"""Different values from which on a quasi-identifier is joined first, or means of equal amounts change nothing."""
 COUNTED: tuple[Meaning, ...] = ("age", "household size", "birth", "money", "weight")
 OFTEN = 15
 """Cells of each value, on average, from which means of similar records are mostly means of equal ones."""
@@ -34,11 +35,7 @@ BODY = (30.0, 150.0)
 
 @dataclass(frozen=True)
 class Guess:
-    """A likely role.
-
-    `unsure`: what a person should decide. `counts`: whether few whole numbers are numbers all the same: ages, sizes,
-    amounts.
-    """
+    """A likely role; `counts`: whether few whole numbers are numbers all the same: ages, sizes, amounts."""
 
     role: Role | None
     why: str
@@ -82,15 +79,15 @@ def _identifier(facts: Facts, meaning: Meaning) -> Guess:
     if facts.distinct == facts.cells:
         return Guess("identifier", "its name, and every cell differs", counts=True)
     if meaning == "identifier" and facts.looks_like != "code":
-        said = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
-        return Guess("identifier", "its name", (said,), counts=True)
+        message = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
+        return Guess("identifier", "its name", (message,), counts=True)
     whole = not facts.column.variable.is_numeric or facts.column.variable.decimals == 0
     if meaning == "household" and whole and facts.cells <= MOST_MEMBERS * facts.distinct:
-        said = (
+        message = (
             "the key of households by its name, though no variable is the same within them; if it is: `cluster` in the "
             "data section names it"
         )
-        return Guess("identifier", "its name, and its values repeat", (said,), counts=True)
+        return Guess("identifier", "its name, and its values repeat", (message,), counts=True)
     if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
         return Guess("identifier", "its name, and most cells differ")
     return _by_cells(facts)
@@ -100,8 +97,8 @@ def _key(facts: Facts, meaning: Meaning) -> Guess:
     numeric = facts.column.variable.is_numeric
     if facts.looks_like in ("date", "identifier", "free text") and not (numeric and facts.looks_like == "identifier"):
         what = "days" if facts.looks_like == "date" else "nearly all different texts"
-        said = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
-        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (said,))
+        text = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
+        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (text,))
     unsure = []
     if not numeric and facts.distinct > MOST_KEY_VALUES:
         unsure.append(f"{facts.distinct} categories single out many records: join them first (method recoding)")
@@ -135,8 +132,8 @@ def _by_cells(facts: Facts) -> Guess:
         case "date":
             return Guess(None, "days", ("a date of which nothing says what it is: " + DECIDE,))
         case "code":
-            said = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
-            return Guess(None, "few whole numbers", (said + DECIDE,))
+            sentence = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
+            return Guess(None, "few whole numbers", (sentence + DECIDE,))
         case "category":
             return Guess(None, "categories", ("categories of which nothing says what they are: " + DECIDE,))
         case _:
@@ -150,10 +147,12 @@ DECIDE = (
 
 
 LARGEST_HOUSEHOLD = 60
+"""Records of one household, at most."""
 MEMBERS = (1.05, 12.0)
 """Means of records of one household."""
 
 MOST_TRIED = 5
+"""Variables that are tried as the key of households: those named so first."""
 SCATTERED = 1.05
 """Runs of equal values, for each value, up to which they stand together."""
 
@@ -163,9 +162,8 @@ FoundKey = tuple[str | None, str, tuple[str, ...]]
 def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, Meaning | None]) -> FoundKey:
     """Name of the variable that probably names the household, what it was seen by, and what is unsure.
 
-    Its cells are whole numbers or texts, one or a few records share each, and at least one other variable is the same
-    within them though not by chance. Where its name says nothing, two variables have to be, and the records of each
-    have to follow each other in the file: amounts that depend on each other do not.
+    One or a few records share each of its values, and another variable is the same within them, not by chance. Where
+    its name is no hint, two have to be, and the records of each follow each other: amounts do not.
     """
     codes = ValueCodes(data)
     named = [each for each in _candidates(facts, codes) if meanings[each.column.name] == "household"]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from maskwright.data.column_doubts import DATE, FEWEST_CELLS, codes_apart
+from maskwright.data.column_doubts import DATE, codes_apart
 from maskwright.data.date_columns import compact_form
 from maskwright.data.date_texts import read_dates
-from maskwright.data.notations import fitting_formats
-from maskwright.data.profiling.column_profile import ColumnProfile, LikelyType, meaning_of
+from maskwright.data.notations import FEWEST_CELLS, fitting_formats
+from maskwright.data.profiling.column_profile import ColumnProfile, Facts, LikelyType, meaning_of
 from maskwright.data.profiling.likely_roles import Guess, household_key, likely_role
 from maskwright.foundation.progress import Progress, silent
 
@@ -31,30 +31,18 @@ FEW = 20
 """Different whole numbers up to which they may be codes."""
 
 LARGEST_CODE = 999
+"""Largest whole number that is probably a code."""
 FEWEST_CELLS_OF_A_KEY = 20
-MOST_CATEGORIES_SHOWN = 20
+"""Cells from which on it means something that all of them differ."""
 LONGEST_IDENTIFIER = 40
+"""Characters up to which different texts are probably identifiers, and beyond four times that free text."""
 NEARLY_ALL = 0.95
+"""Share of the texts from which on all are taken to be dates, or to have a blank in them."""
 NINE = 9.0
+"""Code that says 'no value' in many lists of codes."""
+MOST_CATEGORIES_SHOWN = 20
 
 NO_CODES: Mapping[str, Collection[str]] = {}
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Counts of one column.
-
-    `values`: those that mean something; shape (cells,).
-    """
-
-    column: Column
-    looks_like: LikelyType
-    cells: int
-    missing: int
-    distinct: int
-    missing_codes: Mapping[str, int]
-    values: NDArray[np.float64]
-    unsure: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,6 @@ SPLIT = 134_217_729.0
 def exact_sum(values: NDArray[np.float64]) -> int:
     """Sum of finite numbers, in units of 2^-1074.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64
-        Finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from maskwright.data.sketches.exact_sums import UNIT, exact_sum
     >>> exact_sum(np.array([1e16, 1.0, -1e16])) == 1 << UNIT  # binary64 would have lost the 1
     True
     """
@@ -66,29 +57,6 @@ def _sum_of_some(values: NDArray[np.float64]) -> int:
     return units
 
 
-def exact_sum_of_squares(values: NDArray[np.float64]) -> int:
-    """Sum of squares of finite numbers, in units of 2^-1074.
-
-    A square is two numbers without rounding (Dekker 1971, Numerische Mathematik 18, 224-242), for numbers between
-    1e-145 and 1e145; of others the last bits are lost.
-
-    `values`: shape (n,).
-    """
-    total = 0
-    for start in range(0, len(values), AT_ONCE):
-        some = np.asarray(values[start : start + AT_ONCE], dtype=np.float64)
-        square = some * some
-        if len(some) and square.max() * len(some) <= 2.0**53 and np.all(some == np.rint(some)):
-            total += int(square.sum()) << UNIT
-            continue
-        raised = SPLIT * some
-        high = raised - (raised - some)
-        low = some - high
-        rest = ((high * high - square) + 2.0 * high * low) + low * low
-        total += exact_sum(square) + exact_sum(rest)
-    return total
-
-
 @dataclass(frozen=True)
 class Moments:
     """Number, sum, sum of squares and extremes of the cells of a variable that have a value; they add up exactly.
@@ -108,7 +76,11 @@ class Moments:
         if not len(values):
             return cls()
         return cls(
-            len(values), exact_sum(values), exact_sum_of_squares(values), float(values.min()), float(values.max())
+            len(values),
+            exact_sum(values),
+            exact_sum_of_products(values, values),
+            float(values.min()),
+            float(values.max()),
         )
 
     def __add__(self, other: Moments) -> Moments:
@@ -145,11 +117,11 @@ class Moments:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, said: dict[str, Any]) -> Self:
+    def from_json(cls, content: dict[str, Any]) -> Self:
         """What `to_json` gave."""
         return cls(
-            int(said["n"]), int(said["total"], 16), int(said["squares"], 16), float.fromhex(said["low"]),
-            float.fromhex(said["high"]),
+            int(content["n"]), int(content["total"], 16), int(content["squares"], 16), float.fromhex(content["low"]),
+            float.fromhex(content["high"]),
         )  # fmt: skip
 
 

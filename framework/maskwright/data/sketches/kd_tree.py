@@ -19,21 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class KdTree:
-    """Cuts of a file into leaves of near records.
+    """Cuts of a file into leaves of near records; all of shape (c,), the first cut that of all records.
 
-    Attributes
-    ----------
-    columns : ndarray of shape (c,), int64
-        Column that each cut looks at; the first cut is that of all records.
-    values : ndarray of shape (c,), float64
-        The largest value on its left side.
-    hashes : ndarray of shape (c,), uint64
-        Of records with that value, the largest hash on its left side.
-    left, right : ndarray of shape (c,), int64
-        What follows on either side: a cut, or -1 - the number of a leaf.
+    `columns`: what a cut looks at. `values`: the largest on its left side, and of records with it the largest of
+    `hashes`. `left`, `right`: what follows on either side, a cut, or -1 - the number of a leaf.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> points, hashes = np.array([[0.0], [9.0], [1.0], [8.0]]), np.array([5, 6, 7, 8], dtype=np.uint64)
     >>> tree = KdTree.of(points, hashes, 2)
@@ -49,10 +39,7 @@ class KdTree:
 
     @classmethod
     def of(cls, points: NDArray[np.float64], hashes: NDArray[np.uint64], leaves: int) -> KdTree:
-        """Cut a sample until there are so many leaves, always at a share of the column of largest variance.
-
-        `points`: Standardised; finite; shape (m, p). `hashes`: of the numbers of their records; shape (m,).
-        """
+        """Cut a standardised sample into so many leaves, always at a share of the column of largest variance."""
         leaves = max(1, min(leaves, len(points)))
         count = leaves - 1
         columns, values = np.zeros(count, dtype=np.int64), np.zeros(count)
@@ -91,10 +78,7 @@ class KdTree:
         return len(self.columns) + 1
 
     def leaf_of(self, points: NDArray[np.float64], hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Leaf of each record; shape (n,).
-
-        `points`: standardised as the sample was; shape (n, p). `hashes`: shape (n,).
-        """
+        """Leaf of each record, by points standardised as the sample was; shape (n,)."""
         found = np.zeros(len(points), dtype=np.int64)
         if not len(self.columns):
             return found

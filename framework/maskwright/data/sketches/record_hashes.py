@@ -98,9 +98,9 @@ def _cells(column: Column) -> NDArray[np.uint64]:
         cells = column.values.astype(np.int64).view(np.uint64).copy()
     gone = np.flatnonzero(column.missing)
     if len(gone):
-        said = column.nothing(slice(None), None).take(gone).dictionary_encode()
+        found = column.nothing(slice(None), None).take(gone).dictionary_encode()
         kinds = [int.from_bytes(hashlib.sha256(f"missing {text}".encode()).digest()[:8], "big") for text in
-                 [*said.dictionary.to_pylist(), None]]  # fmt: skip
-        places = said.indices.fill_null(len(said.dictionary)).to_numpy(zero_copy_only=False)
+                 [*found.dictionary.to_pylist(), None]]  # fmt: skip
+        places = found.indices.fill_null(len(found.dictionary)).to_numpy(zero_copy_only=False)
         cells[gone] = np.array(kinds, dtype=np.uint64)[places]
     return mixed(cells)

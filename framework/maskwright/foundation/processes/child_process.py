@@ -26,10 +26,7 @@ SECONDS_TO_END = 5.0
 
 
 class ProcessEndedError(Exception):
-    """A process ended over a request, or its answer was none.
-
-    `code`: code it ended with, negative for a signal; None when it was ended because its answer was no JSON.
-    """
+    """A process ended over a request with this code (negative: a signal), or its answer was no JSON (None)."""
 
     def __init__(self, code: int | None) -> None:
         how = "gave an answer that is no JSON" if code is None else f"ended with code {code}"
@@ -40,9 +37,8 @@ class ProcessEndedError(Exception):
 class ChildProcess:
     """A Python module at work in a process; a context manager that ends it.
 
-    `module`: run as ``python -m module``: reads lines of JSON on standard input until it ends, writes one line for each
-    that is to be answered. What it writes to standard error is lost. `environment`: the whole environment of the
-    process.
+    ``python -m module`` reads lines of JSON on standard input until that ends, and writes a line for each that is
+    answered.
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str]) -> None:
@@ -66,10 +62,7 @@ class ChildProcess:
             raise ProcessEndedError(self._end(SECONDS_TO_END)) from None
 
     def ask(self, message: object, seconds: float | None = None) -> Any:
-        """Answer to a message; a process that fails to give one is ended.
-
-        `seconds`: for sending the message and waiting for the answer; as long as it takes when left out.
-        """
+        """Answer to a message, within `seconds` where they are given; a process that fails to give one is ended."""
         late = threading.Event()
         if seconds is None:
             return self._answer(message)
@@ -119,17 +112,26 @@ class ChildProcess:
         self._process.kill()
 
     def _end(self, patience: float = 0.0) -> int:
-        try:
-            code = self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            # What is left to be written to a process that is gone cannot be.
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        code = code_of_ended(self._process, patience)
+        close_pipes(self._process)
         return code
+
+
+def code_of_ended(process: subprocess.Popen[Any] | ForkedProcess, patience: float = SECONDS_TO_END) -> int:
+    """Code of a process that has so many seconds for ending by itself, and is killed then."""
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
+def close_pipes(process: subprocess.Popen[Any] | ForkedProcess) -> None:
+    """Close the pipes of a process that has ended: what is left to be written to it cannot be."""
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if stream is not None:
+                stream.close()
 
 
 LARGEST = 1 << 16
@@ -145,10 +147,9 @@ SECONDS_BETWEEN = 0.02
 
 
 class ForkServer:
-    """A process that copies itself. Calls may come from several threads.
+    """A process that copies itself; calls may come from several threads.
 
-    `environment`: the whole environment of all of them. `memory_limit`: bytes that each copy may have. `prepare`: of a
-    module, without arguments: imports what the copies will need. What fails in it is passed over.
+    `memory_limit`: bytes of each copy. `prepare`: imports what the copies need; what fails in it is passed over.
     """
 
     def __init__(self, environment: Mapping[str, str], memory_limit: int | None, prepare: Callable[[], object]) -> None:
@@ -165,17 +166,17 @@ class ForkServer:
                 env=dict(environment),
                 pass_fds=[theirs.fileno()],
             )
-        self._told = pickle.dumps((list(sys.path), pickle.dumps(prepare)))
+        self._prepared = pickle.dumps((list(sys.path), pickle.dumps(prepare)))
 
     def fork(self) -> ForkedProcess:
         """Have a copy made."""
         ours, theirs = socket.socketpair()
         # What is read and written keeps its own hold of the socket.
         with ours, theirs, self._lock:
-            if self._told:
-                self._asked(self._told)
-                self._told = b""
-            number = int(self._asked(FORK, theirs.fileno()))
+            if self._prepared:
+                self._request(self._prepared)
+                self._prepared = b""
+            number = int(self._request(FORK, theirs.fileno()))
             return ForkedProcess(self, number, ours)
 
     def end(self) -> None:
@@ -187,9 +188,9 @@ class ForkServer:
     def tell(self, what: bytes, number: int) -> bytes:
         """What the process answers about one of its copies."""
         with self._lock:
-            return self._asked(what + b" %d" % number)
+            return self._request(what + b" %d" % number)
 
-    def _asked(self, message: bytes, *handles: int) -> bytes:
+    def _request(self, message: bytes, *handles: int) -> bytes:
         try:
             socket.send_fds(self._channel, [message], handles)
             answer = self._channel.recv(LARGEST)
@@ -201,10 +202,7 @@ class ForkServer:
 
 
 class ForkedProcess:
-    """One of the copies, which is spoken to as `subprocess.Popen` is.
-
-    `channel`: what the copy reads and writes.
-    """
+    """One of the copies, which is spoken to as `subprocess.Popen` is. `channel`: what the copy reads and writes."""
 
     def __init__(self, server: ForkServer, number: int, channel: socket.socket) -> None:
         self._server, self._number = server, number
@@ -213,20 +211,20 @@ class ForkedProcess:
 
     def kill(self) -> None:
         """End it, unless it has ended."""
-        self._asked(KILL)
+        self._request(KILL)
 
     def wait(self, timeout: float | None = None) -> int:
         """Code that it has ended with."""
         late = None if timeout is None else time.monotonic() + timeout
         while self._code is None:
-            self._asked(WAIT)
+            self._request(WAIT)
             if self._code is None:
                 if late is not None and time.monotonic() > late:
                     raise subprocess.TimeoutExpired(str(self._number), timeout or 0.0)
                 time.sleep(SECONDS_BETWEEN)
         return self._code
 
-    def _asked(self, what: bytes) -> None:
+    def _request(self, what: bytes) -> None:
         if self._code is not None:
             return
         try:

@@ -22,10 +22,7 @@ from maskwright.foundation.processes.signals import prevent_core_dumps
 
 
 def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:
-    """Import what is asked for, then make copies of this process, until the other end of the channel is closed.
-
-    `memory_limit`: bytes that each copy may have.
-    """
+    """Import what the copies need, then copy this process until the other end of the channel is closed."""
     gc.disable()
     sys.path[:], prepare = pickle.loads(channel.recv(LARGEST))  # noqa: S301 - of our own process
     # What cannot be imported here cannot be in a copy either, and is said there by whoever needs it.
@@ -44,8 +41,8 @@ def copy_until_end(channel: socket.socket, memory_limit: int | None) -> None:
             copies[number] = None
             channel.send(b"%d" % number)
         else:
-            what, said = message.split()
-            number = int(said)
+            what, found = message.split()
+            number = int(found)
             code = copies[number] = _code(number, copies[number], is_asked=what == WAIT)
             channel.send(ALIVE if code is None else b"%d" % code)
 

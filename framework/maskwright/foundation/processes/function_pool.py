@@ -11,8 +11,14 @@ from queue import Empty, SimpleQueue
 from threading import Event, Lock, Timer
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from maskwright.foundation.errors import MaskwrightError
-from maskwright.foundation.processes.child_process import ForkServer, ProcessEndedError, can_fork
+from maskwright.foundation.errors import MaskwrightError, made_again
+from maskwright.foundation.processes.child_process import (
+    ForkServer,
+    ProcessEndedError,
+    can_fork,
+    close_pipes,
+    code_of_ended,
+)
 from maskwright.foundation.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -24,20 +30,13 @@ if TYPE_CHECKING:
 Answer = tuple[Literal["progress", "done", "raised"], Any]
 """What a process says: the share that is done, the result, or what was raised, as `sendable` makes it."""
 
-SECONDS_TO_END = 5.0
-"""How long a process whose pipe broke has for ending by itself, so that its code is its own."""
-
 
 class FunctionWorkers:
     """Processes that call functions; a context manager that ends them. Calls may come from several threads.
 
-    There is a process for each call that waits for an answer; each is started when it is needed, and then kept. It
-    reads what it needs by the same names as this one (`sys.path`), and ends with it.
-
-    `environment`: put over the environment of this process. `memory_limit`: bytes that each process may have; what asks
-    for more gets a `MemoryError`. Only Linux knows such a limit. `replaced`: whether calls go on when a process was
-    ended from outside: the next one starts another. `prepare`: of a module, without arguments: imports what the calls
-    will need. Where processes can be copied, all are copies of one that has called it; elsewhere nobody does.
+    Each call that waits has a process of its own, which is started when needed, and kept. `memory_limit`: bytes of each
+    (Linux). `replaced`: calls go on when a process was ended from outside. `prepare`: imports what the calls need;
+    where processes can be copied, all are copies of one that has called it.
     """
 
     def __init__(
@@ -72,11 +71,8 @@ class FunctionWorkers:
         progress: Progress = silent,
         seconds: float | None = None,
     ) -> Any:
-        """Result of ``function(progress, *arguments)``.
-
-        `seconds`: after which the process is killed.
-        """
-        asked = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
+        """Result of ``function(progress, *arguments)``. `seconds`: after which the process is killed."""
+        request = pickle.dumps((function, arguments), protocol=pickle.HIGHEST_PROTOCOL)
         worker = self._worker()
         late = Event()
         clock = None if seconds is None else Timer(seconds, _kill_late, (worker, late))
@@ -84,7 +80,7 @@ class FunctionWorkers:
             if clock is not None:
                 clock.daemon = True
                 clock.start()
-            kind, said = worker.ask(asked, progress)
+            kind, found = worker.ask(request, progress)
         except ProcessEndedError as ended:
             if self._replaced:
                 with self._lock:
@@ -102,8 +98,8 @@ class FunctionWorkers:
                 clock.cancel()
         self._idle.put(worker)
         if kind == "raised":
-            raise _received(said)
-        return said
+            raise made_again(*found)
+        return found
 
     def end(self) -> None:
         """End all processes."""
@@ -154,28 +150,24 @@ class _Worker:
         with contextlib.suppress(OSError):  # whoever asks will see it
             self._send(sys.path)
 
-    def ask(self, asked: bytes, progress: Progress) -> Answer:
+    def ask(self, request: bytes, progress: Progress) -> Answer:
         """Last answer to what was asked; the others are shares of the work."""
         assert self._process.stdout is not None
         try:
-            self._send(asked)
+            self._send(request)
             while True:
                 answer: Answer = pickle.load(self._process.stdout)  # noqa: S301 - of our own process
                 if answer[0] != "progress":
                     return answer
                 progress(answer[1])
         except (OSError, EOFError, pickle.UnpicklingError, ValueError):  # ValueError: `end` has closed the pipe
-            raise ProcessEndedError(self._code()) from None
+            raise ProcessEndedError(code_of_ended(self._process)) from None
 
     def end(self) -> None:
         """End the process, also while another thread waits for its answer."""
         self.kill()
-        self._code()
-        for stream in (self._process.stdin, self._process.stdout):
-            # What is left to be written to a process that is gone cannot be.
-            with contextlib.suppress(OSError):
-                if stream is not None:
-                    stream.close()
+        code_of_ended(self._process)
+        close_pipes(self._process)
 
     def kill(self) -> None:
         """Have it end, without waiting until it has."""
@@ -185,13 +177,6 @@ class _Worker:
         assert self._process.stdin is not None
         pickle.dump(message, self._process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
         self._process.stdin.flush()
-
-    def _code(self) -> int:
-        try:
-            return self._process.wait(SECONDS_TO_END)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
 
 
 def _kill_late(worker: _Worker, late: Event) -> None:
@@ -205,14 +190,6 @@ def sendable(error: BaseException) -> tuple[type[BaseException], tuple[Any, ...]
     if not isinstance(error, MaskwrightError) and not _is_sendable(error.args):
         return kind, (type(error).__name__,), {}
     return kind, error.args, {name: each if _is_sendable(each) else None for name, each in vars(error).items()}
-
-
-def _received(said: tuple[type[BaseException], tuple[Any, ...], dict[str, Any]]) -> BaseException:
-    kind, arguments, state = said
-    error = kind.__new__(kind, *arguments)
-    error.args = arguments
-    vars(error).update(state)
-    return error
 
 
 def _is_sendable(value: object) -> bool:

@@ -26,26 +26,26 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answer each call of `requests`, until they end."""
 
     def say(answer: Answer) -> None:
-        said = pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
-        answers.write(said)
+        message = pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
+        answers.write(message)
         answers.flush()
 
     sys.path[:] = pickle.load(requests)  # noqa: S301 - of our own process
     while True:
         try:
-            asked: bytes = pickle.load(requests)  # noqa: S301
+            request: bytes = pickle.load(requests)  # noqa: S301
         except EOFError:
             return
-        told = 0.0
+        reported = 0.0
 
         def report(share: float) -> None:
-            nonlocal told
-            if time.monotonic() - told >= SECONDS_BETWEEN:
-                told = time.monotonic()
+            nonlocal reported
+            if time.monotonic() - reported >= SECONDS_BETWEEN:
+                reported = time.monotonic()
                 say(("progress", float(share)))
 
         try:
-            function, arguments = pickle.loads(asked)  # noqa: S301
+            function, arguments = pickle.loads(request)  # noqa: S301
             say(("done", function(report, *arguments)))
         except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
             say(("raised", sendable(error)))

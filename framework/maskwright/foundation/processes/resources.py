@@ -33,10 +33,7 @@ def give_back_memory() -> None:
 
 
 def share_memory_with_arrow() -> None:
-    """Let Arrow take its memory from the C library, whose freed pieces then serve all: its own pool keeps what it had.
-
-    Not where the environment names a pool (``ARROW_DEFAULT_MEMORY_POOL``).
-    """
+    """Let Arrow use the C library's memory, whose freed pieces serve all, unless the environment names a pool."""
     if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
         import pyarrow as pa
 
@@ -113,16 +110,12 @@ def processors() -> int:
 
 
 def share_of_each(processes: int) -> dict[str, str]:
-    """What so many processes that work at the same time get put over their environment.
-
-    Together they have as many threads as there are processors, and each has one at least. What is set already is kept
-    where it is less.
-    """
+    """Environment of so many processes at a time: together as many threads as processors, one each at least."""
     share = max(1, processors() // processes)
 
     def limit(name: str) -> str:
-        said = os.environ.get(name, "")
-        return str(min(share, int(said)) if said.isdecimal() and int(said) else share)
+        result = os.environ.get(name, "")
+        return str(min(share, int(result)) if result.isdecimal() and int(result) else share)
 
     return {name: limit(name) for name in _OF_LIBRARIES}
 

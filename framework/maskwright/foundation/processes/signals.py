@@ -6,11 +6,13 @@ import contextlib
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
+
+    Handler = Callable[[int, FrameType | None], None]
 
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -26,28 +28,31 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextlib.contextmanager
-def signals_handled() -> Iterator[None]:
-    """Raise `Interrupted` for all of them, so that temporaries are removed; a signal that is ignored stays so."""
+def _handled(handler: Handler, is_replaced: Callable[[Any], bool]) -> Iterator[None]:
+    """Have a handler for these signals, in place of those that are to be replaced, until the work inside is done."""
     before = {}
     try:
-        if _is_main_thread():
+        if threading.current_thread() is threading.main_thread():
             for number in ENDING:
-                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                if is_replaced(signal.getsignal(number)):
                     before[number] = signal.getsignal(number)
-                    signal.signal(number, _interrupt)
+                    signal.signal(number, handler)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, own in before.items():
+            signal.signal(number, own)
+
+
+@contextlib.contextmanager
+def signals_handled() -> Iterator[None]:
+    """Raise `Interrupted` for all of them, so that temporaries are removed; a signal that is ignored stays so."""
+    with _handled(_interrupt, lambda own: own in (signal.SIG_DFL, signal.default_int_handler)):
+        yield
 
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let signals that end the process wait until the work inside is done; they come at its end, if any came.
-
-    A process that is killed (`SIGKILL`, a power failure) is not helped by this.
-    """
-    before = {}
+    """Let signals that end the process wait until the work inside is done; `SIGKILL` cannot wait."""
     waiting: list[int] = []
 
     def wait(number: int, frame: FrameType | None) -> None:
@@ -55,22 +60,12 @@ def uninterrupted() -> Iterator[None]:
         waiting.append(number)
 
     try:
-        if _is_main_thread():
-            for number in ENDING:
-                # None: a handler that was not installed from Python, which we could not put back.
-                if signal.getsignal(number) not in (None, signal.SIG_IGN):
-                    before[number] = signal.getsignal(number)
-                    signal.signal(number, wait)
-        yield
+        # None: a handler that was not installed from Python, which we could not put back.
+        with _handled(wait, lambda own: own not in (None, signal.SIG_IGN)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
         if waiting:
             signal.raise_signal(waiting[0])
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -110,10 +110,7 @@ class CsvParams(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class CsvDialect:
-    r"""How a CSV file is written.
-
-    `encoding`: Python's name of it, without the byte order mark. `bom`: the byte order mark the file starts with.
-    """
+    """How a CSV file is written; `encoding` is Python's name of it, `bom` the byte order mark before the text."""
 
     delimiter: str = ","
     quote: str | None = '"'
@@ -141,11 +138,7 @@ def _reader(text: io.TextIOBase, delimiter: str, quote: str | None) -> csv_reade
 
 @dataclass(frozen=True)
 class Beginning:
-    """The first rows of a CSV file.
-
-    `rows`: without empty lines; at least one. `first`: the first of them as it is written, with the empty lines before
-    it and its line end.
-    """
+    """First rows of a CSV file, without empty lines; `first`: the first as written, empty lines before it included."""
 
     dialect: CsvDialect
     rows: list[list[str]]

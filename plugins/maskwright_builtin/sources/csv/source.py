@@ -25,7 +25,7 @@ from maskwright import (
 )
 from maskwright_builtin.sources.csv.dialect import CsvDialect, CsvParams, column_names, find_dialect, written_names
 from maskwright_builtin.sources.csv.text import Quotes, QuotingRule, Utf8Text, quoted_cells, wrong_row
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed, writing
+from maskwright_builtin.sources.files import BLOCK, WrittenReading, readable_size, reading, with_packed, writing
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -38,11 +38,10 @@ LEADING_DIGITS = r"^(-?[0-9]+)([0-9]{3})"
 
 @dataclass(frozen=True)
 class Form:
-    """What a file has beside its dialect.
+    """What a file has besides its dialect.
 
-    `header`: names of variables as the first row writes them, quotes included. `ending`: line ends behind the last
-    record; None: one. `quoting`: of the columns that have quotes without need. `grouped`: columns whose numbers from
-    1000 on are in groups of three digits.
+    `header`: names as the first row writes them. `ending`: line ends behind the last record; None: one. `grouped`:
+    columns whose numbers from 1000 on are in groups of three digits.
     """
 
     header: Mapping[str, str] = field(default_factory=dict)
@@ -151,22 +150,7 @@ def _have_any(column: Any, characters: Iterable[str]) -> bool:
 
 
 def write_csv(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns as CSV in the original's dialect; null is an empty cell.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives commas, UTF-8 and a header.
-
-    Raises
-    ------
-    DataError
-        A text that the dialect or its encoding cannot hold, or trouble with the disk.
-    """
+    """Write batches of string columns as CSV in the original's dialect; null is an empty cell."""
     details = layout.details if layout.format == "csv" else {}
     dialect = CsvDialect(**{name: details[name] for name in CsvDialect.__dataclass_fields__ if name in details})
     form: Form = details.get("form", Form())
@@ -197,7 +181,7 @@ _last_opened: list[pa.BufferedInputStream] = []
 """At most one, held so that it is never Arrow's thread that lets go of it last, perhaps while Python ends."""
 
 
-class CsvReading:
+class CsvReading(WrittenReading):
     """A CSV file whose dialect and header are known."""
 
     def __init__(self, path: Path, params: CsvParams, progress: Progress) -> None:
@@ -224,20 +208,14 @@ class CsvReading:
         """How the file writes numbers."""
         return NumberNotation(self._dialect.decimal, self._dialect.thousands, signs=True)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns; every row has every cell, so none is null."""
-        with contextlib.closing(self.written_batches()) as batches:
-            for batch in batches:
-                yield batch.cells
-
     def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records as string columns, and as they are written the cells of columns with quotes."""
         self._quotes = Quotes(self._dialect, self._names)
         records = 0
-        told, size = self._progress, self._size
+        progress, size = self._progress, self._size
         with reading(self._path) as file:
             # The text knows nothing of this object, which holds Arrow's stream of it: Python finds no cycle there.
-            text = Utf8Text(file, self._path, self._dialect, lambda done: told(min(1.0, done / size)), self._header)
+            text = Utf8Text(file, self._path, self._dialect, lambda done: progress(min(1.0, done / size)), self._header)
             rows: Any = None
             try:
                 rows = self._opened(text)
@@ -261,7 +239,7 @@ class CsvReading:
         # In a file of one column, empty lines are records.
         ending = text.ending if len(self._names) > 1 or not text.ending else self._dialect.line_end
         self._ending = ending if records else None
-        self._notes = tuple(self._said(text, records))
+        self._notes = tuple(self._form_notes(text, records))
 
     def _opened(self, text: Utf8Text) -> arrow_csv.CSVStreamingReader:
         names = list(self._names)
@@ -312,7 +290,7 @@ class CsvReading:
                     found = pc.match_substring_regex(trimmed, GROUPED % ord(thousands))
                     self._grouped[name] = bool(pc.any(found).as_py())
 
-    def _said(self, text: Utf8Text, records: int) -> Iterator[str]:
+    def _form_notes(self, text: Utf8Text, records: int) -> Iterator[str]:
         if text.mixed:
             shown = {"\r\n": "CR LF", "\n": "LF", "\r": "CR"}[self._dialect.line_end]
             yield f"lines end in different ways: all of the masked file end with {shown}, as the first does"
@@ -343,19 +321,7 @@ def _exhaust(rows: Any) -> None:
 
 
 def open_csv(path: Path, params: Any, progress: Progress) -> CsvReading:
-    """Open a CSV file of microdata; see `CsvParams` for the options.
-
-    Parameters
-    ----------
-    path : Path
-    params : CsvParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file cannot be read as rows of named cells; line where there is one.
-    """
+    """Open a CSV file of microdata; see `CsvParams` for the options."""
     return CsvReading(path, params, progress)
 
 

@@ -30,13 +30,9 @@ LINE_ENDS = b"\r\n"
 
 
 class Utf8Text(io.RawIOBase):
-    """The records of a file in any encoding, read as UTF-8.
+    """The records of a file in any encoding, read as UTF-8, with `mark_quoted` marks inside quotes.
 
-    Delimiters and line ends inside quotes are marked (see `mark_quoted`), so that cells may be cut with their quotes.
-
-    `problem`: what is wrong with the text. `is_quoted`: whether there was a quote in it so far. `is_empty`: whether
-    there was nothing but line ends so far. `rows`: line ends outside quotes so far, an empty line's included. `mixed`:
-    whether lines end otherwise than the first row does. `ending`: line ends behind the last record so far.
+    `rows`: line ends outside quotes so far; `mixed`: whether lines end otherwise than the first row does.
     """
 
     def __init__(
@@ -79,10 +75,7 @@ class Utf8Text(io.RawIOBase):
             self._ended = True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Next piece of text, in UTF-8, of `size` bytes at most; empty at the end of the file.
-
-        Bytes of another encoding may be more in UTF-8: the rest is given first when the next piece is asked for.
-        """
+        """Next piece of text, in UTF-8, of `size` bytes at most; empty at the end of the file."""
         with self._reading:
             if self._ended:
                 return b""
@@ -113,10 +106,7 @@ class Utf8Text(io.RawIOBase):
         return rest.encode()
 
     def _utf8(self, raw: bytes) -> bytes:
-        """Characters of the next piece of the file, in UTF-8; the bytes of one that is cut through come with the rest.
-
-        Most files are UTF-8 already, and ASCII: then nothing is decoded.
-        """
+        """Next piece of the file in UTF-8, without a character that is cut through; ASCII is not decoded at all."""
         is_utf8 = self._dialect.encoding == "utf-8"
         before = self._decoder.getstate()[0] if is_utf8 else b""
         if is_utf8 and not before and raw.isascii() and b"\0" not in raw:
@@ -181,13 +171,7 @@ def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
     with reading(path) as file:
         file.seek(len(dialect.bom))
         with io.TextIOWrapper(file, encoding=dialect.encoding, newline="") as text:
-            rows = csv.reader(
-                text,
-                delimiter=dialect.delimiter,
-                quotechar=dialect.quote,
-                quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
-                strict=True,
-            )
+            rows = dialect.rows(text)
             try:
                 for row in rows:
                     if row:
@@ -208,13 +192,9 @@ def wrong_row(path: Path, dialect: CsvDialect, width: int) -> DataError | None:
 
 
 def _ragged(path: Path, line: int, record: int, cells: int, width: int) -> DataError:
-    return DataError(
-        Problem(
-            f"record {record} has {cells} cell{'' if cells == 1 else 's'}, and {width} were expected",
-            Place(str(path), line),
-            "Every row needs as many cells as the header; a cell that holds the delimiter must be quoted.",
-        )
-    )
+    message = f"record {record} has {cells} cell{'' if cells == 1 else 's'}, and {width} were expected"
+    hint = "Every row needs as many cells as the header; a cell that holds the delimiter must be quoted."
+    return DataError(Problem(message, Place(str(path), line), hint))
 
 
 FEW = 4
@@ -223,10 +203,7 @@ FEW = 4
 
 @dataclass(frozen=True)
 class QuotingRule:
-    """Which cells of a column stand in quotes although no reader would need them.
-
-    `exceptions`: texts of which the opposite holds: ``NA`` and nothing else is bare in many files.
-    """
+    """Which cells of a column have quotes that no reader needs; of the texts in `exceptions` the opposite holds."""
 
     quoted: bool = False
     exceptions: frozenset[str] = frozenset()
@@ -326,10 +303,7 @@ def _buffers(column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
 
 
 def quoted_cells(column: Any, dialect: CsvDialect, rule: QuotingRule, needs: Any) -> Any:
-    """Cells with quotes, by the rule of their column and where they need them.
-
-    `column`: shape (n,). `needs`: which cells hold a delimiter, a quote or a line end; shape (n,).
-    """
+    """Cells with quotes, by the rule of their column and where they need them; all of shape (n,)."""
     quote = pa.scalar(dialect.quote)
     among = pc.is_in(column, value_set=pa.array(sorted(rule.exceptions), pa.string()))
     which = pc.or_(needs, pc.invert(among) if rule.quoted else among)

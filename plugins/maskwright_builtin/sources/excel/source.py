@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import importlib
 import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,6 @@ from maskwright import (
     DataError,
     Format,
     FormatFacts,
-    InputError,
     Layout,
     Place,
     Problem,
@@ -27,14 +25,14 @@ from maskwright import (
 )
 from maskwright_builtin.sources.excel.workbook import ExcelParams, find_sheet
 from maskwright_builtin.sources.excel.writing import LONGEST_TEXT, MOST_COLUMNS, MOST_ROWS, write_excel
+from maskwright_builtin.sources.files import EXACT, ROWS, WrittenReading, optional_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
 NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*")
-EXACT = 2.0**53
 NAMES = {float: "numbers", str: "texts", bool: "truth values", dt.date: "dates", dt.datetime: "dates", dt.time: "times"}
 KINDS = {"numbers": "number", "texts": "text", "truth values": "truth", "times": "time"}
 MARCH_1900 = dt.date(1900, 3, 1)
@@ -42,10 +40,7 @@ MARCH_1900 = dt.date(1900, 3, 1)
 
 
 class SheetColumn:
-    """The cells of one column, chunk by chunk.
-
-    `letters`: of the column in the sheet.
-    """
+    """The cells of one column, chunk by chunk. `letters`: of the column in the sheet."""
 
     def __init__(self, name: str, letters: str, path: str) -> None:
         self.name = name
@@ -170,16 +165,13 @@ def _whole(array: Any) -> Any:
     return array
 
 
-ROWS = 65_536
-
-
 def _letters(column: int) -> str:
     from openpyxl.utils import get_column_letter
 
     return str(get_column_letter(column))
 
 
-class ExcelReading:
+class ExcelReading(WrittenReading):
     """A sheet of a workbook, read and typed as a whole: which kind a column is, its last cell may decide."""
 
     def __init__(self, path: Path, params: ExcelParams, progress: Progress) -> None:
@@ -191,11 +183,7 @@ class ExcelReading:
         self._details: dict[str, dict[str, str]] = {}
         self._notes: list[str] = []
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records: numbers, texts, truth values, dates, times; null where a cell is empty."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and say that their cells are to be written just so."""
         arrays: list[Any] = []
         names: list[str] = []
@@ -300,34 +288,10 @@ def _may_have(chunk: list[list[Any]]) -> bool:
 
 
 def open_excel(path: Path, params: Any, progress: Progress) -> ExcelReading:
-    """Open a sheet of microdata; see `ExcelParams` for the options.
-
-    Parameters
-    ----------
-    path : Path
-    params : ExcelParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The workbook is damaged, encrypted or a bomb; or its sheet holds more than plain values.
-    InputError
-        The packages for Excel are not installed.
-    """
-    missing = [name for name in ("openpyxl", "python_calamine") if not _is_there(name)]
-    if missing:
-        message = "Excel files are read with openpyxl and python-calamine, and they are not installed"
-        raise InputError(Problem(message, Place(str(path)), "Install them: pip install 'maskwright[excel]'."))
+    """Open a sheet of microdata; see `ExcelParams` for the options."""
+    for package in ("openpyxl", "python_calamine"):
+        optional_library(package, "Excel files are read", "excel", path)
     return ExcelReading(path, params, progress)
-
-
-def _is_there(module: str) -> bool:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return False
-    return True
 
 
 def _as_written(params: Any) -> ExcelParams:

@@ -13,14 +13,14 @@ from lxml import etree
 from pydantic import BaseModel, Field
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.files import COPY, readable_size, reading, refuse_large
+from maskwright_builtin.sources.files import COPY, PIECE, readable_size, reading, refuse_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-PIECE = 1 << 20
 LONGEST_ROW = 1 << 26
+"""Bytes of a row of the sheet, unpacked: sixty times what 16,384 cells of numbers need."""
 COMPOUND_FILE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 CELL = rb"<(?:\w+:)?c\s(?P<tag>[^>]*?)>\s*"
 FORMULA = re.compile(CELL + rb"<(?:\w+:)?f[\s/>]")
@@ -33,6 +33,7 @@ ERROR = re.compile(CELL.replace(rb"[^>]*?)>", rb"[^>]*?\bt=[\"']e[\"'][^>]*?)>")
 FILLED = re.compile(CELL + rb"<(?:\w+:)?(?:v|is)[\s>]")
 MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z]+[0-9]+(?::[A-Z]+[0-9]+)?)[\"']")
 ROWS_FOR_STYLES = 1000
+"""Records below the header whose cells show the number format of a column."""
 
 
 class ExcelParams(BaseModel, extra="forbid", frozen=True):
@@ -64,11 +65,7 @@ class ExcelParams(BaseModel, extra="forbid", frozen=True):
 
 @dataclass
 class Sheet:
-    """A sheet of a workbook.
-
-    `is_1904`: whether days are counted from 1904. `number_formats`: of the first cell with a value in each column,
-    below the header.
-    """
+    """A sheet of a workbook; `number_formats`: of the first filled cell of each column, below the header."""
 
     name: str
     is_1904: bool

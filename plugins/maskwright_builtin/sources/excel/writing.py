@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright import DataError, InputError, Layout, Place, Problem, Variable
-from maskwright_builtin.sources.files import disk_trouble, writing
+from maskwright import DataError, Layout, Place, Problem, Variable
+from maskwright_builtin.sources.files import OLDEST, disk_trouble, optional_library, writing, zip_member
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Styled = Callable[[object, str], Any]
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = 1_048_576, 16_384, 32_767
-OLDEST = (1980, 1, 1, 0, 0, 0)
+"""Limits of a sheet, and characters of a cell (Microsoft, Excel specifications and limits)."""
 NOT_EXCEL = "[\x00-\x08\x0b\x0c\x0e-\x1f]"
 TYPES = {"date": pa.date32(), "moment": pa.timestamp("us"), "time": pa.time64("us"), "truth": pa.bool_()}
 FORMATS = {"date": "yyyy-mm-dd", "moment": "yyyy-mm-dd hh:mm:ss", "time": "hh:mm:ss"}
@@ -34,50 +34,21 @@ class _Archive(zipfile.ZipFile):
 
     def writestr(self, zinfo_or_arcname: Any, data: Any, *args: Any, **kwargs: Any) -> None:
         """Add a part that is given."""
-        super().writestr(_member(zinfo_or_arcname), data, *args, **kwargs)
+        super().writestr(zip_member(str(zinfo_or_arcname)), data, *args, **kwargs)
 
     def write(self, filename: Any, arcname: Any = None, *args: Any, **kwargs: Any) -> None:
         """Add a part that is a file."""
         del args, kwargs
-        with Path(filename).open("rb") as part, self.open(_member(arcname), "w", force_zip64=True) as packed:
+        with Path(filename).open("rb") as part, self.open(zip_member(str(arcname)), "w", force_zip64=True) as packed:
             shutil.copyfileobj(part, packed, 1 << 20)
 
 
-def _member(name: Any) -> zipfile.ZipInfo:
-    member = zipfile.ZipInfo(str(name), OLDEST)
-    member.compress_type = zipfile.ZIP_DEFLATED
-    member.create_system = 3
-    member.external_attr = 0o600 << 16
-    return member
-
-
 def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches as the one sheet of a workbook, each column in its kind and number format as read.
+    """Write batches as the one sheet of a workbook, each column in its kind and number format as read."""
+    openpyxl = optional_library("openpyxl", "Excel files are written", "excel")
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.writer.excel import ExcelWriter
 
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Texts of numbers and categories, or the cells as they were read; null is an empty cell.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives numbers and texts.
-
-    Raises
-    ------
-    DataError
-        More rows or longer texts than a sheet can hold, characters that a workbook cannot, or trouble with the disk.
-    InputError
-        The packages for Excel are not installed.
-    """
-    try:
-        import openpyxl
-        from openpyxl.cell import WriteOnlyCell
-        from openpyxl.writer.excel import ExcelWriter
-    except ImportError:
-        hint = "Install it: pip install 'maskwright[excel]'."
-        raise InputError(Problem("Excel files are written with openpyxl, which is not installed", hint=hint)) from None
     details = layout.details if layout.format == "excel" else {}
     columns: Mapping[str, Mapping[str, str]] = details.get("columns", {})
     if len(variables) > MOST_COLUMNS:
@@ -110,7 +81,7 @@ def write_excel(path: Path, batches: Iterable[Any], variables: tuple[Variable, .
                 sheet.append(row)
     with writing(path) as file, _Archive(file, "w", zipfile.ZIP_DEFLATED) as archive:
         writer = ExcelWriter(workbook, archive)
-        # Nor does it tell when it was written.
+        # Nor is the time of writing kept.
         workbook.properties.created = workbook.properties.modified = dt.datetime(*OLDEST)
         writer.save()
 

@@ -26,12 +26,10 @@ from maskwright import (
 )
 from maskwright_builtin.sources.csv.dialect import CsvParams
 from maskwright_builtin.sources.csv.source import CsvReading
-from maskwright_builtin.sources.files import reading, text_encoding
+from maskwright_builtin.sources.files import WrittenReading, reading, text_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import pyarrow as pa
+    from collections.abc import Generator, Iterator, Sequence
 
 
 class ColumnPlace(BaseModel, extra="forbid", frozen=True):
@@ -75,12 +73,9 @@ class FixedWidthParams(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class Form:
-    """Columns of a file, and what their metadata say of them.
+    """Columns of a file, and what their metadata declare; `places` are 0 in separated files.
 
-    `places`: in order; of separated files start and width are 0. `separator`: character between cells, where they have
-    no places. `has_names`: whether the first line of a separated file holds names. `decimals`: decimals that the
-    metadata give a variable. The cells themselves tell how many they have: whether a point is written or left out, the
-    metadata do not say.
+    `decimals`: of the metadata. The cells themselves show how many they have, and whether a point is written.
     """
 
     places: Mapping[str, tuple[int, int]]
@@ -114,7 +109,7 @@ class _Described:
     start: int
     width: int
     missing: Sequence[str]
-    said: dict[str, str] = field(default_factory=dict)
+    keywords: dict[str, str] = field(default_factory=dict)
 
 
 def read_metadata(path: Path) -> Form:
@@ -138,7 +133,7 @@ def read_metadata(path: Path) -> Form:
         elif not described:
             raise DataError(Problem(f"{tokens[0]} stands before any variable", place))
         elif word in KNOWN:
-            described[-1].said[word] = tokens[1] if len(tokens) > 1 else ""
+            described[-1].keywords[word] = tokens[1] if len(tokens) > 1 else ""
         else:
             message = f"unknown keyword {tokens[0]}"
             raise DataError(Problem(message, place, f"Those of µ-Argus are: {', '.join(KNOWN)}."))
@@ -162,7 +157,7 @@ def _form(path: Path, described: list[_Described], separator: str | None, *, has
         has_names,
         {each.name: _declared(each, path) for each in described},
         tuple(note for each in described for note in _notes(each)),
-        {each.name: each.said["<DECIMALS>"] for each in described if each.said.get("<DECIMALS>", "0") != "0"},
+        {each.name: each.keywords["<DECIMALS>"] for each in described if each.keywords.get("<DECIMALS>", "0") != "0"},
     )
 
 
@@ -204,17 +199,17 @@ def _declared(each: _Described, path: Path) -> VariableDeclaration:
     facts: dict[str, Any] = {}
     if each.missing:
         facts["missing"] = each.missing
-    if "<WEIGHT>" in each.said:
+    if "<WEIGHT>" in each.keywords:
         facts |= {"role": "weight", "type": "continuous"}
-    elif "<NUMERIC>" in each.said:
+    elif "<NUMERIC>" in each.keywords:
         facts["type"] = "continuous"
-    elif {"<RECODEABLE>", "<RECODABLE>"} & each.said.keys():
+    elif {"<RECODEABLE>", "<RECODABLE>"} & each.keywords.keys():
         facts["type"] = "nominal"
-    level = each.said.get("<IDLEVEL>", "0")
+    level = each.keywords.get("<IDLEVEL>", "0")
     if level.isdecimal() and int(level) > 0 and "role" not in facts:
         facts["role"] = "quasi_identifier"
-    if each.said.get("<CODELIST>"):
-        facts["labels"] = _labels(path.parent / each.said["<CODELIST>"])
+    if each.keywords.get("<CODELIST>"):
+        facts["labels"] = _labels(path.parent / each.keywords["<CODELIST>"])
     return VariableDeclaration(**facts)
 
 
@@ -225,12 +220,12 @@ def _labels(path: Path) -> dict[str, str]:
 
 
 def _notes(each: _Described) -> list[str]:
-    if "<HOUSE_ID>" in each.said:
+    if "<HOUSE_ID>" in each.keywords:
         return [f"{each.name}: identifies households by the metadata; declare `cluster: {each.name}` to count them"]
     return []
 
 
-class SeparatedReading:
+class SeparatedReading(WrittenReading):
     """A file of cells between separators, with or without names in front."""
 
     def __init__(self, path: Path, form: Form, params: FixedWidthParams, progress: Progress) -> None:
@@ -252,11 +247,7 @@ class SeparatedReading:
         """What the metadata say of the variables."""
         return self._form.declared
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and the cells as they are written where that is another form."""
         names = list(self._form.places)
         for batch in self._csv.written_batches():

@@ -19,7 +19,7 @@ from maskwright import (
     VariableDeclaration,
     WrittenBatch,
 )
-from maskwright_builtin.sources.files import BLOCK, readable_size, reading, with_packed
+from maskwright_builtin.sources.files import BLOCK, WrittenReading, readable_size, reading, with_packed
 from maskwright_builtin.sources.fixed_width.layout import (
     FixedWidthParams,
     Form,
@@ -31,7 +31,7 @@ from maskwright_builtin.sources.fixed_width.layout import (
 from maskwright_builtin.sources.fixed_width.writing import Padding, refuse_unwritable, write_fixed_width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -41,7 +41,7 @@ END_OF_FILE = b"\x1a"
 """What programs of DOS put at the end of a text."""
 
 
-class FixedWidthReading:
+class FixedWidthReading(WrittenReading):
     """A fixed-width file whose columns are known."""
 
     def __init__(self, path: Path, form: Form, params: FixedWidthParams, progress: Progress) -> None:
@@ -66,11 +66,7 @@ class FixedWidthReading:
         """What the metadata say of the variables."""
         return {name: each for name, each in self._form.declared.items() if name in self._places}
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns, without the blanks around the cells."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and the cells with the blanks around them."""
         records = 0
         for lines in self._blocks():
@@ -154,8 +150,8 @@ class FixedWidthReading:
             pieces.append(pc.utf8_slice_codeunits(text, before - 1, start - 1))
             before = start + width
         pieces.append(pc.utf8_slice_codeunits(text, before - 1))
-        beside = pc.binary_join_element_wise(*pieces, "")
-        return int(pc.sum(pc.greater(pc.binary_length(pc.utf8_trim(beside, " ")), 0)).as_py() or 0)
+        between = pc.binary_join_element_wise(*pieces, "")
+        return int(pc.sum(pc.greater(pc.binary_length(pc.utf8_trim(between, " ")), 0)).as_py() or 0)
 
     def _with_points(self, name: str, text: Any, before: int) -> Any:
         if self._params.decimal == ".":
@@ -199,19 +195,7 @@ def _has_text(cells: Any) -> bool:
 
 
 def open_fixed_width(path: Path, params: Any, progress: Progress) -> FixedWidthReading | SeparatedReading:
-    """Open a fixed-width file, or one with separators that metadata of µ-Argus describe.
-
-    Parameters
-    ----------
-    path : Path
-    params : FixedWidthParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The metadata are none, columns overlap, or lines are not as they say; with the line.
-    """
+    """Open a fixed-width file, or one with separators that metadata of µ-Argus describe."""
     if (params.metadata is None) == (params.columns is None):
         hint = "`metadata: file.rda` of µ-Argus, or `columns: {age: {start: 1, width: 3}, ...}` in the data section."
         message = "a fixed-width file needs either metadata or the places of its columns"

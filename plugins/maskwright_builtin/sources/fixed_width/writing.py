@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow.compute as pc
 
-from maskwright import (
-    DataError,
-    Layout,
-    Place,
-    Problem,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-
-from typing import TYPE_CHECKING, Literal
-
-from maskwright import (
-    Variable,
-)
+from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.csv.source import write_csv
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"
 
 
 class Padding:
@@ -41,10 +27,7 @@ class Padding:
         self.has_points = False
 
     def see(self, written: Any, text: Any) -> None:
-        """Look at cells.
-
-        `written`: as the file holds them; shape (n,). `text`: without the blanks around them; shape (n,).
-        """
+        """Count what cells are like, as the file holds them and without the blanks around them."""
         filled = pc.greater(pc.binary_length(text), 0)
         is_number = pc.match_substring_regex(text, NUMBER)
         is_full = pc.equal(pc.utf8_length(text), self._width)
@@ -69,23 +52,7 @@ def _any(flags: Any) -> bool:
 
 
 def write_fixed_width(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns at the places of the original; places of what is not published are blank.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Null is a blank cell.
-    variables : tuple of Variable
-        The columns.
-    layout : Layout
-        Of the original file, which must have been of fixed width too.
-
-    Raises
-    ------
-    DataError
-        No places are known, a cell is too long for its width or not in the encoding, or trouble with the disk.
-    """
+    """Write batches of string columns at the places of the original; places of what is not published are blank."""
     details = layout.details
     if layout.format == "fixed_width" and "separated" in details:
         as_read = Layout("csv", details["separated"], layout.as_written, layout.missing_as_written)
@@ -159,6 +126,3 @@ def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layou
     if layout.format != "fixed_width" or not {each.name for each in variables} <= details["columns"].keys():
         hint = "Write CSV, or another format that needs no widths."
         raise DataError(Problem("no places of the columns are known for a fixed-width file", Place(str(path)), hint))
-
-
-NUMBER = r"^-?[0-9]+([.,][0-9]+)?$"

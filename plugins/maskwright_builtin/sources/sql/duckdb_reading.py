@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress
+from maskwright_builtin.sources.files import ROWS, optional_library
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-ROWS = 65_536
 MAGIC = b"DUCK"
 MAGIC_AT = 8
 CLOSED = {"temp_directory": "", "python_enable_replacements": "false", "autoload_known_extensions": "false"}
@@ -46,12 +46,7 @@ FIRST, LAST = "0001-01-01", "9999-12-31"
 
 def library() -> Any:
     """Module `duckdb`, which is optional."""
-    try:
-        import duckdb
-    except ImportError:
-        hint = "Install it: pip install 'maskwright[sql]'"
-        raise DataError(Problem("DuckDB files need the optional library duckdb", hint=hint)) from None
-    return duckdb
+    return optional_library("duckdb", "DuckDB files are read and written", "sql")
 
 
 @contextmanager
@@ -76,12 +71,12 @@ def attached(path: Path, *, threads: int | None = None) -> Iterator[duckdb.DuckD
         connection.close()
 
 
-def _unopened(path: Path, said: str) -> Problem:
+def _unopened(path: Path, message: str) -> Problem:
     place = Place(str(path))
-    if "encrypted" in said:
+    if "encrypted" in message:
         hint = "Copy the table into a database without encryption, or export it to Parquet."
         return Problem("the database is encrypted", place, hint)
-    if "lock" in said or "Unique file handle" in said:
+    if "lock" in message or "Unique file handle" in message:
         hint = "Close the program, or the connection, that has it open for writing."
         return Problem("the database is in use by another program", place, hint)
     hint = "It may be damaged, cut short, or made by a later version of DuckDB than the one installed."
@@ -103,8 +98,8 @@ class DuckdbReading:
             # What several threads make of a query may come in another order each time.
             self._threads = None if self._table is not None and not self._table.is_view and not params.order_by else 1
             rows = self._rows(params)
-            asked = connection.execute(f"DESCRIBE {params.query or 'SELECT * FROM ' + rows}").fetchall()
-            refuse_twice([name for name, *_ in asked], self._place)
+            wanted = connection.execute(f"DESCRIBE {params.query or 'SELECT * FROM ' + rows}").fetchall()
+            refuse_twice([name for name, *_ in wanted], self._place)
             described = connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
             self._types = {name: str(kind) for name, kind, *_ in described}
             refuse_nested([name for name, kind in self._types.items() if NESTED.search(kind)], self._place)
@@ -132,8 +127,8 @@ class DuckdbReading:
 
     def _beyond(self, connection: duckdb.DuckDBPyConnection, rows: str) -> frozenset[str]:
         """Columns with values that their Arrow type cannot hold: huge integers, dates before or after all calendars."""
-        asked = {name: _is_beyond(quoted(name), kind) for name, kind in self._types.items()}
-        tests = {name: test for name, test in asked.items() if test is not None}
+        requested = {name: _is_beyond(quoted(name), kind) for name, kind in self._types.items()}
+        tests = {name: test for name, test in requested.items() if test is not None}
         if not tests:
             return frozenset()
         found = connection.execute(f"SELECT {', '.join(f'bool_or({test})' for test in tests.values())} FROM {rows}")
@@ -193,8 +188,8 @@ class DuckdbReading:
             hint = "The table may be damaged, or `query` computes what cannot be; try it in DuckDB."
             raise DataError(Problem(f"DuckDB cannot read the records ({kind})", self._place, hint)) from None
 
-    def _refused(self, said: str) -> DataError:
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
+    def _refused(self, detail: str) -> DataError:
+        lines = [line.strip() for line in detail.splitlines() if line.strip()]
         hint = next((line for line in lines if line.startswith("Did you mean")), None)
         return DataError(Problem(f"DuckDB does not understand what to read: {lines[0]}", self._place, hint))
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from pydantic import Field
 
-from maskwright import DataError, Format, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
+from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
+from maskwright_builtin.sources.files import optional_library
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -62,12 +63,7 @@ class PostgresqlParams(TableParams, frozen=True):
 
 def library() -> Any:
     """Module `psycopg`, which is optional."""
-    try:
-        import psycopg
-    except ImportError:
-        hint = "Install it: pip install 'maskwright[postgresql]'"
-        raise DataError(Problem("PostgreSQL needs the optional library psycopg", hint=hint)) from None
-    return psycopg
+    return optional_library("psycopg", "tables of PostgreSQL are read", "postgresql")
 
 
 @contextmanager
@@ -110,13 +106,13 @@ def _secret(params: PostgresqlParams, field: str, place: Place) -> str | None:
     return os.environ[name]
 
 
-def _unreached(said: str, params: PostgresqlParams, place: Place) -> Problem:
+def _unreached(text: str, params: PostgresqlParams, place: Place) -> Problem:
     # What libpq says may quote what it was told.
     server = "that `host:` names" if params.host else "of PGHOST" if os.environ.get("PGHOST") else "on this machine"
-    if "password" in said or "authentication" in said:
+    if "password" in text or "authentication" in text:
         hint = f"Set {params.user_variable} and {params.password_variable}, or use ~/.pgpass."
         return Problem(f"the server {server} does not accept this user and password", place, hint)
-    if "database" in said and "exist" in said:
+    if "database" in text and "exist" in text:
         return Problem(f"the server {server} has no such database", place)
     hint = "Check `host:` and `port:`, and whether the server is running and takes connections from here."
     return Problem(f"the server {server} cannot be reached", place, hint)
@@ -210,17 +206,19 @@ class PostgresqlReading:
         try:
             yield
         except engine.Error as error:
-            code, said = error.sqlstate or "", error.diag.message_primary or ""
+            code, detail = error.sqlstate or "", error.diag.message_primary or ""
             if code == "55P03":
                 hint = "Try again when the other program has done."
                 raise DataError(Problem("the table is locked by another program", self._place, hint)) from None
             if code == "42501":
                 raise DataError(Problem("the user may not read the table", self._place)) from None
-            if code in ("25006", "0A000") or "multiple commands" in said:
+            if code in ("25006", "0A000") or "multiple commands" in detail:
                 hint = "Nothing is changed in the original: a query is one SELECT, or WITH ... SELECT."
                 raise DataError(Problem("`query` is not one SELECT", self._place, hint)) from None
             if re.match("42", code):
-                raise DataError(Problem(f"PostgreSQL does not understand what to read: {said}", self._place)) from None
+                raise DataError(
+                    Problem(f"PostgreSQL does not understand what to read: {detail}", self._place)
+                ) from None
             message = f"PostgreSQL cannot read the records (code {code or 'unknown'})"
             raise DataError(Problem(message, self._place, "Try what is read in psql.")) from None
 
@@ -251,7 +249,7 @@ def _arrow_types(
     connection: psycopg.Connection, rows: str, declared: dict[str, tuple[str, int | None, int | None]]
 ) -> dict[str, Any]:
     types: dict[str, Any] = {}
-    asked: dict[str, str] = {}
+    wanted: dict[str, str] = {}
     for name, (kind, precision, scale) in declared.items():
         column = quoted(name)
         types[name] = TYPES.get(kind, pa.string())
@@ -260,13 +258,13 @@ def _arrow_types(
         elif kind == "numeric":
             digits = f"max(length(trunc(abs({column}))::text)) + coalesce(max(scale({column})), 0)"
             is_special = f"bool_or({column}::text IN ('NaN', 'Infinity', '-Infinity'))"
-            asked[name] = f"CASE WHEN {is_special} THEN NULL ELSE ARRAY[{digits}, max(scale({column}))] END"
+            wanted[name] = f"CASE WHEN {is_special} THEN NULL ELSE ARRAY[{digits}, max(scale({column}))] END"
         elif kind in ("date", "timestamp", "timestamptz"):
             day = f"{column} NOT BETWEEN '0001-01-01' AND '9999-12-31'"
-            asked[name] = f"CASE WHEN bool_or(NOT isfinite({column}) OR {day}) THEN NULL ELSE ARRAY[1, 0] END"
-    if asked:
-        found = connection.execute(f"SELECT {', '.join(asked.values())} FROM {rows}".encode()).fetchone() or ()
-        for name, each in zip(asked, found, strict=True):
+            wanted[name] = f"CASE WHEN bool_or(NOT isfinite({column}) OR {day}) THEN NULL ELSE ARRAY[1, 0] END"
+    if wanted:
+        found = connection.execute(f"SELECT {', '.join(wanted.values())} FROM {rows}".encode()).fetchone() or ()
+        for name, each in zip(wanted, found, strict=True):
             is_numeric = declared[name][0] == "numeric"
             if is_numeric and each is not None and each[0] is not None and each[0] <= DIGITS:
                 types[name] = pa.decimal128(DIGITS, each[1])
@@ -282,20 +280,7 @@ def _duckdb_type(kind: str, arrow: Any) -> str:
 
 
 def open_postgresql(path: Path, params: PostgresqlParams, progress: Progress) -> PostgresqlReading:
-    """Open a table of a PostgreSQL database; the environment says who asks.
-
-    Parameters
-    ----------
-    path : Path
-        Name of the database.
-    params : PostgresqlParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The server cannot be reached, lets nobody in, or has no such table; the query is no single SELECT.
-    """
+    """Open a table of a PostgreSQL database; the environment names the user."""
     return PostgresqlReading(path, params, progress)
 
 

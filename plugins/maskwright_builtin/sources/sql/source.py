@@ -75,19 +75,7 @@ EITHER = (".db",)
 
 
 def open_database(path: Path, params: TableParams, progress: Progress) -> DuckdbReading | SqliteReading:
-    """Open a table of a database file; what engine it is for is told by its content.
-
-    Parameters
-    ----------
-    path : Path
-    params : TableParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is no database, encrypted, in use or damaged, or has no such table; the query is no single SELECT.
-    """
+    """Open a table of a database file; its content, not its name, decides which engine reads it."""
     readable_size(path)
     with reading(path) as file:
         head = file.read(16)
@@ -100,24 +88,7 @@ def open_database(path: Path, params: TableParams, progress: Progress) -> Duckdb
 
 
 def write_database(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write typed batches as a database file with this one table: no other table, no history, no free pages.
-
-    Parameters
-    ----------
-    path : Path
-        Its ending tells the engine; ``.db`` is the original's, and SQLite's where that was no database.
-    batches : iterable of pyarrow.RecordBatch
-        Integers (int64), numbers (float64), texts (string); null is a missing cell.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file: the table's name, and the types of its columns.
-
-    Raises
-    ------
-    DataError
-        A masked value that the original column's type cannot hold, or trouble with the disk.
-    """
+    """Write typed batches as a database file with this one table: no other table, no history, no free pages."""
     details = layout.details if layout.format == "sql" else {}
     engine, table = details.get("engine"), details.get("table") or TABLE
     name = path.name.lower()

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright import DataError, Layout, Place, Problem, Progress, Variable, WrittenBatch, write_dates
-from maskwright_builtin.sources.files import disk_trouble
+from maskwright_builtin.sources.files import WrittenReading, disk_trouble
 from maskwright_builtin.sources.sql.options import (
     Table,
     TableParams,
@@ -25,7 +25,7 @@ from maskwright_builtin.sources.sql.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -71,33 +71,35 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        said, code = str(error), getattr(error, "sqlite_errorcode", None)
+        detail, code = str(error), getattr(error, "sqlite_errorcode", None)
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             hint = "Close the program that is writing, or copy the file when it has done."
             raise DataError(Problem("the database is in use by another program", place, hint)) from None
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
             hint = "It may be damaged or cut short: copy it again, or let `PRAGMA integrity_check` look at it."
             raise DataError(Problem("SQLite cannot read the database", place, hint)) from None
-        if "not authorized" in said or isinstance(error, sqlite3.ProgrammingError | sqlite3.Warning):
+        if "not authorized" in detail or isinstance(error, sqlite3.ProgrammingError | sqlite3.Warning):
             hint = "Nothing is changed in the original, and nothing else is read: a query is one SELECT."
             raise DataError(Problem("`query` is not one SELECT", place, hint)) from None
-        if code == sqlite3.SQLITE_ERROR and "decode" not in said:
-            raise DataError(Problem(f"SQLite does not understand what to read: {said}", place)) from None
-        advice = "Texts have to be UTF-8; cast what is not in `query:`." if "decode" in said else None
+        if code == sqlite3.SQLITE_ERROR and "decode" not in detail:
+            raise DataError(Problem(f"SQLite does not understand what to read: {detail}", place)) from None
+        advice = "Texts have to be UTF-8; cast what is not in `query:`." if "decode" in detail else None
         raise DataError(Problem("SQLite cannot read the records", place, advice)) from None
 
 
-class SqliteReading:
+class SqliteReading(WrittenReading):
     """A table of a SQLite file, or what a query makes of its tables."""
 
     def __init__(self, path: Path, params: TableParams, progress: Progress) -> None:
         self._path, self._progress = path, progress
         self._place = Place(str(path))
         for ending in ("-wal", "-journal"):
-            beside = path.with_name(path.name + ending)
-            if beside.is_file() and beside.stat().st_size:
+            journal = path.with_name(path.name + ending)
+            if journal.is_file() and journal.stat().st_size:
                 hint = "Close the programs that have it open; one that was cut off has to open it once more."
-                raise DataError(Problem(f"the database has changes that are still in {beside.name}", self._place, hint))
+                raise DataError(
+                    Problem(f"the database has changes that are still in {journal.name}", self._place, hint)
+                )
         self._total = 0
         with opened(path) as connection:
             declared: dict[str, str] = {}
@@ -136,12 +138,7 @@ class SqliteReading:
         kind: str = (connection.execute(first).fetchone() or ("text",))[0]
         return kind if kind in TYPES else "text"
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records, typed by what is in the cells."""
-        for batch in self.written_batches():
-            yield batch.cells
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, and the texts of numbers in columns of integers and others: each is to stay what it is."""
         schema = pa.schema([(name, TYPES[kind]) for name, kind in self._kinds.items()])
         mixed = {name for name, kind in self._kinds.items() if kind == "number"}
@@ -216,10 +213,7 @@ KINDS: Mapping[tuple[str, str], str] = {
 
 
 def affinity(declared: str) -> str:
-    """What SQLite makes of cells of a column, by its declared type: ``text``, ``real``, ``integer`` or nothing.
-
-    https://www.sqlite.org/datatype3.html, section 3.1.
-    """
+    """Affinity of a column by its declared type (sqlite.org/datatype3.html, 3.1): text, real, integer, or nothing."""
     kind = declared.upper()
     if "INT" in kind:
         return "integer"
@@ -362,19 +356,11 @@ def _simple(array: Any) -> Any:
     return array.cast(pa.string())
 
 
-def _number_cells(array: Any) -> list[Any]:
-    """Integers and other numbers, as the texts of the original's cells say."""
-    cells: list[str | None] = array.to_pylist()
-    return [None if cell is None else int(cell) if WHOLE.fullmatch(cell) else float(cell) for cell in cells]
+def _converted(convert: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    return lambda array: [None if cell is None else convert(cell) for cell in array.to_pylist()]
 
 
-def _integers(array: Any) -> list[Any]:
-    return [None if cell is None else int(cell) for cell in array.to_pylist()]
-
-
-def _reals(array: Any) -> list[Any]:
-    return [None if cell is None else float(cell) for cell in array.to_pylist()]
-
-
-def _whole_as_integers(array: Any) -> list[Any]:
-    return [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in array.to_pylist()]
+_integers, _reals = _converted(int), _converted(float)
+_number_cells = _converted(lambda text: int(text) if WHOLE.fullmatch(text) else float(text))
+"""Integers and other numbers, as the texts of the original's cells are."""
+_whole_as_integers = _converted(lambda cell: int(cell) if isinstance(cell, float) and cell.is_integer() else cell)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from maskwright_builtin.sources.statistical.declarations import Moments
 
@@ -36,11 +37,19 @@ def plain_rows(
         yield [list(row) for row in zip(*texts, strict=True)]
 
 
+def rows_by_pyreadstat(
+    read: Callable[..., Any], path: Path, names: Sequence[str], moments: Moments, **options: bool
+) -> Iterator[list[list[str | None]]]:
+    """Rows of a written file as a function of pyreadstat gives them to pandas."""
+    frame, metadata = read(str(path), disable_datetime_conversion=True, **options)
+    return plain_rows(frame, names, metadata.original_variable_types, moments)
+
+
 def _texts(cells: list[Any]) -> list[str | None]:
     if all(isinstance(cell, float) for cell in cells):
-        said = zip(cells, map(repr, cells), strict=True)
+        pairs = zip(cells, map(repr, cells), strict=True)
         return [text[:-2] if text.endswith(".0") else plain_text(cell) if text[-1] == "n" or "e" in text else text
-                for cell, text in said]  # fmt: skip
+                for cell, text in pairs]  # fmt: skip
     return [plain_text(cell) for cell in cells]
 
 
@@ -61,8 +70,8 @@ def plain_text(cell: Any) -> str | None:
 def _dates(cells: list[Any], units: float, epoch: int) -> list[str | None] | None:
     """ISO texts of dates; None where one of them is no date of four-digit years."""
     missing = [not isinstance(cell, int | float) or math.isnan(cell) for cell in cells]
-    said = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
-    counts = np.array([np.rint((cell - epoch * units) * (DAY / units)) for cell in said], dtype=np.float64)
+    present = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
+    counts = np.array([np.rint((cell - epoch * units) * (DAY / units)) for cell in present], dtype=np.float64)
     if not len(counts) or np.abs(counts).max() > 4e6 * DAY:
         return None
     moments = np.datetime64("1970-01-01", "us") + counts.astype(np.int64).astype("timedelta64[us]")

@@ -54,10 +54,8 @@ class MissingRange:
 class VariableForm:
     """How a file writes a variable; never any of its values.
 
-    `format`: as the package names it: ``F8.2``, ``DATE11``, ``%9.0g``; "" where there is none. `missing`: of SPSS; the
-    missing values of Stata and SAS are letters, which need no declaration. `width`: bytes of the longest text that
-    fits. `is_whole`: whether the file stores integers (Stata). `longest`: characters of the longest number in its
-    format: a format that is too narrow for the original stays so.
+    `missing`: of SPSS; the letters of Stata and SAS need no declaration. `width`: bytes of the longest text that fits.
+    `longest`: characters of the longest number: a format that is too narrow for the original stays so.
     """
 
     is_text: bool
@@ -97,13 +95,10 @@ def _unchecked_end(_start: bytes, _end: bytes, _size: int) -> bool:
 
 @dataclass(frozen=True)
 class Family:
-    """A file format of a statistical package.
+    """A file format of a statistical package; `title` is for messages, `read` a function of pyreadstat.
 
-    `title`: for messages: ``an SPSS file``. `read`: function of pyreadstat that reads it. `rows`: records read at a
-    time; 0: all, where the format cannot be entered in the middle. `tells_codes`: whether the function can tell missing
-    values apart. `has_letters`: whether missing values that are letters can be written among numbers. `is_whole`:
-    ``(first 64 bytes, last 64 bytes, size) -> bool``: whether the end of the file is there, which pyreadstat does not
-    look at in every format.
+    `rows`: records read at a time; 0: all, where the format cannot be entered in the middle. `is_whole`: ``(first 64
+    bytes, last 64 bytes, size) -> bool``, which pyreadstat does not check in every format.
     """
 
     source: str
@@ -136,10 +131,9 @@ PARTS = {"s": 86_400, "ms": 86_400_000, "us": MICROSECONDS}
 
 
 def as_moments(values: NDArray[np.float64], variable_format: str, moments: Moments) -> Any:
-    """Numbers of a date format as dates, or as times of a day where one of them is no midnight.
+    """Numbers of a date format (NaN: missing) as date32, or as timestamps where one is no midnight; shape (n,).
 
-    `values`: NaN where missing; shape (n,). Returns date32 or timestamp. None: the format is no date, or a number has
-    no date of a year from 1 to 9999; shape (n,).
+    None: the format is no date, or a number has no date of a year from 1 to 9999.
     """
     known = moments.of(variable_format)
     missing = np.isnan(values)
@@ -161,10 +155,7 @@ def as_moments(values: NDArray[np.float64], variable_format: str, moments: Momen
 
 
 def from_moments(cells: Any, variable_format: str, moments: Moments) -> NDArray[np.float64] | None:
-    """Dates, times of a day or their ISO texts as numbers of a date format.
-
-    `cells`: shape (n,). Returns NaN where missing; None: some are no dates, or the format is none; shape (n,).
-    """
+    """Dates, moments or their ISO texts as numbers of a date format, NaN where missing; None: some are no dates."""
     known = moments.of(variable_format)
     if known is None:
         return None
@@ -183,13 +174,11 @@ def from_moments(cells: Any, variable_format: str, moments: Moments) -> NDArray[
 def declaration(
     form: VariableForm, cells: Any, letters: Any = None, dates: Any = None, moments: Moments | None = None
 ) -> VariableDeclaration:
-    """Declaration of a variable, as far as its file tells.
+    """Declaration of a variable, as far as its file has one.
 
-    Texts are categories. Numbers are categories where the file says so by their measure and they are whole, or where
-    all of them have labels; they are quantities where the measure is a scale.
-
-    `cells`: shape (n,). `letters`: missing values that are letters; shape (n,). `dates`: the cells as dates, where they
-    are; shape (n,).
+    Texts are categories. Numbers are categories where they are whole and their measure is one of categories, or where
+    all have labels; they are quantities where the measure is a scale. `letters`: missing values that are letters;
+    `dates`: the cells as dates.
     """
     is_looked_at = form.labels or form.missing or form.measure in ("nominal", "ordinal")
     found = _found(cells) if is_looked_at else []

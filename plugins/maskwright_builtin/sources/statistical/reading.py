@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import warnings
 from dataclasses import replace
@@ -14,7 +13,6 @@ import pyarrow.compute as pc
 
 from maskwright import (
     DataError,
-    InputError,
     Layout,
     Place,
     Problem,
@@ -23,7 +21,7 @@ from maskwright import (
     WrittenBatch,
     write_numbers,
 )
-from maskwright_builtin.sources.files import readable_size, reading
+from maskwright_builtin.sources.files import EXACT, ROWS, WrittenReading, optional_library, readable_size, reading
 from maskwright_builtin.sources.statistical.declarations import (
     Family,
     MissingRange,
@@ -35,31 +33,24 @@ from maskwright_builtin.sources.statistical.declarations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-ROWS = 65_536
 ENDS = 64
-EXACT = 2.0**53
+"""Bytes at the beginning and at the end of a file that show whether it is whole."""
 
 
 def pyreadstat(path: Path) -> Any:
     """The package that reads and writes these files."""
-    try:
-        return importlib.import_module("pyreadstat")
-    except ImportError:
-        message = "files of SPSS, Stata and SAS are read with pyreadstat, and it is not installed"
-        raise InputError(Problem(message, Place(str(path)), "Install it: pip install 'maskwright[stat]'.")) from None
+    return optional_library("pyreadstat", "files of SPSS, Stata and SAS are read", "stat", path)
 
 
-class StatisticalReading:
-    """A file of a statistical package.
+class StatisticalReading(WrittenReading):
+    """A file of a statistical package, read as a whole into typed columns when it is opened.
 
-    All of it is read when it is opened, block by block into typed columns (8 bytes for a number): what a column is and
-    which missing codes it has, the last record may decide. Memory is once the columns of the file besides those of the
-    engine, and of formats that cannot be entered in the middle the objects of all cells while they are read.
+    What a column is, and which missing codes it has, the last record may decide.
     """
 
     def __init__(self, path: Path, family: Family, params: StatisticalParams, progress: Progress) -> None:
@@ -141,11 +132,7 @@ class StatisticalReading:
         """Labels, missing codes and kinds of the variables, as the file says; never a role."""
         return self._declared
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records: numbers, texts, dates; null where nothing is."""
-        return (batch.cells for batch in self.written_batches())
-
-    def written_batches(self) -> Iterator[WrittenBatch]:
+    def written_batches(self) -> Generator[WrittenBatch]:
         """Yield the records, with the numbers that dates are stored as."""
         table, written = pa.table(self._cells), self._written
         for start in range(0, table.num_rows, ROWS):
@@ -242,8 +229,8 @@ def longest_number(values: NDArray[np.float64], variable_format: str) -> int:
 
 def _unreadable(path: Path, family: Family, params: StatisticalParams, error: Exception) -> Problem:
     place = Place(str(path))
-    said = str(error).lower()
-    if isinstance(error, UnicodeDecodeError) or "charac" in said or "encod" in said or "utf" in said:
+    message = str(error).lower()
+    if isinstance(error, UnicodeDecodeError) or "charac" in message or "encod" in message or "utf" in message:
         tried = "its own" if params.encoding is None else repr(params.encoding)
         hint = "Name the right one: `encoding: windows-1252` in the data section, or --encoding windows-1252."
         return Problem(f"the texts of the file are not in the encoding {tried}", place, hint)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import Format, FormatFacts, Layout, Source, Variable
-from maskwright_builtin.sources.files import reading
+from maskwright import FormatFacts, Layout, Source, Variable
+from maskwright_builtin.sources.files import ROWS, reading
 from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading
 from maskwright_builtin.sources.statistical.writing import (
@@ -19,8 +19,7 @@ from maskwright_builtin.sources.statistical.writing import (
     padded,
     planned_columns,
     too_long,
-    without_time,
-    write_with,
+    write_file,
     written_columns,
 )
 
@@ -39,7 +38,6 @@ RECORDS = (b"HEADER RECORD*******OBS     HEADER RECORD", b"HEADER RECORD*******O
 DESCRIPTION = 140
 """Bytes of the description of a variable."""
 LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ_", dtype=np.uint8)
-ROWS = 65_536
 
 
 def special_missing_values(path: Path) -> int:
@@ -101,21 +99,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def open_sas(path: Path, params: Any, progress: Progress) -> StatisticalReading:
-    """Open a ``.sas7bdat`` file.
-
-    Parameters
-    ----------
-    path : Path
-    params : StatisticalParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is none, is damaged or encrypted, or its texts are in another encoding.
-    InputError
-        The package for it is not installed.
-    """
+    """Open a ``.sas7bdat`` file."""
     return StatisticalReading(path, SAS7BDAT, params, progress)
 
 
@@ -132,8 +116,8 @@ class TransportReading(StatisticalReading):
     def layout(self) -> Layout:
         """How each variable is written, by name, and the version of the file."""
         layout = super().layout
-        said = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
-        notes = (*layout.details["notes"], *((said,) if self._special else ()))
+        note = f"{self._special} special missing values (.A to .Z) are read, and written, as missing without a letter"
+        notes = (*layout.details["notes"], *((note,) if self._special else ()))
         return replace(layout, details={**layout.details, "version": self._version, "notes": notes})
 
 
@@ -143,20 +127,7 @@ def open_xpt(path: Path, params: Any, progress: Progress) -> TransportReading:
 
 
 def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write a transport file.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        Names of more than 8 bytes, labels of more than 40, texts of more than 200 (in version 5).
-    """
+    """Write a transport file."""
     import pandas as pd
 
     columns = written_columns(path, batches, variables, layout, XPT)
@@ -166,12 +137,7 @@ def write_xpt(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         if not column.form.is_text and np.nanmax(np.abs(column.values), initial=0.0) > LARGEST_NUMBER:
             raise column.refused(path, f"a transport file holds no numbers beyond {LARGEST_NUMBER:g}")
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
-    write_with(path, lambda library, target: library.write_xport(
-        frame, str(target), file_format_version=version,
-        column_labels={each.name: each.form.label for each in columns if each.form.label},
-        variable_format={each.name: each.form.format for each in columns if each.form.format},
-    ))  # fmt: skip
-    without_time(path)
+    write_file(path, "write_xport", frame, columns, file_format_version=version)
 
 
 def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
@@ -199,11 +165,9 @@ def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) 
     del details
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import rows_by_pyreadstat
 
-    read: Any = pyreadstat.read_xport(str(path), disable_datetime_conversion=True)
-    frame, metadata = read
-    return plain_rows(frame, names, metadata.original_variable_types, SAS_MOMENTS)
+    return rows_by_pyreadstat(pyreadstat.read_xport, path, names, SAS_MOMENTS)
 
 
 SAS = Source(

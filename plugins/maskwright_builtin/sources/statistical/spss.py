@@ -33,8 +33,7 @@ from maskwright_builtin.sources.statistical.writing import (
     planned_columns,
     refuse_reserved,
     too_long,
-    without_time,
-    write_with,
+    write_file,
     written_columns,
 )  # fmt: skip
 
@@ -65,21 +64,7 @@ RESERVED = frozenset(["ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "N
 
 
 def open_sav(path: Path, params: Any, progress: Progress) -> StatisticalReading:
-    """Open a ``.sav`` or ``.zsav`` file.
-
-    Parameters
-    ----------
-    path : Path
-    params : StatisticalParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is none, is damaged or encrypted, or its texts are in another encoding.
-    InputError
-        The package for it is not installed.
-    """
+    """Open a ``.sav`` or ``.zsav`` file."""
     return StatisticalReading(path, SAV, params, progress)
 
 
@@ -89,21 +74,7 @@ def open_por(path: Path, params: Any, progress: Progress) -> StatisticalReading:
 
 
 def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write an SPSS file.
-
-    Parameters
-    ----------
-    path : Path
-        One that ends with ``.zsav`` is compressed.
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        What the format cannot hold: more than three missing codes, long names or texts.
-    """
+    """Write an SPSS file; one that ends with ``.zsav`` is compressed."""
     import pandas as pd
 
     columns = [_with_format(_with_suppressed(path, each, variable), variable) for each, variable in
@@ -113,17 +84,15 @@ def write_sav(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         _check_missing(path, column)
     frame = pd.DataFrame({each.name: padded(each) if each.form.is_text else each.values for each in columns})
     numbers = [each for each in columns if not each.form.is_text and each.form.format]
-    write_with(path, lambda library, target: library.write_sav(
-        frame, str(target),
-        column_labels={each.name: each.form.label for each in columns if each.form.label},
+    write_file(
+        path, "write_sav", frame, columns,
         variable_value_labels={each.name: dict(each.form.labels) for each in columns if each.form.labels},
         missing_ranges={each.name: _ranges(each.form) for each in columns if each.form.missing},
         variable_measure={each.name: each.form.measure for each in columns},
         variable_display_width={each.name: each.form.display_width for each in columns if each.form.display_width},
         variable_format={each.name: fitting_format(each) for each in numbers},
         compress=path.suffix.lower() == ".zsav", row_compress=path.suffix.lower() != ".zsav",
-    ))  # fmt: skip
-    without_time(path)
+    )  # fmt: skip
 
 
 def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
@@ -198,18 +167,13 @@ def _missing_codes(variable: Variable) -> dict[str, str]:
 
 
 def _read_plainly(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[list[str | None]]]:
-    """Rows of a written file, as pyreadstat gives them to pandas: no other library in Python reads these files.
-
-    Nothing of `StatisticalReading` is shared: not its blocks, nor its dates.
-    """
+    """Rows of a written file, as pyreadstat gives them to pandas: no other library in Python reads these files."""
     del details
     import pyreadstat
 
-    from maskwright_builtin.sources.statistical.data_frame_rows import plain_rows
+    from maskwright_builtin.sources.statistical.data_frame_rows import rows_by_pyreadstat
 
-    read: Any = pyreadstat.read_sav(str(path), user_missing=True, disable_datetime_conversion=True)
-    frame, metadata = read
-    return plain_rows(frame, names, metadata.original_variable_types, SPSS_MOMENTS)
+    return rows_by_pyreadstat(pyreadstat.read_sav, path, names, SPSS_MOMENTS, user_missing=True)
 
 
 SPSS = Source(

@@ -24,8 +24,7 @@ from maskwright_builtin.sources.statistical.writing import (
     planned_columns,
     refuse_reserved,
     too_long,
-    without_time,
-    write_with,
+    write_file,
     written_columns,
 )
 
@@ -58,53 +57,23 @@ NAME = re.compile(r"[^\W\d]\w*")
 
 
 def open_dta(path: Path, params: Any, progress: Progress) -> StatisticalReading:
-    """Open a ``.dta`` file.
-
-    Parameters
-    ----------
-    path : Path
-    params : StatisticalParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file is none, is damaged, or its texts are in another encoding.
-    InputError
-        The package for it is not installed.
-    """
+    """Open a ``.dta`` file."""
     return StatisticalReading(path, DTA, params, progress)
 
 
 def write_dta(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write a Stata file.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-    variables : tuple of Variable
-    layout : Layout
-
-    Raises
-    ------
-    DataError
-        What the format cannot hold: names, labels of more than 80 characters, labels of texts.
-    """
+    """Write a Stata file."""
     import pandas as pd
 
     columns = written_columns(path, batches, variables, layout, DTA)
     _check(path, columns)
     frame = pd.DataFrame({each.name: _cells(each) for each in columns})
     letters = {each.name: found for each in columns if (found := _letters(each))}
-    write_with(path, lambda library, target: library.write_dta(
-        frame, str(target), version=VERSION,
-        column_labels={each.name: each.form.label for each in columns if each.form.label},
-        variable_value_labels={each.name: _labels(each) for each in columns if _labels(each)},
-        missing_user_values=letters,
-        variable_format={each.name: each.form.format for each in columns if each.form.format},
-    ))  # fmt: skip
-    without_time(path)
+    value_labels = {each.name: labels for each in columns if (labels := _labels(each))}
+    write_file(
+        path, "write_dta", frame, columns,
+        version=VERSION, variable_value_labels=value_labels, missing_user_values=letters,
+    )  # fmt: skip
 
 
 def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:

@@ -24,7 +24,7 @@ from maskwright_builtin.sources.statistical.declarations import (
 from maskwright_builtin.sources.statistical.reading import longest_number, pyreadstat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -37,10 +37,9 @@ NOTHING = r"[^\s\S]"
 
 @dataclass(frozen=True)
 class WrittenColumn:
-    """A variable as it is to be written.
+    """A variable as it is to be written; both arrays of shape (n,).
 
-    `values`: float64 with NaN where nothing is, or str objects; shape (n,). `letters`: letters of missing values, None
-    where there is none; shape (n,).
+    `values`: float64, NaN where nothing is, or str objects. `letters`: of missing values, None where there is none.
     """
 
     name: str
@@ -139,14 +138,14 @@ def _number_texts(cells: Any) -> Any:
 def _as_numbers(texts: Any) -> NDArray[np.float64] | None:
     """Texts as numbers; None where one is no number, or is not as numbers are written (``007``)."""
     encoded = texts.dictionary_encode()
-    said = read_numbers(pc.cast(encoded.dictionary, pa.string()))
-    if not np.all(said.is_number):
+    parsed = read_numbers(pc.cast(encoded.dictionary, pa.string()))
+    if not np.all(parsed.is_number):
         return None
-    again = write_numbers(said.values, np.zeros(len(said.values), dtype=np.bool_), None)
+    again = write_numbers(parsed.values, np.zeros(len(parsed.values), dtype=np.bool_), None)
     if not pc.all(pc.equal(_bare(encoded.dictionary), again)).as_py() and len(again):
         return None
     places = np.asarray(pc.fill_null(encoded.indices, len(again)))
-    return np.asarray(np.append(said.values, np.nan)[places], dtype=np.float64)
+    return np.asarray(np.append(parsed.values, np.nan)[places], dtype=np.float64)
 
 
 def holds_numbers(variable: Variable) -> bool:
@@ -226,8 +225,8 @@ def _declared_of(variable: Variable, column: WrittenColumn, family: Family) -> W
             return text
         if re.fullmatch(LETTER, text):
             return text[1:] if family.has_letters else None
-        said = read_numbers(pa.array([text], pa.string()))
-        return float(said.values[0]) if said.is_number[0] else None
+        parsed = read_numbers(pa.array([text], pa.string()))
+        return float(parsed.values[0]) if parsed.is_number[0] else None
 
     meanings = {code(text): meaning for text, meaning in (*variable.labels, *variable.empty_meanings)}
     labels = {each: meaning for each, meaning in meanings.items() if each is not None and meaning}
@@ -252,10 +251,7 @@ def fitting_format(column: WrittenColumn) -> str:
 
 
 def too_long(path: Path, columns: Sequence[WrittenColumn], largest: dict[str, int]) -> None:
-    """Refuse names, labels and texts that a format would cut.
-
-    `largest`: most bytes (of UTF-8) of each.
-    """
+    """Refuse names, labels and texts that a format would cut. `largest`: most bytes (of UTF-8) of each."""
     problems: list[Problem] = []
     for column in columns:
         lengths = {
@@ -295,27 +291,27 @@ def padded(column: WrittenColumn) -> NDArray[Any]:
     return values
 
 
-def write_with(path: Path, write: Callable[[Any, Path], None]) -> None:
-    """Call a function of pyreadstat, and say its errors without any cell."""
+def write_file(path: Path, function: str, frame: Any, columns: Sequence[WrittenColumn], **options: Any) -> None:
+    """Write by a function of pyreadstat, whose errors show no cell, without the time of writing."""
     library = pyreadstat(path)
+    named = {
+        "column_labels": {each.name: each.form.label for each in columns if each.form.label},
+        "variable_format": {each.name: each.form.format for each in columns if each.form.format},
+    }
     try:
         with disk_trouble(path):
-            write(library, path)
+            getattr(library, function)(frame, str(path), **(named | options))
     except library.PyreadstatError as error:
         # These are about names and missing codes.
         raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)))) from None
     except library.ReadstatError as error:
         hint = "Write another format, such as .csv or .parquet."
         raise DataError(Problem(f"the file cannot be written: {error}", Place(str(path)), hint)) from None
+    _remove_time(path)
 
 
 def not_written(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Refuse to write a format that is only read.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse to write a format that is only read."""
     del batches, variables, layout
     raise DataError(Problem(f"{path.suffix} files are read, and not written", Place(str(path))))
 
@@ -328,7 +324,7 @@ SAS_CARDS = 640
 """Bytes before the first variable of a transport file."""
 
 
-def without_time(path: Path) -> None:
+def _remove_time(path: Path) -> None:
     """Replace the time of writing in a file of SPSS, Stata or SAS by the first of 1970."""
     with disk_trouble(path), path.open("r+b") as file:
         start = file.read(SAS_CARDS)

@@ -44,19 +44,23 @@ class NewOrder(Unlearnt):
         self.neighbours = neighbours
 
 
+def pieces_of(block: bytes, offsets: NDArray[np.int32], kind: Any = None) -> Any:
+    """Array of the pieces of a block between these offsets, without a copy; texts, or of another type."""
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    return pa.Array.from_buffers(pa.string() if kind is None else kind, len(offsets) - 1, buffers)
+
+
 def cut_sparse(
     block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64], record: bytes, tags: list[bytes]
 ) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
-    """Find the cells of a block.
+    """Find the cells of a block, whose tags start at `opens` and end at `closes`; shape (t,).
 
-    `opens`, `closes`: where the tags start and end, in turn; shape (t,). Returns texts and tags of the block in turn;
-    which piece is the cell's text; -1 where the record has no such cell; bytes in each cell; 0 where there is none.
+    Returns texts and tags in turn; the piece that is each cell's text, -1 for none; bytes in each cell, 0 for none.
     """
     bounds = np.column_stack((opens, closes + 1)).ravel()
     offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
     count = len(offsets) - 1
-    raw = pa.Array.from_buffers(pa.binary(), count, buffers)
+    raw = pieces_of(block, offsets, pa.binary())
     code = _tag_codes(raw.take(pa.array(np.arange(1, count, 2))), record, tags)
     is_start = (code >= 2) & (code % 2 == 0)
     starts = np.flatnonzero(is_start)
@@ -75,7 +79,7 @@ def cut_sparse(
     positions[row, column] = 2 * (starts + 1)
     lengths = np.zeros((n, len(tags)), dtype=np.int64)
     lengths[row, column] = opens[starts + 1] - closes[starts] - 1
-    return pa.Array.from_buffers(pa.string(), count, buffers), positions, lengths
+    return pieces_of(block, offsets), positions, lengths
 
 
 def _check_order(row: NDArray[np.int64], column: NDArray[np.int64], p: int) -> None:
@@ -84,8 +88,8 @@ def _check_order(row: NDArray[np.int64], column: NDArray[np.int64], p: int) -> N
     # A cell twice in a record is left to the parser.
     if len(np.unique(row * p + column)) < len(row):
         raise Deviation
-    beside = np.flatnonzero(np.diff(row) == 0)
-    pairs = np.unique(column[beside] * p + column[beside + 1])
+    adjacent = np.flatnonzero(np.diff(row) == 0)
+    pairs = np.unique(column[adjacent] * p + column[adjacent + 1])
     raise NewOrder(tuple((int(pair) // p, int(pair) % p) for pair in pairs))
 
 
@@ -140,10 +144,7 @@ class _Tags:
 
 
 class GroupsPart:
-    """Records of the upper level without their members.
-
-    `members`: tags of the elements in them that are records of another level.
-    """
+    """Records of the upper level without their `members`, elements that are records of another level."""
 
     def __init__(self, group: str, members: Sequence[str]) -> None:
         self._group = _Tags(group)
@@ -177,10 +178,7 @@ class GroupsPart:
 
 
 class MembersPart:
-    """Members, each with the key of its group before its own cells.
-
-    `group`: tag of the records of the upper level. `key`: tag of the element in them that tells them apart.
-    """
+    """Members, each with the `key` of its `group` before its own cells."""
 
     def __init__(self, group: str, key: str, member: str) -> None:
         self._group, self._member = _Tags(group), _Tags(member)

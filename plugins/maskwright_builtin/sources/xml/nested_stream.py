@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.xml.parser import (
     LONGEST_GAP,
     WHITE_SPACE,
-    ByteProgress,
     GuardedParser,
     Name,
     Opening,
@@ -20,10 +17,10 @@ from maskwright_builtin.sources.xml.parser import (
     element_name,
     white_gap,
 )
-from maskwright_builtin.sources.xml.stream import FLAT, Found, Records
+from maskwright_builtin.sources.xml.stream import FLAT, Records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -33,11 +30,9 @@ MOST_NAMES = 1000
 
 @dataclass(frozen=True)
 class MemberForm:
-    """How the first member of a file is written.
+    """How the first member of a file is written, with white space before it, before and after its cells.
 
-    `key`: element of the group that tells groups apart. `after`: elements of the group that stand before the first of
-    its members, in order. `before_record`, `before_cell`, `after_cells`: white space before a member, before a cell,
-    and after the last cell.
+    `key`: element that distinguishes groups. `after`: elements of the group before the first of its members, in order.
     """
 
     name: Name
@@ -158,8 +153,8 @@ def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str
         )
     if found.name is None:
         hint = f"Records of the lower level are elements inside <{group}>."
-        said = f"no <{group}> of the file has an element <{member}>{search.like(member)}"
-        raise DataError(Problem(said, Place(str(path)), hint))
+        message = f"no <{group}> of the file has an element <{member}>{search.like(member)}"
+        raise DataError(Problem(message, Place(str(path)), hint))
     return MemberForm(
         found.name,
         tuple(found.cells),
@@ -174,17 +169,6 @@ def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str
 RENAME = "A variable belongs to one level: rename one of the two, or leave it out."
 
 
-class Rows(Protocol):
-    """Handlers that keep the cells of a level, as rows of name and text."""
-
-    rows: list[dict[str, str]]
-    found: Found
-
-    def in_order(self) -> Found:
-        """What was found, with the variables in the order that the records show."""
-        ...
-
-
 class GroupRecords(Records):
     """Records of the upper level: what is in their members is skipped."""
 
@@ -192,8 +176,6 @@ class GroupRecords(Records):
         super().__init__(guarded, opening)
         self.members = members
         self.member_depth = 0
-        self.row: dict[str, str] = {}
-        self.rows: list[dict[str, str]] = []
 
     @property
     def flat(self) -> str:
@@ -229,15 +211,6 @@ class GroupRecords(Records):
         if not self.member_depth:
             super().text(data)
 
-    def end_cell(self, name: str, content: str) -> None:
-        """Keep the text of one cell."""
-        self.row[name] = content
-
-    def end_record(self) -> None:
-        """Keep the row of one record."""
-        self.rows.append(self.row)
-        self.row = {}
-
 
 class MemberRecords(Records):
     """Members, each with the key of its group: what else is in the group is skipped."""
@@ -248,9 +221,7 @@ class MemberRecords(Records):
         self.groups = 0
         self.key: str | None = None
         self.in_group = self.in_key = False
-        self.row: dict[str, str] = {}
         self.waiting: list[dict[str, str]] = []
-        self.rows: list[dict[str, str]] = []
         self.found.columns.append(form.key)
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
@@ -329,10 +300,6 @@ class MemberRecords(Records):
         else:
             super().text(data)
 
-    def end_cell(self, name: str, content: str) -> None:
-        """Keep the text of one cell."""
-        self.row[name] = content
-
     def end_record(self) -> None:
         """Keep the row of one record."""
         self.record_depth = len(self.opening.path) + 1
@@ -349,33 +316,3 @@ def misplaced(guarded: GuardedParser, name: Name, group: Name) -> DataError:
         f"a <{name.tag}> that is not straight inside a <{group.tag}>",
         f"Each <{name.tag}> is a child element of the <{group.tag}> that it belongs to.",
     )
-
-
-def nested_batches(
-    path: Path,
-    params: XmlParams,
-    handlers: Callable[[GuardedParser], Rows],
-    columns: Sequence[Name],
-    progress: ByteProgress,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the records of one level; null is an absent element, "" an empty one."""
-    guarded = GuardedParser(path, params)
-    level = handlers(guarded)
-    names = [column.local for column in columns]
-    schema = pa.schema([(name, pa.string()) for name in names])
-    for _ in guarded.feed(progress):
-        if level.rows:
-            arrays = [pa.array([row.get(name) for row in level.rows], pa.string()) for name in names]
-            level.rows.clear()
-            yield pa.record_batch(arrays, schema=schema)
-
-
-def examine_nested(
-    path: Path, params: XmlParams, handlers: Callable[[GuardedParser], Rows], progress: ByteProgress
-) -> Found:
-    """Parse a whole file, check the structure of one level, and say what columns it has."""
-    guarded = GuardedParser(path, params)
-    level = handlers(guarded)
-    for _ in guarded.feed(progress):
-        level.rows.clear()
-    return level.in_order()

@@ -183,14 +183,11 @@ LONGEST_GAP = 200
 
 @dataclass(frozen=True)
 class Opening:
-    """What the beginning of a file says of its form. Holds no text of a record.
+    """What the beginning of a file shows of its form; no text of a record.
 
-    `path`: elements around the records, outermost first. `start_tags`: their start tags as the file writes them, with
-    attributes and namespaces. `gaps`: white space before each of those tags (the first is always empty). `cells`:
-    elements of the first record. `before_record`, `before_cell`, `after_cells`: white space before a record, before a
-    cell, and after the last cell. `first_byte`: where the first record starts in the file. `is_plain`: nothing but the
-    path comes before the first record. `encoding`: declared (lower case), or implied by the first bytes.
-    `has_declaration`: whether the file starts with ``<?xml ...?>``.
+    `path`: elements around the records, outermost first, with `start_tags` as written and `gaps` before them. `cells`:
+    of the first record. `first_byte`: where that starts. `is_plain`: nothing but the path comes before it. `encoding`:
+    declared (lower case), or implied by the first bytes.
     """
 
     path: tuple[Name, ...]

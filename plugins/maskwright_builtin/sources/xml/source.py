@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from maskwright import (
     DataError,
-    Format,
     FormatFacts,
+    InputError,
     Layout,
-    NestedFormat,
     NumberNotation,
     Place,
     Problem,
@@ -21,71 +21,86 @@ from maskwright import (
     Source,
 )
 from maskwright_builtin.sources.files import readable_size, with_packed
-from maskwright_builtin.sources.xml.block_splitting import Deviation, Unlearnt
-from maskwright_builtin.sources.xml.nested_documents import GroupsForm, MembersForm, NestedXml
-from maskwright_builtin.sources.xml.parser import ByteProgress, Opening, XmlParams, find_opening
-from maskwright_builtin.sources.xml.stream import Found, examine, stream
+from maskwright_builtin.sources.xml.block_splitting import Deviation, GroupsPart, MembersPart, Unlearnt
+from maskwright_builtin.sources.xml.nested_documents import NestedXml
+from maskwright_builtin.sources.xml.nested_stream import GroupRecords, MemberRecords, find_member_form, is_called
+from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, XmlParams, find_opening
+from maskwright_builtin.sources.xml.stream import Found, Records
 from maskwright_builtin.sources.xml.template import RecordTemplate
 from maskwright_builtin.sources.xml.writing import LATIN_1, write_nested, write_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright_builtin.sources.xml.parser import Name
+    from maskwright_builtin.sources.xml.parser import Name, Opening
+    from maskwright_builtin.sources.xml.template import Part
 
 
-class Form(Protocol):
-    """What is read of a file, and how."""
+@dataclass(frozen=True)
+class Form:
+    """What is read of a file, and how.
 
+    `handlers`: of the streaming parser. `part`: of the fast reader, where records are not all that is in the file.
+    `details`: what the layout says beside how flat records are written.
+    """
+
+    path: Path
+    params: XmlParams
     opening: Opening
+    handlers: Callable[[GuardedParser], Records]
+    part: Part | None = None
+    details: Mapping[str, object] = field(default_factory=dict)
 
     def template(self) -> RecordTemplate:
         """Template of the fast reader; raises `Deviation`."""
-        ...
+        return RecordTemplate(self.opening, self.params.max_text, self.part)
 
     def examine(self, progress: ByteProgress) -> Found:
         """Look at the whole file with the streaming parser; raises `DataError`."""
-        ...
+        guarded = GuardedParser(self.path, self.params)
+        records = self.handlers(guarded)
+        for _ in guarded.feed(progress):
+            records.rows.clear()
+        return records.in_order()
 
     def stream(self, columns: list[Name], progress: ByteProgress) -> Iterator[pa.RecordBatch]:
-        """Yield the records that `examine` has found sound."""
-        ...
-
-    def details(self) -> Mapping[str, object]:
-        """What the layout says beside how flat records are written."""
-        ...
-
-
-class FlatForm:
-    """Records that are inside no other."""
-
-    def __init__(self, path: Path, params: XmlParams) -> None:
-        self._path, self._params = path, params
-        self.opening = find_opening(path, params)
-
-    def template(self) -> RecordTemplate:
-        """Template of the fast reader."""
-        return RecordTemplate(self.opening, self._params.max_text)
-
-    def examine(self, progress: ByteProgress) -> Found:
-        """Look at the whole file with the streaming parser."""
-        return examine(self._path, self._params, self.opening, progress)
-
-    def stream(self, columns: list[Name], progress: ByteProgress) -> Iterator[pa.RecordBatch]:
-        """Yield the records."""
-        return stream(self._path, self._params, self.opening, columns, progress)
-
-    def details(self) -> Mapping[str, object]:
-        """Nothing more."""
-        return {}
+        """Yield the records that `examine` has found sound; null is an absent element, "" an empty one."""
+        guarded = GuardedParser(self.path, self.params)
+        records = self.handlers(guarded)
+        names = [column.local for column in columns]
+        schema = pa.schema([(name, pa.string()) for name in names])
+        for _ in guarded.feed(progress):
+            if records.rows:
+                arrays = [pa.array([row.get(name) for row in records.rows], pa.string()) for name in names]
+                records.rows.clear()
+                yield pa.record_batch(arrays, schema=schema)
 
 
 def form_of(path: Path, params: XmlParams) -> Form:
-    """What the options say is to be read of a file."""
+    """What the options say is to be read of a file: records inside others, around others, or flat ones."""
     if params.group is not None:
-        return MembersForm(path, params)
-    return GroupsForm(path, params) if params.members else FlatForm(path, params)
+        return _form_of_members(path, params, params.group)
+    found = find_opening(path, params)
+    if not params.members:
+        return Form(path, params, found, lambda guarded: Records(guarded, found))
+    inside = {cell.tag: any(is_called(cell, each) for each in params.members) for cell in found.cells}
+    opening = replace(found, cells=tuple(cell for cell in found.cells if not inside[cell.tag]))
+    members = tuple(dict.fromkeys((*params.members, *(tag for tag, is_member in inside.items() if is_member))))
+    part = GroupsPart(opening.record.tag, members)
+    return Form(path, params, opening, lambda guarded: GroupRecords(guarded, opening, params.members), part)
+
+
+def _form_of_members(path: Path, params: XmlParams, group: Mapping[str, str]) -> Form:
+    assert params.record is not None
+    ((name, key),) = group.items()
+    groups = find_opening(path, params.model_copy(update={"record": name}))
+    form = find_member_form(path, params, groups, params.record, key)
+    opening = form.opening(groups)
+    around = (*(each.tag for each in opening.path), groups.record.tag)
+    details = {"record_path": (*around, opening.record.tag), "follow": form.after}
+    part = MembersPart(groups.record.tag, form.key.tag, form.name.tag)
+    return Form(path, params, opening, lambda guarded: MemberRecords(guarded, groups, form), part, details)
 
 
 ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
@@ -109,34 +124,26 @@ def published_tags(
     return tuple(tags), tuple(left_out)
 
 
-EXAMINING = 0.4
+class _Reading:
+    """Records of an XML file by the fast reader, or by the streaming parser where there is no template."""
 
-
-class XmlReading:
-    """An XML file that has been examined from end to end and found to be flat records."""
+    examining = 0.0
+    """Share of the work that is done before a single record is handed on."""
 
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
-        size = readable_size(path, params.max_file_size)
-        self._path = path
-        self._params = params
-        self._reading: ByteProgress = lambda done: progress(EXAMINING + (1 - EXAMINING) * min(1.0, done / size))
+        size, first = readable_size(path, params.max_file_size), self.examining
+        self._path, self._params = path, params
+        self._reading: ByteProgress = lambda done: progress(first + (1 - first) * min(1.0, done / size))
         self._form = form_of(path, params)
+        self._template, self._found = self._examined(lambda done: progress(first * min(1.0, done / size)))
 
-        def examining(done: int) -> None:
-            progress(EXAMINING * min(1.0, done / size))
+    def _examined(self, progress: ByteProgress) -> tuple[RecordTemplate | None, Found]:
+        """Template of the fast reader, if it can read the file, and what is in the file."""
+        raise NotImplementedError
 
-        # Both readers look at the whole file before a single record is handed on: a form that changes in the last
-        # record must not leave records behind that were read under another assumption.
-        try:
-            self._template: RecordTemplate | None = self._form.template()
-            self._found = _plain(path, self._template, examining)
-        except Deviation:
-            self._template = None
-            self._found = self._form.examine(examining)
-        if not self._found.columns:
-            name = self._form.opening.record.tag
-            hint = "Values must be child elements of the record."
-            raise DataError(Problem(f"the records <{name}> have no variables in them", Place(str(path)), hint))
+    def _changed(self) -> InputError:
+        """Error of a file that is not, to its end, what was found."""
+        raise NotImplementedError
 
     @property
     def is_plain(self) -> bool:
@@ -148,6 +155,11 @@ class XmlReading:
         """How the file writes numbers."""
         return NumberNotation(self._params.decimal)
 
+    @property
+    def layout(self) -> Layout:
+        """What is needed to write the file again; see `write_xml`."""
+        return _layout(self._form, self._found, self._params)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; null: no element, "": an empty one."""
         if self._template is None:
@@ -158,46 +170,45 @@ class XmlReading:
             for cut in self._template.cuts(self._path, self._reading):
                 yield pa.record_batch(cut.columns(), schema=schema)
         except (Deviation, Unlearnt):
-            raise DataError(Problem("the file was changed while it was being read", Place(str(self._path)))) from None
-
-    @property
-    def layout(self) -> Layout:
-        """What is needed to write the file again; see `write_xml`."""
-        return _layout(self._form, self._found, self._params)
+            raise self._changed() from None
 
 
-class XmlReadingOnce:
-    """An XML file that is taken to be written plainly to its end."""
+class XmlReading(_Reading):
+    """An XML file that has been examined from end to end and found to be flat records."""
 
-    def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
-        size = readable_size(path, params.max_file_size)
-        self._path = path
-        self._params = params
-        self._reading: ByteProgress = lambda done: progress(min(1.0, done / size))
-        self._form = form_of(path, params)
+    examining = 0.4
+
+    def _examined(self, progress: ByteProgress) -> tuple[RecordTemplate | None, Found]:
+        # Both readers look at the whole file before a single record is handed on: a form that changes in the last
+        # record must not leave records behind that were read under another assumption.
         try:
-            self._template = self._form.template()
+            template: RecordTemplate | None = self._form.template()
+            found = _plain(self._path, template, progress)
         except Deviation:
-            raise ReadAgain("the file is not written plainly") from None
+            template, found = None, self._form.examine(progress)
+        if not found.columns:
+            name = self._form.opening.record.tag
+            hint = "Values must be child elements of the record."
+            raise DataError(Problem(f"the records <{name}> have no variables in them", Place(str(self._path)), hint))
+        return template, found
 
-    @property
-    def numbers(self) -> NumberNotation:
-        """How the file writes numbers."""
-        return NumberNotation(self._params.decimal)
+    def _changed(self) -> InputError:
+        return DataError(Problem("the file was changed while it was being read", Place(str(self._path))))
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the records as string columns; null: no element, "": an empty one."""
-        schema = pa.schema([(column.local, pa.string()) for column in self._template.columns])
+
+class XmlReadingOnce(_Reading):
+    """An XML file that is taken to be written plainly to its end; its layout is what its beginning says."""
+
+    def _examined(self, progress: ByteProgress) -> tuple[RecordTemplate, Found]:
+        del progress
         try:
-            for cut in self._template.cuts(self._path, self._reading):
-                yield pa.record_batch(cut.columns(), schema=schema)
-        except (Deviation, Unlearnt):
-            raise ReadAgain("the file is not written plainly") from None
+            template = self._form.template()
+        except Deviation:
+            raise self._changed() from None
+        return template, Found(list(template.columns))
 
-    @property
-    def layout(self) -> Layout:
-        """The form of the file as far as its beginning tells."""
-        return _layout(self._form, Found(list(self._template.columns)), self._params)
+    def _changed(self) -> InputError:
+        return ReadAgain("the file is not written plainly")
 
 
 def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
@@ -236,7 +247,7 @@ def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
             "decimal": params.decimal,
             "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
             "notes": tuple(notes),
-            **form.details(),
+            **form.details,
         },
     )
 
@@ -253,19 +264,7 @@ def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Foun
 
 
 def open_xml(path: Path, params: Any, progress: Progress) -> XmlReading:
-    """Examine an XML file of microdata; see `XmlParams` for the options.
-
-    Parameters
-    ----------
-    path : Path
-    params : XmlParams
-    progress : callable
-
-    Raises
-    ------
-    DataError
-        The file cannot be read as flat records; line and column where there are any.
-    """
+    """Examine an XML file of microdata; see `XmlParams` for the options."""
     return XmlReading(path, params, progress)
 
 

@@ -6,20 +6,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from maskwright_builtin.sources.xml.parser import (
-    WHITE_SPACE,
-    ByteProgress,
-    GuardedParser,
-    Name,
-    XmlParams,
-    element_name,
-)
+from maskwright_builtin.sources.xml.parser import WHITE_SPACE, GuardedParser, Name, element_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Sequence
 
     from maskwright import DataError
     from maskwright_builtin.sources.xml.parser import Opening
@@ -45,11 +35,7 @@ FLAT = "A record holds one element for each variable, and each of those holds te
 
 @dataclass
 class Found:
-    """What a whole file turned out to hold. No texts of records.
-
-    `columns`: every variable, in the order that the records show; of two that no record has both of, in the order in
-    which they were found. `left_out`: elements outside the records, which are not part of the data.
-    """
+    """Variables of a whole file in the order that the records show, and elements outside the records."""
 
     columns: list[Name] = field(default_factory=list)
     records: int = 0
@@ -57,7 +43,7 @@ class Found:
 
 
 class Records:
-    """Handlers for records: subclasses say what happens to a cell and to a record."""
+    """Handlers for records, which keep the cells of each in `rows`, by name; those of flat ones."""
 
     @property
     def flat(self) -> str:
@@ -81,6 +67,8 @@ class Records:
         self.names: dict[str, str] = {}
         self.seen: dict[str, int] = {}
         self.neighbours: set[tuple[str, str]] = set()
+        self.row: dict[str, str] = {}
+        self.rows: list[dict[str, str]] = []
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
         guarded.expat.CharacterDataHandler = self.text
@@ -162,7 +150,7 @@ class Records:
         depth = self.depth
         self.depth = depth - 1
         if self.cell is not None:
-            self.end_cell(self.cell, self.content)
+            self.row[self.cell] = self.content
             self.cell = None
         elif self.in_record:
             self.in_record = False
@@ -201,62 +189,7 @@ class Records:
     def _refuse(self, what: str, hint: str) -> DataError:
         return self.guarded.refuse(f"record {self.found.records}: {what}", hint)
 
-    def end_cell(self, name: str, content: str) -> None:
-        """Take the text of one cell."""
-        raise NotImplementedError
-
-    def end_record(self) -> None:
-        """Take the end of one record."""
-        raise NotImplementedError
-
-
-class _Examination(Records):
-    """Look at what is there."""
-
-    def end_cell(self, name: str, content: str) -> None:
-        """Nothing is kept of a cell."""
-
-    def end_record(self) -> None:
-        """Nothing is kept of a record."""
-
-
-class _Collection(Records):
-    """Keep the texts of a block's cells, as rows."""
-
-    def __init__(self, guarded: GuardedParser, opening: Opening, columns: list[Name]) -> None:
-        super().__init__(guarded, opening)
-        self.positions = {column.local: position for position, column in enumerate(columns)}
-        self.row: list[str | None] = [None] * len(columns)
-        self.rows: list[list[str | None]] = []
-
-    def end_cell(self, name: str, content: str) -> None:
-        """Keep the text of one cell."""
-        self.row[self.positions[name]] = content
-
     def end_record(self) -> None:
         """Keep the row of one record."""
         self.rows.append(self.row)
-        self.row = [None] * len(self.row)
-
-
-def examine(path: Path, params: XmlParams, opening: Opening, progress: ByteProgress) -> Found:
-    """Parse a whole file, check that it is flat records, and say what columns it has."""
-    guarded = GuardedParser(path, params)
-    examination = _Examination(guarded, opening)
-    for _ in guarded.feed(progress):
-        pass
-    return examination.in_order()
-
-
-def stream(
-    path: Path, params: XmlParams, opening: Opening, columns: list[Name], progress: ByteProgress
-) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a file that `examine` has found sound; null is an absent element, "" an empty one."""
-    guarded = GuardedParser(path, params)
-    collection = _Collection(guarded, opening, columns)
-    schema = pa.schema([(column.local, pa.string()) for column in columns])
-    for _ in guarded.feed(progress):
-        if collection.rows:
-            arrays = [pa.array(texts, pa.string()) for texts in zip(*collection.rows, strict=True)]
-            collection.rows.clear()
-            yield pa.record_batch(arrays, schema=schema)
+        self.row = {}

@@ -18,7 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright_builtin.sources.files import BLOCK, reading
-from maskwright_builtin.sources.xml.block_splitting import Deviation, NewOrder, NewVariable, Unlearnt, cut_sparse
+from maskwright_builtin.sources.xml.block_splitting import (
+    Deviation,
+    NewOrder,
+    NewVariable,
+    Unlearnt,
+    cut_sparse,
+    pieces_of,
+)
 from maskwright_builtin.sources.xml.parser import ByteProgress, Name
 from maskwright_builtin.sources.xml.stream import in_order
 
@@ -42,10 +49,9 @@ WORTH_COMPILING = 32 * 1024 * 1024
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """One block of whole records, cut into cells.
+    """One block of whole records, cut into cells: `pieces` are markup and texts in turn.
 
-    `pieces`: markup and cell texts in turn. `positions`: which piece is the text of each cell; -1 where the record has
-    no such cell; shape (n, p). `lengths`: bytes in each cell; shape (n, p).
+    `positions`: piece of each cell's text, -1 where there is none; `lengths`: bytes in each cell; both of shape (n, p).
     """
 
     pieces: Any
@@ -62,11 +68,15 @@ class Cut:
         return [self.pieces.take(_indices(positions)) for positions in np.ascontiguousarray(self.positions.T)]
 
 
-def _without_comments(block: bytes) -> bytes:
-    """Block in which the text around a comment is joined, as in XPath's string value.
+def _cut_at(block: bytes, offsets: NDArray[np.int32], p: int) -> Cut:
+    """Cut a block whose records have all p cells; `offsets`: 0, begin and end of each text, and the block's length."""
+    bounds = offsets[1:-1].reshape(-1, p, 2)
+    positions = np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(-1, p)
+    return Cut(pieces_of(block, offsets), positions, bounds[:, :, 1] - bounds[:, :, 0])
 
-    What is no comment between or in texts stays, and is a deviation then: one that is cut off, or inside a tag.
-    """
+
+def _without_comments(block: bytes) -> bytes:
+    """Block in which the text around a comment is joined, as in XPath's string value; else the block as it is."""
     if b"<!--" not in block or b"<![" in block:
         return block
     kept, end = [], 0
@@ -100,11 +110,7 @@ class Part(Protocol):
 
 
 class RecordTemplate:
-    """The form of a file's records: `columns`, learnt from its opening, and from records that show more.
-
-    `max_text`: longest text of a cell, in bytes. `part`: gives the records of a block, where they are not all that is
-    in it.
-    """
+    """The form of a file's records: `columns`, learnt from its opening, and from records that show more."""
 
     def __init__(self, opening: Opening, max_text: int, part: Part | None = None) -> None:
         names = {name.local for name in opening.cells}
@@ -187,14 +193,12 @@ class RecordTemplate:
             return whole
         data = np.frombuffer(block, dtype=np.uint8)
         opens = np.flatnonzero(data == ord("<"))
-        if (cut := self._cut_literal(block, opens)) is not None:
-            return self._checked_texts(block, cut)
         closes = np.flatnonzero(data == ord(">"))
         if len(closes) != len(opens) or np.any(opens > closes) or np.any(closes[:-1] > opens[1:]):
             raise Deviation
-        cut = self._cut_uniform(block, opens, closes)
-        if cut is None:
-            cut = Cut(*cut_sparse(block, opens, closes, self._record, self._tags))
+        cut = self._cut_uniform(block, opens, closes) or Cut(
+            *cut_sparse(block, opens, closes, self._record, self._tags)
+        )
         return self._checked_texts(block, cut)
 
     def _checked_texts(self, block: bytes, cut: Cut) -> Cut:
@@ -219,14 +223,10 @@ class RecordTemplate:
         offsets, has_more = bounds
         if not self._last.fullmatch(block, int(offsets[-2])) or (has_more and not self._is_text(block)):
             return None
-        ends = offsets[1:-1].reshape(-1, p, 2)
-        lengths = ends[:, :, 1] - ends[:, :, 0]
-        if np.any(lengths > self._max_text):
+        cut = _cut_at(block, offsets, p)
+        if np.any(cut.lengths > self._max_text):
             raise Deviation
-        pieces = pa.Array.from_buffers(
-            pa.string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-        )
-        return Cut(pieces, np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(-1, p), lengths)
+        return cut
 
     def _markup_of_first(self, block: bytes) -> tuple[int, list[bytes]] | None:
         """Where the first text begins, what follows a record, and what is between its cells; None: it is not so."""
@@ -241,38 +241,6 @@ class RecordTemplate:
             at = found.end()
         return first, [between[-1], *between[:-1]]
 
-    def _cut_literal(self, block: bytes, opens: NDArray[np.int64]) -> Cut | None:
-        """Cut a block in which all records have every cell and the same markup, byte for byte; None: it is not so.
-
-        Only the ``<`` are looked for. The markup that follows each of them is compared with that of the first record
-        in words of eight bytes; as many ``>`` as ``<`` in all then means that there are none in the texts.
-        """
-        p = len(self._tags)
-        n, left_over = divmod(len(opens), 2 + 2 * p)
-        if left_over or n == 0 or block.count(b">") != len(opens):
-            return None
-        bounds = np.empty((n, p, 2), dtype=np.int32)
-        tags = opens.reshape(n, 2 + 2 * p)
-        bounds[:, :, 0] = tags[:, 1:-1:2]
-        bounds[:, :, 0] += np.array([len(tag) + 2 for tag in self._tags], dtype=np.int32)
-        bounds[:, :, 1] = tags[:, 2::2]
-        start, stop = int(bounds[0, 0, 0]), int(bounds[-1, -1, 1])
-        if not self._first.fullmatch(block[:start]) or not self._last.fullmatch(block[stop:]):
-            return None
-        words = np.ndarray((len(block) + 1,), dtype="<u8", buffer=block + bytes(8), strides=(1,))
-        for j in range(p):
-            if j == 0:
-                expected, begin, end = self._between_records, bounds[:-1, -1, 1], bounds[1:, 0, 0]
-            else:
-                expected, begin, end = self._between_cells[j - 1], bounds[:, j - 1, 1], bounds[:, j, 0]
-            if len(begin) and not _all_same(block, words, begin, end, expected):
-                return None
-        offsets = np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-        positions = np.arange(1, len(offsets) - 1, 2, dtype=np.int64).reshape(n, p)
-        pieces = pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
-        return Cut(pieces, positions, bounds[:, :, 1] - bounds[:, :, 0])
-
     def _cut_uniform(self, block: bytes, opens: NDArray[np.int64], closes: NDArray[np.int64]) -> Cut | None:
         """Cut a block in which every record has every cell; None when it is not so."""
         p = len(self._tags)
@@ -283,12 +251,7 @@ class RecordTemplate:
         bounds[:, :, 0] = closes.reshape(n, -1)[:, 1:-1:2] + 1
         bounds[:, :, 1] = opens.reshape(n, -1)[:, 2::2]
         offsets = np.concatenate(([0], bounds.ravel(), [len(block)])).astype(np.int32)
-        count = len(offsets) - 1
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(block)]
-        if not self._has_its_markup(pa.Array.from_buffers(pa.binary(), count, buffers), n):
-            return None
-        positions = np.arange(1, count, 2, dtype=np.int64).reshape(n, p)
-        return Cut(pa.Array.from_buffers(pa.string(), count, buffers), positions, bounds[:, :, 1] - bounds[:, :, 0])
+        return _cut_at(block, offsets, p) if self._has_its_markup(pieces_of(block, offsets, pa.binary()), n) else None
 
     def _checked_characters(self, block: bytes) -> bytes:
         if block.translate(None, PLAIN_BYTES):
@@ -321,22 +284,3 @@ class RecordTemplate:
             if not all(map(expected.fullmatch, pc.unique(pieces.take(pa.array(positions))).to_pylist())):
                 return False
         return True
-
-
-def _all_same(
-    block: bytes,
-    words: NDArray[np.uint64],
-    begin: NDArray[np.int32],
-    end: NDArray[np.int32],
-    expected: re.Pattern[bytes],
-) -> bool:
-    """Whether the bytes from `begin` to `end` are the same everywhere, and what is expected."""
-    length = int(end[0] - begin[0])
-    literal = block[begin[0] : end[0]]
-    if not expected.fullmatch(literal) or np.any(end - begin != length):
-        return False
-    if length < 8:
-        mask = np.uint64((1 << (8 * length)) - 1)
-        return bool(np.all(words[begin] & mask == np.uint64(int.from_bytes(literal, "little"))))
-    places = [*range(0, length - 8, 8), length - 8]
-    return all(bool(np.all(words[begin + place] == words[begin[0] + place])) for place in places)

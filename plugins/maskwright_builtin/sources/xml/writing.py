@@ -15,7 +15,7 @@ from maskwright import DataError, Layout, Place, Problem, Variable
 from maskwright_builtin.sources.files import writing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -45,44 +45,22 @@ DEFAULTS: dict[str, Any] = {
 
 
 def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...], layout: Layout) -> None:
-    """Write batches of string columns as XML records, in UTF-8 or, where the original is, in ISO-8859-1.
-
-    Parameters
-    ----------
-    path : Path
-    batches : iterable of pyarrow.RecordBatch
-        Cell texts; null is written as no element, and as an empty one where the original was of another format.
-    variables : tuple of Variable
-        The columns, in order.
-    layout : Layout
-        Of the original file; one of another format gives root element Microdata and records Record.
-
-    Raises
-    ------
-    DataError
-        A name that no XML element can have, a character that XML cannot hold, or trouble with the disk.
-    """
-    form = form_of_layout(layout)
-    tags = element_tags(path, variables, form)
-    names = [variable.name for variable in variables]
-    absent = names if layout.format == "xml" else ()
-    markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in tags)
-    start, stop = f"{form['before_record']}<{form['record']}>", f"{form['after_cells']}</{form['record']}>"
-    encoding, commas = encoding_of(form, tags), with_commas(form, variables)
+    """Write batches of string columns as XML records, in UTF-8 or, where the original is, in ISO-8859-1."""
+    level = _Level(path, variables, layout, form_of_layout(layout))
+    encoding = encoding_of(level.form, level.tags)
 
     def texts() -> Iterator[bytes | memoryview]:
         for batch in _one_ahead(batches):
-            for part in parts(batch, markup):
-                text = joined_cells(commas(part), names, tags, absent, form["before_cell"], start, stop)
-                offsets = text.buffers()[1]
-                first, last = memoryview(offsets).cast("i")[0], memoryview(offsets).cast("i")[len(text)]
+            for part in parts(batch, level.markup):
+                text = level.texts(part)
+                first, last = (memoryview(text.buffers()[1]).cast("i")[at] for at in (0, len(text)))
                 yield encoded(memoryview(text.buffers()[2])[first:last], encoding)
 
     with writing(path) as file:
-        file.write(head(form, encoding).encode(encoding))
+        file.write(head(level.form, encoding).encode(encoding))
         for text in _one_ahead(texts()):
             file.write(text)
-        file.write(tail(form).encode(encoding))
+        file.write(tail(level.form).encode(encoding))
 
 
 def _one_ahead(made_in_turn: Iterable[Any]) -> Iterator[Any]:
@@ -104,11 +82,6 @@ def form_of_layout(layout: Layout) -> Mapping[str, Any]:
     return DEFAULTS | dict(layout.details) if layout.format == "xml" else DEFAULTS
 
 
-def element_tags(path: Path, variables: Sequence[Variable], form: Mapping[str, Any]) -> list[str]:
-    """Tag of each variable; raises `DataError` for a name that no element can have."""
-    return [form["tags"].get(variable.name) or _tag(path, variable.name) for variable in variables]
-
-
 def _tag(path: Path, name: str) -> str:
     """Name of a variable as an element's name, if the parser that reads it back takes it for one."""
     started: list[str] = []
@@ -125,10 +98,7 @@ def _tag(path: Path, name: str) -> str:
 
 
 def encoding_of(form: Mapping[str, Any], tags: Iterable[str]) -> str:
-    """Encoding of the file: that of the original if it is ISO-8859-1, and has all names; else UTF-8.
-
-    Other characters of texts are written as references, which names cannot be.
-    """
+    """Encoding of the file: ISO-8859-1 where the original is and it has all names, which no reference can stand for."""
     markup = "".join((form["record"], *form["start_tags"], *tags))
     return LATIN_1 if form["encoding"] == LATIN_1 and max(markup) <= "\xff" else "utf-8"
 
@@ -176,38 +146,6 @@ def parts(batch: Any, markup: int) -> Iterator[Any]:
     yield from parts(batch.slice(half), markup)
 
 
-def joined_cells(
-    batch: Any,
-    names: Sequence[str],
-    tags: Sequence[str],
-    absent: Collection[str],
-    before_cell: str,
-    start: str,
-    stop: str,
-) -> Any:
-    """Texts of the cells of each record, in their elements.
-
-    Returns shape (n,).
-    """
-    pieces: list[Any] = []
-    literal = start
-    for name, tag in zip(names, tags, strict=True):
-        column = batch.column(name)
-        opening, end, text = f"{before_cell}<{tag}>", f"</{tag}>", _escaped(name, column)
-        if column.null_count:
-            nothing = pa.scalar(None if name in absent else f"{before_cell}<{tag}></{tag}>", pa.string())
-            cell = pc.binary_join_element_wise(opening, text, end, "")
-            pieces += [literal, pc.fill_null(pc.coalesce(cell, nothing), "")]
-            literal = ""
-        else:
-            pieces += [literal + opening, text]
-            literal = end
-    pieces.append(f"{literal}{stop}")
-    if len(pieces) == 1:
-        return pa.repeat(pieces[0], batch.num_rows)
-    return pc.binary_join_element_wise(*pieces, "")
-
-
 def _escaped(name: str, column: Any) -> Any:
     buffer = column.buffers()[2]
     raw = buffer.to_pybytes() if buffer is not None else b""
@@ -227,75 +165,69 @@ def write_nested(
     groups: NDArray[np.int64],
     layouts: Mapping[str, Layout],
 ) -> None:
-    """Write records of two levels as XML, those of the lower inside those of the upper, in the encoding of `write_xml`.
-
-    `groups`: position in the upper level of the group of each record of the lower; ascending; shape (n,).
-    """
+    """Write records of two levels as XML; `groups`: position of each lower record's group, ascending; shape (n,)."""
     top, bottom = tables
     upper, lower = form_of_layout(layouts[top]), form_of_layout(layouts[bottom])
     if layouts[bottom].format != "xml":
         lower = {**lower, "record": "Member", "before_record": "\n    "}
         upper = {**upper, "after_cells": "\n  "}
-    groups_text = _Groups(path, variables[top], layouts[top], upper, layouts[bottom].details.get("follow", ()))
-    tags = element_tags(path, variables[bottom], lower)
-    names = [variable.name for variable in variables[bottom]]
-    literal = f"{lower['before_record']}<{lower['record']}>", f"{lower['after_cells']}</{lower['record']}>"
-    absent = names if layouts[bottom].format == "xml" else ()
-    commas, encoding = (
-        with_commas(lower, variables[bottom]),
-        encoding_of(upper, (*tags, lower["record"], *groups_text.tags)),
-    )
-    members = _Members(
-        joined_cells(commas(part), names, tags, absent, lower["before_cell"], *literal)
-        for batch in tables[bottom]
-        for part in parts(batch, sum(map(len, tags)))
-    )
+    groups_level = _Level(path, variables[top], layouts[top], upper)
+    level = _Level(path, variables[bottom], layouts[bottom], lower)
+    # Members stand where they stood, though the element just before them may not be published.
+    follow = layouts[bottom].details.get("follow", ())
+    before = max((place for place, name in enumerate(groups_level.names, 1) if name in follow), default=0)
+    before = before if layouts[top].format == "xml" else len(groups_level.names)
+    encoding = encoding_of(upper, (*level.tags, lower["record"], *groups_level.tags))
+    members = _Members(level.texts(part) for batch in tables[bottom] for part in parts(batch, level.markup))
     done = written = 0
     with writing(path) as file:
         file.write(head(upper, encoding).encode(encoding))
         for batch in tables[top]:
-            for part in parts(batch, groups_text.markup):
+            for part in parts(batch, groups_level.markup):
                 starts = np.searchsorted(groups, np.arange(done, done + len(part) + 1))
                 own = members.next(int(starts[-1]) - written)
-                _write(file, *groups_text.around(part), own, np.diff(starts), encoding)
+                around = (
+                    groups_level.texts(part, slice(before), stop=""),
+                    groups_level.texts(part, slice(before, None), ""),
+                )
+                _write(file, *around, own, np.diff(starts), encoding)
                 done, written = done + len(part), int(starts[-1])
         file.write(tail(upper).encode(encoding))
 
 
-class _Groups:
-    """Texts of the upper level's records, before their members and after them."""
+class _Level:
+    """Records of one level as XML: the tag of each variable, and the markup around its cells."""
 
-    def __init__(
-        self,
-        path: Path,
-        variables: tuple[Variable, ...],
-        layout: Layout,
-        form: Mapping[str, Any],
-        followed: Collection[str],
-    ) -> None:
-        names = [variable.name for variable in variables]
-        tags = element_tags(path, variables, form)
-        self._columns = list(zip(names, tags, strict=True))
-        # Members stand where they stood, though the element just before them may not be published.
-        self._before = max((place for place, name in enumerate(names, 1) if name in followed), default=0)
-        if layout.format != "xml":
-            self._before = len(names)
-        self._absent = names if layout.format == "xml" else ()
-        self._form = form
-        self._commas = with_commas(form, variables)
-        self.tags = tags
-        self.markup = sum(map(len, tags))
+    def __init__(self, path: Path, variables: Sequence[Variable], layout: Layout, form: Mapping[str, Any]) -> None:
+        self.form = form
+        self.names = [variable.name for variable in variables]
+        self.tags = [form["tags"].get(name) or _tag(path, name) for name in self.names]
+        self.markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in self.tags)
+        self._start = f"{form['before_record']}<{form['record']}>"
+        self._stop = f"{form['after_cells']}</{form['record']}>"
+        self._null_is_absent = layout.format == "xml"
+        self._with_commas = with_commas(form, variables)
 
-    def around(self, batch: Any) -> tuple[Any, Any]:
-        """Texts before and after the members of each record of a batch."""
-        form, batch = self._form, self._commas(batch)
-        start, stop = f"{form['before_record']}<{form['record']}>", f"{form['after_cells']}</{form['record']}>"
-        before, after = self._columns[: self._before], self._columns[self._before :]
-        return self._cells(batch, before, start, ""), self._cells(batch, after, "", stop)
-
-    def _cells(self, batch: Any, columns: list[tuple[str, str]], start: str, stop: str) -> Any:
-        names, tags = [name for name, _ in columns], [tag for _, tag in columns]
-        return joined_cells(batch, names, tags, self._absent, self._form["before_cell"], start, stop)
+    def texts(self, batch: Any, columns: slice = slice(None), start: str | None = None, stop: str | None = None) -> Any:
+        """Text of each record, or of some of its columns between other markup; shape (n,)."""
+        batch, before_cell = self._with_commas(batch), self.form["before_cell"]
+        pieces: list[Any] = []
+        literal = self._start if start is None else start
+        for name, tag in zip(self.names[columns], self.tags[columns], strict=True):
+            column = batch.column(name)
+            opening, end, text = f"{before_cell}<{tag}>", f"</{tag}>", _escaped(name, column)
+            if column.null_count:
+                nothing = pa.scalar(None if self._null_is_absent else f"{opening}{end}", pa.string())
+                cell = pc.binary_join_element_wise(opening, text, end, "")
+                pieces += [literal, pc.fill_null(pc.coalesce(cell, nothing), "")]
+                literal = ""
+            else:
+                pieces += [literal + opening, text]
+                literal = end
+        pieces.append(f"{literal}{self._stop if stop is None else stop}")
+        if len(pieces) == 1:
+            return pa.repeat(pieces[0], batch.num_rows)
+        return pc.binary_join_element_wise(*pieces, "")
 
 
 class _Members:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maskwright.data.sketches.exact_sums import UNIT, Moments, exact_sum, exact_sum_of_squares
+from maskwright.data.sketches.exact_sums import UNIT, Moments, exact_sum, exact_sum_of_products
 
 NUMBERS = st.lists(
     st.one_of(
@@ -28,7 +28,8 @@ def test_sum_is_that_of_fractions(numbers: list[float]) -> None:
 
 @given(st.lists(st.floats(min_value=-1e60, max_value=1e60).filter(lambda x: x == 0 or abs(x) > 1e-60), max_size=60))
 def test_sum_of_squares_is_that_of_fractions(numbers: list[float]) -> None:
-    assert exact_sum_of_squares(np.array(numbers)) == sum(Fraction(x) ** 2 for x in numbers) * 2**UNIT
+    squares = sum(Fraction(x) ** 2 for x in numbers) * 2**UNIT
+    assert exact_sum_of_products(np.array(numbers), np.array(numbers)) == squares
 
 
 @given(NUMBERS, st.data())
