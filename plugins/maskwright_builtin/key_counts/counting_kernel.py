@@ -12,7 +12,9 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
+    Numbers = Integers
 
 SUBSET, COMPLETE, ANY, MOST = 0, 1, 2, 3
 """Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all; rows that
@@ -68,9 +70,9 @@ def add_matches(
     masks: Numbers,
     rule: int,
     size: Numbers,
-    weight: NDArray[np.float64],
+    weight: Floats,
     records: Numbers,
-    population: NDArray[np.float64],
+    population: Floats,
 ) -> None:
     """Add to each row the records of rows with other keys missing that match it.
 
@@ -152,9 +154,9 @@ def count_matching_households(
     rule: int,
     pair_starts: Numbers,
     pair_household: Numbers,
-    weight: NDArray[np.float64],
+    weight: Floats,
     records: Numbers,
-    population: NDArray[np.float64],
+    population: Floats,
 ) -> None:
     """Count the different households with a member that matches each row.
 

@@ -9,14 +9,14 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 SERIES_FROM = 20
 """From here on few terms of the series are left at any pi, and the recursion would take as many steps."""
 
 
 @compiled
-def fill_risks(file: NDArray[np.int64], fraction: NDArray[np.float64], risk: NDArray[np.float64]) -> None:
+def fill_risks(file: Integers, fraction: Floats, risk: Floats) -> None:
     """Risk of each record.
 
     `file`: f, at least 1; shape (n,). `fraction`: pi, above 0 and at most 1; shape (n,). `risk`: written; shape (n,).

@@ -9,9 +9,9 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Integers
 
-    Numbers = NDArray[np.int64]
+    Numbers = Integers
 
 SPREAD = np.int64(-7046029254386353131)
 """The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""

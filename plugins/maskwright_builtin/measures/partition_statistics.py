@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Column
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 def distinct_rows(
     columns: Mapping[str, NDArray[np.generic]], keys: Sequence[str]
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[dict[str, NDArray[np.generic]], Integers]:
     """The different rows, in the order of their keys, with the sums of all other columns; and where each is.
 
     `columns`: shape (n,). Returns which of them each row is; shape (c,).
@@ -39,7 +40,7 @@ def distinct_rows(
     return found, of_row
 
 
-def places_of_values(column: Column) -> dict[str, NDArray[np.int64]]:
+def places_of_values(column: Column) -> dict[str, Integers]:
     """Records of each value that is there: its category, or the number as text."""
     there = np.flatnonzero(~column.missing)
     values = column.values[there]
@@ -76,7 +77,7 @@ how many are smaller, and how many are no larger."""
 
 
 def interval_counts_of(
-    column: NDArray[np.float64], intervals: Sequence[Sequence[float]] | None, points: int = POINTS
+    column: Floats, intervals: Sequence[Sequence[float]] | None, points: int = POINTS
 ) -> list[IntervalCounts]:
     """What a part tells of its values in some intervals, in all where there are none.
 
@@ -92,7 +93,7 @@ def interval_counts_of(
     return found
 
 
-def _interval_counts(ordered: NDArray[np.float64], below: int, points: int) -> IntervalCounts:
+def _interval_counts(ordered: Floats, below: int, points: int) -> IntervalCounts:
     if not len(ordered):
         return [below, below, [], [], []]
     starts = np.append(np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])), len(ordered))
@@ -104,7 +105,7 @@ def _interval_counts(ordered: NDArray[np.float64], below: int, points: int) -> I
     ]  # fmt: skip
 
 
-def counted(column: NDArray[np.float64], borders: Sequence[float]) -> list[list[int]]:
+def counted(column: Floats, borders: Sequence[float]) -> list[list[int]]:
     """How many values of a part are smaller than each border, and how many are no larger.
 
     `column`: NaN where missing; shape (n,).
@@ -146,7 +147,7 @@ class RankSearch:
         """What parts are asked for."""
         return [[low, high] for low, high, _ in self.open]
 
-    def values(self, ranks: Sequence[int]) -> NDArray[np.float64]:
+    def values(self, ranks: Sequence[int]) -> Floats:
         """Values of ranks that are known."""
         return np.array([self.found[int(rank)] for rank in ranks], dtype=np.float64)
 

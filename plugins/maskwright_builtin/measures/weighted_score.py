@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Integers
+
     Facts = Mapping[str, Any]
     Asked = Mapping[str, Any] | None
     from collections.abc import Callable
@@ -113,7 +115,7 @@ def condensed(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked)
 
 def rows(
     comparison: Comparison, params: WeightedScoreParams, asked: Asked, part: PartOfFile
-) -> tuple[Mapping[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[Mapping[str, NDArray[np.generic]], Integers]:
     """Rows of one part that the component whose turn it is asks for."""
     merging, own = _at_work(params, asked)
     assert merging.rows is not None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright import Block
     from maskwright_builtin.methods.generalisation.hierarchy_levels import Rows
     from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = 0, 1, 2, 3, 4
@@ -41,21 +42,21 @@ class Sensitive:
     c: float
     rows: NDArray[np.int32]
     values: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    counts: Integers
+    shares: Floats
 
     @property
     def is_monotone(self) -> bool:
         """Whether a class that fulfils it does so when any other is joined to it, also one that does not."""
         return self.kind == DISTINCT
 
-    def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.float64]:
+    def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> Floats:
         """Diversity or distance of each class; NaN for one without values."""
         from maskwright_builtin.methods.generalisation.diversity_kernel import criterion_by_class  # Numba is heavy
 
         return criterion_by_class(of_leaf[self.rows], self.values, self.counts, classes, self.shares, self.kind, self.c)
 
-    def failing(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.bool_]:
+    def failing(self, of_leaf: NDArray[np.int32], classes: int) -> Booleans:
         """Which classes do not fulfil it; one without values does."""
         found = self.by_class(of_leaf, classes)
         if self.kind in (EQUAL, ORDERED):
@@ -75,9 +76,7 @@ class Sensitive:
             )
 
 
-def sensitive(
-    name: str, kind: int, bound: float, c: float, values: NDArray[np.float64], of_record: NDArray[np.int32]
-) -> Sensitive:
+def sensitive(name: str, kind: int, bound: float, c: float, values: Floats, of_record: NDArray[np.int32]) -> Sensitive:
     """Bound on a sensitive variable; records without a value are left out.
 
     `values`: NaN where missing; shape (n,). `of_record`: leaf row of each record; shape (n,).
@@ -105,12 +104,12 @@ class Criteria:
         k: int,
         k_map: LeastPeople | None,
         bounds: Sequence[Sensitive],
-        households: NDArray[np.int64] | None,
+        households: Integers | None,
         of_record: NDArray[np.int32],
         risk: LargestRisk | None = None,
     ) -> None:
         self.k, self.k_map, self.risk, self._bounds = k, k_map, risk, tuple(bounds)
-        self._homes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._homes: tuple[NDArray[np.int32], Integers] | None = None
         if households is not None:
             pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
             self._homes = pairs[:, 1].astype(np.int32), np.ascontiguousarray(pairs[:, 0])
@@ -130,7 +129,7 @@ class Criteria:
         """Records that may be published with a risk above its bound."""
         return 0 if self.risk is None else self.risk.most_above
 
-    def too_small(self, rows: Rows) -> NDArray[np.bool_]:
+    def too_small(self, rows: Rows) -> Booleans:
         """Classes that are too small, in the file or in the population, or at a risk that nobody may have."""
         small = self._sizes(rows) < self.k
         if self.k_map is not None:
@@ -139,19 +138,19 @@ class Criteria:
             small |= self.risk.above(rows)
         return np.asarray(small & (rows.counts > 0), dtype=np.bool_)
 
-    def at_risk(self, rows: Rows) -> NDArray[np.bool_]:
+    def at_risk(self, rows: Rows) -> Booleans:
         """Classes at a risk that only some may have."""
         if self.risk is None or not self.risk.most_above:
             return np.zeros(len(rows.counts), dtype=np.bool_)
         return self.risk.above(rows)
 
-    def riskiest(self, rows: Rows, emptied: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def riskiest(self, rows: Rows, emptied: Booleans) -> Booleans:
         """Classes to empty beside those that are, so that no more records are left at risk than may be."""
         if self.risk is None or not self.risk.most_above:
             return np.zeros(len(rows.counts), dtype=np.bool_)
         return self.risk.riskiest(rows, emptied)
 
-    def failing(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+    def failing(self, rows: Rows) -> dict[str, Booleans]:
         """Classes that fail each criterion, by what a person calls it."""
         found = {f"k = {self.k}": self._sizes(rows) < self.k}
         if self.k_map is not None:
@@ -163,7 +162,7 @@ class Criteria:
             found[f"{what} of {each.name}"] = each.failing(rows.of_leaf, len(rows.counts))
         return found
 
-    def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
+    def uniform(self, rows: Rows, *, monotone: bool) -> Booleans:
         """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
         failing = np.zeros(len(rows.counts), dtype=np.bool_)
         for each in self._bounds:
@@ -171,7 +170,7 @@ class Criteria:
                 failing |= each.failing(rows.of_leaf, len(rows.counts))
         return failing
 
-    def fulfilled_together(self, rows: Rows, emptied: NDArray[np.bool_]) -> bool:
+    def fulfilled_together(self, rows: Rows, emptied: Booleans) -> bool:
         """Whether the records of the emptied classes fulfil all bounds as one class; True where there are none."""
         if not emptied.any():
             return True
@@ -187,7 +186,7 @@ class Criteria:
             return False
         return not any(self.uniform(together, monotone=kind)[0] for kind in (True, False))
 
-    def reached(self, rows: Rows, emptied: NDArray[np.bool_]) -> dict[str, int | float]:
+    def reached(self, rows: Rows, emptied: Booleans) -> dict[str, int | float]:
         """What the published classes have of people and of risk, where that is bounded, for the notes of a run.
 
         `emptied`: the emptied records are left out; shape (c,).
@@ -201,10 +200,10 @@ class Criteria:
             notes["records_above_individual_risk"] = int(rows.counts[kept & (risk > self.risk.bound)].sum())
         return notes
 
-    def _sizes(self, rows: Rows) -> NDArray[np.int64]:
+    def _sizes(self, rows: Rows) -> Integers:
         return rows.counts if self._homes is None else self._homes_of(rows)
 
-    def _homes_of(self, rows: Rows) -> NDArray[np.int64]:
+    def _homes_of(self, rows: Rows) -> Integers:
         assert self._homes is not None
         leaf, home = self._homes
         from maskwright_builtin.methods.generalisation.rows_kernel import owners_of_classes  # Numba is heavy

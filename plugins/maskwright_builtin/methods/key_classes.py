@@ -14,9 +14,8 @@ from maskwright_builtin.methods.class_criteria import Closeness, Diversity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block
+    from maskwright_builtin.numerics.arrays import Booleans, Integers
 
 
 SmallestClass = Annotated[
@@ -76,7 +75,7 @@ def key_positions(block: Block, keys: Sequence[str]) -> list[int]:
     return quasi or list(range(block.p))
 
 
-def key_codes(block: Block, positions: Sequence[int]) -> NDArray[np.int64]:
+def key_codes(block: Block, positions: Sequence[int]) -> Integers:
     """Codes 0, 1, ... of the cells of each key; shape (n, len(positions)).
 
     `GONE` where there is no value, unless the cell has a missing code that suppressed cells do not have: then a code
@@ -91,9 +90,7 @@ def key_codes(block: Block, positions: Sequence[int]) -> NDArray[np.int64]:
     return codes
 
 
-def emptied_cells(
-    block: Block, positions: Sequence[int], gone: NDArray[np.bool_]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def emptied_cells(block: Block, positions: Sequence[int], gone: Booleans) -> tuple[Booleans, Booleans]:
     """Missing cells of a block, and those among them that lose their missing code, when keys are emptied.
 
     `gone`: keys that are to be published as suppressed cells are; shape (n, len(positions). Returns shape (n, p).
@@ -106,7 +103,7 @@ def emptied_cells(
     return missing, suppressed
 
 
-def class_size(codes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def class_size(codes: Integers, households: Integers | None) -> Integers:
     """Size of the class of each record: records, or households, with the same codes; shape (n,).
 
     A cell without a value is a value of its own: whoever reads the file sees that it is empty.
@@ -115,9 +112,7 @@ def class_size(codes: NDArray[np.int64], households: NDArray[np.int64] | None) -
     return np.asarray(class_sizes(classes, households)[classes], dtype=np.int64)
 
 
-def kept_in_households(
-    reached: NDArray[np.int64], codes: NDArray[np.int64], households: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def kept_in_households(reached: Integers, codes: Integers, households: Integers) -> Integers:
     """Empty a key that is the same in every household in all members, where it is emptied in one: the others show it.
 
     `reached`, `codes`: after keys were emptied, and before; shape (n, q). `households`: shape (n,).

@@ -11,7 +11,7 @@ from maskwright import Block, CompanionVariables, Formerly, InputError, Removed,
 from maskwright_builtin.numerics.ordering import numbered_together
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Integers
 
 
 class SamplingParams(BaseModel, extra="forbid", frozen=True):
@@ -88,7 +88,7 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     )
 
 
-def _strata(block: Block, names: tuple[str, ...], unit: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+def _strata(block: Block, names: tuple[str, ...], unit: Integers, total: int) -> Integers:
     """Stratum of each unit; shape (total,)."""
     if not names:
         return np.zeros(total, dtype=np.int64)

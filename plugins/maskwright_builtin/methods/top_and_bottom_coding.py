@@ -13,9 +13,8 @@ from maskwright import Block, InputError, Limit, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Variable
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 FEWEST = 3
@@ -100,7 +99,7 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
     # Of a part of the file it is not said what holds in all of its values.
     part = block.n < block.file_n
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         variable = block.variables[position]
         upper, lower = _limits(params, variable, values)
         if upper <= lower and (part or np.ptp(values) > 0.0):
@@ -158,7 +157,7 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def _limits(params: TopAndBottomCodingParams, variable: Variable, values: NDArray[np.float64]) -> tuple[float, float]:
+def _limits(params: TopAndBottomCodingParams, variable: Variable, values: Floats) -> tuple[float, float]:
     """Upper and lower limit of a variable; infinite where it has none."""
     top = _declared(params.top, variable)
     bottom = _declared(params.bottom, variable)

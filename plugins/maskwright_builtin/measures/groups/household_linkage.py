@@ -34,10 +34,9 @@ from maskwright_builtin.measures.uncertainty import interval_of_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable, Progress
     from maskwright_builtin.measures.groups.set_linkage_kernel import Sets
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +50,14 @@ class GroupValues:
     (g,).
     """
 
-    own: NDArray[np.float64]
-    members: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    composition: NDArray[np.int64]
+    own: Floats
+    members: Floats
+    starts: Integers
+    kinds: Integers
+    composition: Integers
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """Members of each group."""
         return np.diff(self.starts)
 
@@ -70,12 +69,8 @@ class GroupValues:
 
 
 def chance_of_link(
-    queries: GroupValues,
-    targets: GroupValues,
-    own_weights: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    progress: Progress,
-) -> NDArray[np.float64]:
+    queries: GroupValues, targets: GroupValues, own_weights: Floats, weights: Floats, progress: Progress
+) -> Floats:
     """Chance that each group is linked to its own counterpart among the groups of the same composition.
 
     `own_weights`, `weights`: factors of differences; shape (r,) and (p,). Returns 1 over the number of groups that are
@@ -115,14 +110,14 @@ def chance_of_link(
     return found
 
 
-def _members_of(values: GroupValues, groups: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _members_of(values: GroupValues, groups: Integers, size: int) -> Integers:
     """Members of groups of this size; shape (groups, size)."""
     return values.starts[groups][:, None] + np.arange(size)
 
 
 def _distinct(
-    values: GroupValues, groups: NDArray[np.int64], composition: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    values: GroupValues, groups: Integers, composition: Integers, size: int
+) -> tuple[Integers, Integers, Integers]:
     """Of groups that are alike the first, by composition; how many are, and which of the distinct each group is."""
     flat = values.members[_members_of(values, groups, size)].reshape(len(groups), -1)
     rows = np.column_stack([composition, values.own[groups], flat])
@@ -136,9 +131,7 @@ def _distinct(
     return groups[order[first]], np.diff(np.append(first, len(rows))), row_of
 
 
-def _sets(
-    values: GroupValues, groups: NDArray[np.int64], composition: NDArray[np.int64], compositions: int, size: int
-) -> Sets:
+def _sets(values: GroupValues, groups: Integers, composition: Integers, compositions: int, size: int) -> Sets:
     """Groups of one size as the kernel takes them; they stand by their composition."""
     from maskwright_builtin.measures.groups.set_linkage_kernel import Sets
 
@@ -178,11 +171,7 @@ class HouseholdLinkageParams(BaseModel, extra="forbid", frozen=True):
     )
 
 
-def household_linkage(
-    comparison: Comparison,
-    params: HouseholdLinkageParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def household_linkage(comparison: Comparison, params: HouseholdLinkageParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of households whose nearest masked household, by the set of their members, is their own.
 
     Each original household is compared with the masked households of the same composition: as many members, and the
@@ -308,7 +297,7 @@ def _values(comparison: Comparison, levels: ComparedLevels, level: str, names: l
 
 def _compositions(
     levels: ComparedLevels, params: HouseholdLinkageParams
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers]]:
     """Composition of the groups, and kind of the members, of both files, numbered alike."""
     require_level(levels, levels.top, params.same_row, "household_linkage", "same_row")
     require_level(levels, levels.lowest, params.same_members, "household_linkage", "same_members")
@@ -328,16 +317,16 @@ def _compositions(
 def _groups(
     levels: ComparedLevels,
     side: Literal["original", "masked"],
-    own: NDArray[np.float64],
-    members: NDArray[np.float64],
-    composition: NDArray[np.int64],
-    kinds: NDArray[np.int64],
+    own: Floats,
+    members: Floats,
+    composition: Integers,
+    kinds: Integers,
 ) -> GroupValues:
     linked = levels.original if side == "original" else levels.masked
     return GroupValues(own, members, linked.starts(levels.lowest), kinds, composition)
 
 
-def _taken(values: GroupValues, rows: NDArray[np.int64]) -> GroupValues:
+def _taken(values: GroupValues, rows: Integers) -> GroupValues:
     """Groups in another order, some of them perhaps not at all."""
     sizes = values.sizes[rows]
     starts = np.append(0, np.cumsum(sizes))

@@ -29,7 +29,7 @@ from maskwright_builtin.measures.pairing import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 MISSING_RULE_OF_IL1S = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
@@ -94,7 +94,7 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
     )
 
 
-def _divisor(moved: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+def _divisor(moved: Floats, weights: Floats | None) -> float:
     """Number of pairs that can be compared, or their weight."""
     absent = np.isnan(moved)
     if weights is None:
@@ -123,11 +123,7 @@ MISSING_RULE_OF_SQUARED_ERROR = (
 )
 
 
-def squared_error(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def squared_error(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Sum of squared standardised differences, in percent of that of replacing every value by the mean.
 
         100 sum ((x - x') / s)^2 / (p (n - 1))
@@ -189,7 +185,7 @@ def squared_error(
     return Measurement(value, per_variable=per_variable, per_record=per_record / len(per_variable), notes=tuple(notes))
 
 
-def _squared_differences(pairs: Pairs, j: int) -> tuple[NDArray[np.float64], float, int]:
+def _squared_differences(pairs: Pairs, j: int) -> tuple[Floats, float, int]:
     """Squares (0 where not comparable), variance of the original, number of comparable pairs."""
     squares = (pairs.originals(j) - pairs.masked[:, j]) ** 2
     absent = np.isnan(squares)
@@ -213,11 +209,7 @@ SQUARED_ERROR = Measure(
 )
 
 
-def structural_zeros(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def structural_zeros(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of the zeros of the two files that are not zeros in both: lost or made by masking.
 
         100 (lost + made) / (kept + lost + made)
@@ -259,7 +251,7 @@ def structural_zeros(
     return measured_zeros(zeros, empty, pairs.notes, per_record)
 
 
-def _total(cells: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> float:
+def _total(cells: Booleans, weights: Floats | None) -> float:
     return float(np.count_nonzero(cells)) if weights is None else float(weights[cells].sum())
 
 
@@ -283,11 +275,7 @@ MISSING_RULE_OF_MOMENTS = "each moment uses the present values of its own file"
 ORDERS = (3, 4)
 
 
-def higher_moments(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def higher_moments(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Change of the central moments of order 3 and 4, in powers of the original standard deviation.
 
         d_r = abs(mu'_r - mu_r) / s^r,   mu_r = mean (x - mean)^r,   r = 3, 4
@@ -316,7 +304,7 @@ def higher_moments(
     pairs = pair_records(comparison, MISSING_RULE_OF_MOMENTS, required=False)
     weights = weights_of(comparison, "higher_moments", weighted=params.weighted)
     notes = list(pairs.notes)
-    per_variable: dict[str, NDArray[np.float64]] = {}
+    per_variable: dict[str, Floats] = {}
     without_scale, empty = [], []
     for j, name in enumerate(pairs.names):
         old, new = pairs.original[:, j], pairs.masked[:, j]
@@ -352,9 +340,7 @@ def higher_moments(
     )
 
 
-def _central_moments(
-    column: NDArray[np.float64], weights: NDArray[np.float64] | None, scale: float
-) -> NDArray[np.float64]:
+def _central_moments(column: Floats, weights: Floats | None, scale: float) -> Floats:
     """Central moments of order 2, 3, 4 of the present values over powers of `scale`; shape (3,)."""
     there = ~np.isnan(column)
     here = chosen(weights, there)

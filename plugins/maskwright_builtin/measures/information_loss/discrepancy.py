@@ -29,9 +29,8 @@ from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_D
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 MISSING_RULE = "X uses the pairs with both values, each statistic the records of its own file that have the values"
@@ -49,11 +48,11 @@ class Cells:
     is divided by the number of cells.
     """
 
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    original: Floats
+    masked: Floats
+    rows: Integers
+    columns: Integers
+    weight: Floats
 
 
 def discrepancy_of(
@@ -103,12 +102,12 @@ def compared_cells(
 class _Components:
     """Principal components of a correlation matrix: loadings and score coefficients (p, p), share of inertia (p,)."""
 
-    loadings: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
-    share: NDArray[np.float64]
+    loadings: Floats
+    coefficients: Floats
+    share: Floats
 
 
-def _components(correlation: NDArray[np.float64]) -> _Components:
+def _components(correlation: Floats) -> _Components:
     values, vectors = np.linalg.eigh(correlation)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > NEGLIGIBLE * len(values)
@@ -226,11 +225,7 @@ class DiscrepancyParams(WeightedParams, extra="forbid", frozen=True):
     pairing: Pairing = Field("identity", description=f"{PAIRING_DESCRIPTION} Only 'X' needs pairs.")
 
 
-def discrepancy(
-    comparison: Comparison,
-    params: DiscrepancyParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def discrepancy(comparison: Comparison, params: DiscrepancyParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Mean square error, mean absolute error and mean variation between a matrix of both files.
 
         mean square error    sum d^2 / N            d = a - a', N the number of cells

@@ -27,17 +27,18 @@ if TYPE_CHECKING:
 
     from maskwright_builtin.measures.information_loss.distributions import HellingerParams
     from maskwright_builtin.measures.pairing import WeightedParams
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 MISSING_RULE = "each file uses its present values"
 
 
-def ranks_of_edges(n: int, bins: int) -> NDArray[np.int64]:
+def ranks_of_edges(n: int, bins: int) -> Integers:
     """Place, 0-based, among n sorted values, of those that cells of equal shares end with; shape (bins - 1,)."""
     return np.floor((n - 1) * (np.arange(1, bins) / bins)).astype(np.int64)
 
 
-def hellinger_distance(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def hellinger_distance(first: Floats, other: Floats) -> float:
     """Hellinger distance between the shares of cells in both files; shape (c,) each."""
     # The sum of squared differences of the roots is 2 (1 - sum sqrt(p p')), and exactly 0 for equal shares.
     return float(np.sqrt(0.5 * np.sum((np.sqrt(first) - np.sqrt(other)) ** 2)))
@@ -101,9 +102,7 @@ def _categories(comparison: Comparison, name: str) -> list[dict[str, int]]:
 
 
 def condensed_cells(
-    facts: Sequence[Mapping[str, Any]],
-    params: HellingerParams,
-    asked: Mapping[str, Any] | None,
+    facts: Sequence[Mapping[str, Any]], params: HellingerParams, asked: Mapping[str, Any] | None
 ) -> list[CellFacts]:
     """Values and counts of some neighbouring parts as those of one."""
     told = {name: condensed([each["told"][name] for each in facts]) for name in facts[0]["told"]}
@@ -235,7 +234,7 @@ def values_by_range(
     params: WeightedParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[dict[str, NDArray[np.generic]], Integers]:
     """Different values of one part, how often each file has them, and the task that gets their range."""
     assert asked is not None
     pairs = pair_records(comparison, MISSING_RULE, required=False)

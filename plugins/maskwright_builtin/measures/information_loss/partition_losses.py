@@ -14,15 +14,14 @@ from maskwright_builtin.measures.pairing import listed, pair_records, weighted_o
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.pairing import Pairs, WeightedParams
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 MISSING_RULE = "a cell missing in either file is left out"
 
 
-def kinds_of_cells(original: NDArray[np.float64], masked: NDArray[np.float64]) -> tuple[NDArray[np.bool_], ...]:
+def kinds_of_cells(original: Floats, masked: Floats) -> tuple[Booleans, ...]:
     """Cells whose zero was kept, lost or made, and those that are present in both files; each of shape (n,).
 
     `original`, `masked`: of one variable, paired; NaN where missing; shape (n,).
@@ -33,10 +32,7 @@ def kinds_of_cells(original: NDArray[np.float64], masked: NDArray[np.float64]) -
 
 
 def measured_zeros(
-    counts: Mapping[str, Sequence[float]],
-    empty: Sequence[str],
-    notes: Sequence[str],
-    per_record: NDArray[np.float64] | None = None,
+    counts: Mapping[str, Sequence[float]], empty: Sequence[str], notes: Sequence[str], per_record: Floats | None = None
 ) -> Measurement:
     """The measure of counted cells.
 
@@ -111,11 +107,7 @@ def _differences(facts: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, flo
     return found
 
 
-def squared_error_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: object,  # noqa: ARG001
-) -> Measurement:
+def squared_error_of_parts(facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object) -> Measurement:  # noqa: ARG001
     """The measure `sse` of a file in parts."""
     notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
@@ -137,11 +129,7 @@ def squared_error_of_parts(
     return _mean_of_variables(per_variable, notes)
 
 
-def il1s_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: object,  # noqa: ARG001
-) -> Measurement:
+def il1s_of_parts(facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object) -> Measurement:  # noqa: ARG001
     """The measure `il1s` of a file in parts."""
     notes = missing_notes(facts, PAIRS)
     per_variable: dict[str, float] = {}
@@ -174,11 +162,7 @@ def zeros_of_part(comparison: Comparison, params: WeightedParams, asked: object)
     return found
 
 
-def structural_zeros_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: object,  # noqa: ARG001
-) -> Measurement:
+def structural_zeros_of_parts(facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object) -> Measurement:  # noqa: ARG001
     """The measure `structural_zeros` of a file in parts."""
     zeros = {
         name: [sum(each["variables"][name][at] for each in facts) for at in range(4)] for name in facts[0]["variables"]
@@ -200,11 +184,7 @@ def moments_of_part(comparison: Comparison, params: WeightedParams, asked: objec
     return {"missing": _missing(pairs), "variables": both}
 
 
-def higher_moments_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: object,  # noqa: ARG001
-) -> Measurement:
+def higher_moments_of_parts(facts: Sequence[Mapping[str, Any]], params: WeightedParams, asked: object) -> Measurement:  # noqa: ARG001
     """The measure `higher_moments` of a file in parts."""
     notes = missing_notes(facts, OWN_FILE)
     per_variable: dict[str, list[float]] = {}

@@ -15,7 +15,7 @@ from maskwright_builtin.measures.pairing import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 from dataclasses import dataclass
@@ -25,8 +25,6 @@ from maskwright_builtin.measures.information_loss.moments import FileStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class PartMoments:
     high: float = -math.inf
 
     @classmethod
-    def of(cls, column: NDArray[np.float64]) -> Self:
+    def of(cls, column: Floats) -> Self:
         """Moments of a column; NaN where missing."""
         values = present_values(column)
         if not values.size:
@@ -111,9 +109,7 @@ POWERS = {"10": (1, 0), "20": (2, 0), "30": (3, 0), "40": (4, 0), "11": (1, 1), 
 """Powers of the first and of the other variable in each sum."""
 
 
-def pair_sums(
-    values: NDArray[np.float64], center: NDArray[np.float64], scale: NDArray[np.float64], *, to_fourth: bool
-) -> PairSums:
+def pair_sums(values: Floats, center: Floats, scale: Floats, *, to_fourth: bool) -> PairSums:
     """Sums over the records of a part of products of powers of ``(values - center) / scale``.
 
     `values`: NaN where missing; shape (n, p). `center`, `scale`: near the mean and the standard deviation of the whole
@@ -143,10 +139,10 @@ def pair_sums(
     return {name: each.tolist() for name, each in sums.items()}
 
 
-def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
+def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
     """Sums over the records of some parts, added in their order; as `pair_sums` has them."""
     ends = {"low": (np.fmin, np.inf), "high": (np.fmax, -np.inf)}
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Floats] = {}
     for part in parts:
         own = {name: np.asarray(each, dtype=np.float64) for name, each in part.items()}
         for name, (_, far) in ends.items():
@@ -188,7 +184,7 @@ def moments_of_sums(parts: Sequence[Mapping[str, list[list[float]]]]) -> Moments
 
 
 def statistics_of_sums(
-    parts: Sequence[Mapping[str, list[list[float]]]], center: NDArray[np.float64], scale: NDArray[np.float64]
+    parts: Sequence[Mapping[str, list[list[float]]]], center: Floats, scale: Floats
 ) -> FileStatistics:
     """Means, covariances and correlations of the whole file.
 
@@ -214,10 +210,10 @@ class StandardUnits:
     """
 
     names: tuple[str, ...]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    present: NDArray[np.int64]
+    center: Floats
+    scale: Floats
+    deviation: Floats
+    present: Integers
 
     @classmethod
     def of(cls, facts: Sequence[Mapping[str, Any]]) -> Self:

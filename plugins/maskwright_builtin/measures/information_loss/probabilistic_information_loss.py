@@ -51,7 +51,7 @@ from maskwright_builtin.measures.partition_statistics import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 Facts = dict[str, Any]
@@ -128,9 +128,7 @@ def condensed_statistics(
 
 
 def loss_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: ProbabilisticInformationLossParams,
-    asked: Mapping[str, Any] | None,
+    facts: Sequence[Mapping[str, Any]], params: ProbabilisticInformationLossParams, asked: Mapping[str, Any] | None
 ) -> Measurement | Further:
     """The measure `pil` of a file in parts, or what it asks next."""
     if asked is None:
@@ -231,7 +229,7 @@ def _window(known: Mapping[str, Any], name: str) -> float:
 def _quantiles(
     known: Mapping[str, Any], searches: Mapping[str, list[RankSearch]], name: str, file: int,
     params: ProbabilisticInformationLossParams,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Floats:  # fmt: skip
     n = known["numbers"][known["names"].index(name)][file]
     return searches[name][file].values(ranks_of_quantiles(n, params.step).tolist())
 
@@ -344,7 +342,7 @@ def probabilistic_information_loss(
     return averaged(losses, pairs.names, notes)
 
 
-def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, NDArray[np.float64]]:
+def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, Floats]:
     center, scale = center_and_scale(pairs.original, pairs.masked)
 
     def first_half(share: float) -> None:
@@ -361,7 +359,7 @@ def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) ->
 
 def _quantile_losses(
     pairs: Pairs, weights: Weights | None, params: ProbabilisticInformationLossParams, progress: Progress
-) -> NDArray[np.float64]:
+) -> Floats:
     """Losses of the quantiles of each variable; shape (p, q)."""
     last = present_values(pairs.original[:, -1])
     window = float(last.max() - last.min()) / 1000.0 if params.bandwidth == "last-column" else None

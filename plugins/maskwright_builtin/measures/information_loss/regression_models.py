@@ -14,7 +14,7 @@ from maskwright_builtin.measures.pairing import listed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 MISSING_RULE = "each model uses the records of its own file that have all its variables"
 DEPENDENT = 1e-9
@@ -71,7 +71,7 @@ class Overlaps:
 class ModelMoments:
     """Sums of squares and products of a model's variables about their means, outcome last, and the records used."""
 
-    products: NDArray[np.float64]
+    products: Floats
     records: int
 
 
@@ -94,7 +94,7 @@ def overlaps_of(original: ModelMoments, masked: ModelMoments, predictors: tuple[
     return Overlaps(overlaps, dependent)
 
 
-def model_moments(values: NDArray[np.float64], columns: list[int], weights: NDArray[np.float64] | None) -> ModelMoments:
+def model_moments(values: Floats, columns: list[int], weights: Floats | None) -> ModelMoments:
     """Moments of the records that have all variables of a model.
 
     `values`: shape (n, p). `weights`: shape (n,).
@@ -118,7 +118,7 @@ def model_moments(values: NDArray[np.float64], columns: list[int], weights: NDAr
     return ModelMoments(weighted.T @ centered, len(block))
 
 
-def _independent(products: NDArray[np.float64]) -> list[int]:
+def _independent(products: Floats) -> list[int]:
     """Predictors in their order, without constant ones and those that earlier ones determine."""
     scale = np.sqrt(np.diag(products))
     kept: list[int] = []
@@ -132,9 +132,7 @@ def _independent(products: NDArray[np.float64]) -> list[int]:
     return kept
 
 
-def _least_squares(
-    products: NDArray[np.float64], records: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _least_squares(products: Floats, records: int) -> tuple[Floats, Floats] | None:
     """Coefficients and standard errors; None when they are not determined."""
     p = len(products) - 1
     freedom = records - p - 1

@@ -28,9 +28,8 @@ from maskwright_builtin.measures.pairing import WeightedParams, pair_records, we
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 Facts = dict[str, Any]
@@ -46,7 +45,7 @@ def models_of_part(comparison: Comparison, params: RegressionOverlapParams, aske
     return {"sets": [[_sums(file[:, columns]) for file in scaled] for columns in asked["sets"]]}
 
 
-def _sums(values: NDArray[np.float64]) -> Facts:
+def _sums(values: Floats) -> Facts:
     """Records with all these variables, sums of values and of products, and extremes."""
     rows = values[~np.isnan(values).any(axis=1)]
     ends = [rows.min(axis=0).tolist(), rows.max(axis=0).tolist()] if len(rows) else None
@@ -87,7 +86,7 @@ def overlap_of_parts(
     return mean_overlap(found, units.names, asked["notes"])
 
 
-def _moments(parts: Sequence[Mapping[str, Any]], scale: NDArray[np.float64]) -> ModelMoments:
+def _moments(parts: Sequence[Mapping[str, Any]], scale: Floats) -> ModelMoments:
     records = sum(each["records"] for each in parts)
     first = np.sum([each["first"] for each in parts], axis=0)
     products = np.sum([each["products"] for each in parts], axis=0)

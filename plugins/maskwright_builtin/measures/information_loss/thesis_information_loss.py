@@ -28,10 +28,9 @@ from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_D
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
     from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 MISSING_RULE = "PI1 uses the pairs with both values, the other parts the records of their own file that have the values"
@@ -185,9 +184,7 @@ def thesis_information_loss(
     return replace(mean_of_natures(per_variable, old, new, pairs.names, notes), per_record=per_record)
 
 
-def _values(
-    pairs: Pairs, weights: Weights | None, comparison: Comparison
-) -> tuple[dict[str, float], NDArray[np.float64]]:
+def _values(pairs: Pairs, weights: Weights | None, comparison: Comparison) -> tuple[dict[str, float], Floats]:
     """PI1 of each variable and of each record."""
     per_variable: dict[str, float] = {}
     total, compared = np.zeros(len(pairs.masked)), np.zeros(len(pairs.masked))

@@ -38,9 +38,8 @@ from maskwright_builtin.measures.key_variables.partition_class_sizes import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Dataset
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
@@ -49,11 +48,7 @@ class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
     k: int = Field(3, ge=2, description="`parts` count the records in classes smaller than this.")
 
 
-def k_anonymity(
-    comparison: Comparison,
-    params: KAnonymityParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Size of the smallest class of masked records with equal values of all key variables.
 
     ``min over records i of #{u : keys(u) = keys(i)}``; the file is k-anonymous for every k up to it. Only equality
@@ -142,11 +137,7 @@ class KMapParams(KeySetsParams, extra="forbid", frozen=True):
     )
 
 
-def k_map(
-    comparison: Comparison,
-    params: KMapParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def k_map(comparison: Comparison, params: KMapParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Smallest number of people in the population who have the keys of some masked record.
 
     ``min over records i of #{people u : keys(u) = keys(i)}``. Where an intruder does not know who is in the file, it is
@@ -205,7 +196,7 @@ def _k_map_on_keys(
     return replace(found, per_record=risk)
 
 
-def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> NDArray[np.float64]:
+def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> Floats:
     """People of the population file who have what each masked record shows."""
     if not len(comparison.masked):
         raise InputError("k_map: there is nothing to measure: the masked file has no records")
@@ -256,11 +247,7 @@ K_MAP = Measure(
 )
 
 
-def uniqueness(
-    comparison: Comparison,
-    params: KeySetsParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def uniqueness(comparison: Comparison, params: KeySetsParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of masked records that are alone with their combination of key variables.
 
     With f the size of a record's class in the file, the value is ``100 #{f = 1} / n``. Where sampling weights are

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Integers
+
 
 Facts = dict[str, Any]
 
@@ -83,7 +85,7 @@ def values_of_part(
     params: SensitiveParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[dict[str, NDArray[np.generic]], Integers]:
     """Classes of one part with the sensitive values in them, by the task that looks at the class."""
     assert asked is not None
     one, other = class_hashes(comparison.masked, asked["keys"])
@@ -97,9 +99,7 @@ def values_of_part(
     return found, (found["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
 
 
-def _by_class(
-    columns: Mapping[str, NDArray[np.generic]], name: str, of_class: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _by_class(columns: Mapping[str, NDArray[np.generic]], name: str, of_class: Integers) -> tuple[Integers, Integers]:
     """Class and value of each record with a value, ordered by class, then by value."""
     value, records = columns[f"v:{name}"].astype(np.int64), columns["records"].astype(np.int64)
     order = np.lexsort((value, of_class))
@@ -107,7 +107,7 @@ def _by_class(
     return np.repeat(of_class[order], records[order]), np.repeat(value[order], records[order])
 
 
-def _classes(columns: Mapping[str, NDArray[np.generic]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _classes(columns: Mapping[str, NDArray[np.generic]]) -> tuple[Integers, Integers]:
     """Class of each row, and records of each class."""
     rows = {name: columns[name] for name in ("one", "other", "records")}
     found, of_row = distinct_rows(rows, ("one", "other"))
@@ -231,11 +231,7 @@ class LDiversityParams(SensitiveParams, extra="forbid", frozen=True):
     )
 
 
-def l_diversity(
-    comparison: Comparison,
-    params: LDiversityParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def l_diversity(comparison: Comparison, params: LDiversityParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Smallest diversity of a sensitive variable in a class of masked records with equal key variables.
 
     With p_s the share of value s in a class: `distinct` counts the s with p_s > 0, `entropy` is ``exp(-sum_s p_s log
@@ -314,11 +310,7 @@ L_DIVERSITY = Measure(
 )
 
 
-def t_closeness(
-    comparison: Comparison,
-    params: SensitiveParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def t_closeness(comparison: Comparison, params: SensitiveParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Largest distance between the sensitive values of a class of masked records with equal keys and of the whole file.
 
     The earth mover's distance between the shares p_s of the class and q_s of the file. With v different values in

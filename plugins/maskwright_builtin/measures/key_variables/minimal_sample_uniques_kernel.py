@@ -11,9 +11,11 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from maskwright_builtin.numerics.arrays import Booleans, Integers
+
+    Numbers = Integers
     Codes = NDArray[np.int32]
-    Flags = NDArray[np.bool_]
+    Flags = Booleans
 
 TILE = 2048
 """Rows at once: their numbers stay in the processor's first cache."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from maskwright import MeasureTable
     from maskwright_builtin.measures.key_variables.individual_risk import IndividualRiskParams
     from maskwright_builtin.measures.key_variables.k_anonymity import KMapParams
+    from maskwright_builtin.numerics.arrays import Integers
 
     Facts = Mapping[str, Any]
 
@@ -95,7 +96,7 @@ def people_of_part(
     params: KeySetsParams,  # noqa: ARG001
     asked: Facts | None,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[dict[str, NDArray[np.generic]], Integers]:
     """Classes of one part, with their records and the people they stand for, by the task that counts them."""
     assert asked is not None
     weights, _ = positive_weights(comparison.masked_weights())

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from maskwright import MeasureTable
     from maskwright_builtin.measures.key_variables.k_anonymity import KAnonymityParams
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 Facts = dict[str, Any]
@@ -84,7 +85,7 @@ def classes_of_part(
     params: KeySetsParams,  # noqa: ARG001
     asked: Mapping[str, Any] | None,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[dict[str, NDArray[np.generic]], Integers]:
     """Classes of one part, with their records and weights of at least 1, by the task that counts them."""
     assert asked is not None
     weights = comparison.masked_weights()
@@ -93,8 +94,8 @@ def classes_of_part(
 
 
 def weighted_classes(
-    comparison: Comparison, asked: Mapping[str, Any], part: PartOfFile, usable: NDArray[np.float64]
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    comparison: Comparison, asked: Mapping[str, Any], part: PartOfFile, usable: Floats
+) -> tuple[dict[str, NDArray[np.generic]], Integers]:
     """Classes of one part, with their records and the sums of their weights, by the task that counts them.
 
     `usable`: the weight of each record; shape (n,).
@@ -111,7 +112,7 @@ def weighted_classes(
 
 def classes_by_set(
     columns: Mapping[str, NDArray[np.generic]], asked: Mapping[str, Any] | None
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+) -> Iterator[tuple[str, Integers, Floats]]:
     """Of each set of keys the records of its classes in one task, and the sums of their weights."""
     assert asked is not None
     found, _ = distinct_rows(columns, ("set", "one", "other"))
@@ -150,7 +151,7 @@ def classes_wanted(facts: Sequence[Mapping[str, Any]]) -> Further:
 
 def _of_sets(
     facts: Sequence[Mapping[str, Any]], params: KeySetsParams, asked: Mapping[str, Any],
-    of_set: Callable[[tuple[str, ...], NDArray[np.int64], NDArray[np.int64], Sequence[Mapping[str, Any]]], Measurement],
+    of_set: Callable[[tuple[str, ...], Integers, Integers, Sequence[Mapping[str, Any]]], Measurement],
     direction: Literal["lower", "higher"],
 ) -> Measurement:  # fmt: skip
     found = {}
@@ -174,7 +175,7 @@ def k_anonymity_of_parts(
     records = asked["records"]
 
     def of_set(
-        keys: tuple[str, ...], sizes: NDArray[np.int64], classes: NDArray[np.int64], _: Sequence[Mapping[str, Any]]
+        keys: tuple[str, ...], sizes: Integers, classes: Integers, _: Sequence[Mapping[str, Any]]
     ) -> Measurement:
         below = int((sizes * classes)[sizes < params.k].sum())
         count = int(classes.sum())
@@ -194,7 +195,7 @@ def uniqueness_of_parts(
     records = asked["records"]
 
     def of_set(
-        keys: tuple[str, ...], sizes: NDArray[np.int64], classes: NDArray[np.int64], own: Sequence[Mapping[str, Any]]
+        keys: tuple[str, ...], sizes: Integers, classes: Integers, own: Sequence[Mapping[str, Any]]
     ) -> Measurement:
         parts, notes = dict[str, float](), list[str]()
         if asked["weighted"]:

@@ -39,10 +39,9 @@ from maskwright_builtin.measures.key_variables.population_models import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.measures.key_variables.population_models import Fitted
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 Model = Literal["auto", "main_effects", "all_pairs", "zayatz", "pitman"]
 
@@ -67,8 +66,8 @@ class _Estimate:
     chance of a correct match with a record of the cell; shape (c,).
     """
 
-    unique: NDArray[np.float64]
-    risk: NDArray[np.float64]
+    unique: Floats
+    risk: Floats
     parts: dict[str, float]
     notes: tuple[str, ...] = ()
 
@@ -164,9 +163,7 @@ def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tupl
     )
 
 
-def _table(
-    codes: Sequence[NDArray[np.int64]], weights: NDArray[np.float64] | None, fraction: float
-) -> tuple[KeyTable, NDArray[np.int64]]:
+def _table(codes: Sequence[Integers], weights: Floats | None, fraction: float) -> tuple[KeyTable, Integers]:
     """Count the records of each cell; and the cell of each record."""
     of_record = classes_of(codes)
     count = np.bincount(of_record)

@@ -29,9 +29,8 @@ from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.key_variables.minimal_sample_uniques import MinimalSampleUniques
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 MOST_SETS = 25_000
 """Sets of keys that are searched: all of 14 keys, up to four of 20 or three of 50."""
@@ -67,11 +66,7 @@ class SudaParams(KeySetsParams, FractionParams, extra="forbid", frozen=True):
     )
 
 
-def suda(
-    comparison: Comparison,
-    params: SudaParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of masked records that a match on few key variables would single out with a probability above a bound.
 
     A *minimal sample unique* (MSU) of a record is a set of keys on which it is alone, while it is alone on no smaller
@@ -173,7 +168,7 @@ def _sentence(keys: tuple[str, ...], largest: int, scored: int, above: int, n: i
     )
 
 
-def dis_suda(score: NDArray[np.float64], dis: float, keys: int) -> NDArray[np.float64]:
+def dis_suda(score: Floats, dis: float, keys: int) -> Floats:
     """Probability that a match with each record is correct; 0 for score 0.
 
     `score`: shape (u,).
@@ -238,12 +233,7 @@ def _smallest(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> Itera
 
 
 def _values(
-    comparison: Comparison,
-    keys: Sequence[str],
-    codes: Sequence[NDArray[np.int64]],
-    record: NDArray[np.int64],
-    by_key: NDArray[np.float64],
-    most: int,
+    comparison: Comparison, keys: Sequence[str], codes: Sequence[Integers], record: Integers, by_key: Floats, most: int
 ) -> dict[str, float]:
     """Share of each value in what its key contributes, largest contribution to the total score first."""
     named: list[tuple[float, float, str]] = []

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
 
 Facts = dict[str, Any]
 Rows = dict[str, "NDArray[np.generic]"]
@@ -69,7 +71,7 @@ def units_of_part(
 
 def rows_of_part(
     comparison: Comparison, params: DistanceRecordLinkageParams, asked: Mapping[str, Any] | None, part: PartOfFile
-) -> tuple[Rows, NDArray[np.int64]]:
+) -> tuple[Rows, Integers]:
     """The sampled records of one part; once all are known, how many of its records are as near to each as its own."""
     assert asked is not None
     files = _standard(comparison, asked)
@@ -100,7 +102,7 @@ def rows_of_part(
     return columns, columns["query"].astype(np.int64) % part.tasks
 
 
-def _standard(comparison: Comparison, asked: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+def _standard(comparison: Comparison, asked: Mapping[str, Any]) -> list[Floats]:
     """Both files in grid units, a missing cell at the mean of its variable; shape (n, d) each."""
     pairs = pair_records(comparison, MISSING_RULE)
     found = []
@@ -114,9 +116,7 @@ def _standard(comparison: Comparison, asked: Mapping[str, Any]) -> list[NDArray[
 
 
 def counted_links(
-    columns: Mapping[str, NDArray[np.generic]],
-    params: DistanceRecordLinkageParams,
-    asked: Mapping[str, Any] | None,
+    columns: Mapping[str, NDArray[np.generic]], params: DistanceRecordLinkageParams, asked: Mapping[str, Any] | None
 ) -> Facts:
     """Chances that the sampled records of one task are linked, summed."""
     assert asked is not None
@@ -342,13 +342,8 @@ def mahalanobis_record_linkage(
 
 
 def _whitened(
-    original: NDArray[np.float64],
-    masked: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    *,
-    origin: NDArray[np.int64] | None,
-    paired: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    original: Floats, masked: Floats, weight: Floats, *, origin: Integers | None, paired: bool
+) -> tuple[Floats, Floats, Floats]:
     """Coordinates of both files whose Euclidean distance is the Mahalanobis distance."""
     used = weight > 0.0
     if not used.any():
@@ -367,13 +362,13 @@ def _whitened(
     return one, other, np.ones(axes.shape[1])
 
 
-def _covariance(file: NDArray[np.float64]) -> NDArray[np.float64]:
+def _covariance(file: Floats) -> Floats:
     """Covariance matrix of the columns, divisor n - 1; zero for one record."""
     centred = file - file.mean(axis=0)
     return np.asarray(centred.T @ centred / max(len(file) - 1, 1))
 
 
-def _turned(file: NDArray[np.float64], axes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turned(file: Floats, axes: Floats) -> Floats:
     """Matrix product in one order of operations for every row: equal rows have to stay equal."""
     result = np.zeros((len(file), axes.shape[1]), order="F")
     for k in range(axes.shape[1]):

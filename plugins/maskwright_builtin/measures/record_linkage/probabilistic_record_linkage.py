@@ -32,10 +32,9 @@ from maskwright_builtin.measures.uncertainty import interval_of_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable, Progress
     from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 MISSING_RULE = "a missing cell agrees with nothing"
 MOST_VARIABLES = 12
@@ -231,17 +230,17 @@ class _Linking:
 
     def __init__(
         self,
-        queries: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        households: NDArray[np.int64],
-        target_households: NDArray[np.int64],
-        reach: NDArray[np.float64] | None,
+        queries: Floats,
+        targets: Floats,
+        households: Integers,
+        target_households: Integers,
+        reach: Floats | None,
         progress: Progress,
     ) -> None:
         self.queries, self.targets, self.reach = queries, targets, reach
         self.households, self.target_households, self.progress = households, target_households, progress
 
-    def pattern_counts(self) -> NDArray[np.int64]:
+    def pattern_counts(self) -> Integers:
         """Pairs of records with each pattern; shape (2**d,)."""
 
         def progress(share: float) -> None:
@@ -251,12 +250,12 @@ class _Linking:
             return same_cell_patterns(self.queries.astype(np.int64), self.targets.astype(np.int64), progress)
         return within_patterns(self.queries, self.targets, self.reach, progress)
 
-    def part(self, chosen: NDArray[np.int64], members: NDArray[np.int64]) -> _Linking:
+    def part(self, chosen: Integers, members: Integers) -> _Linking:
         """Some queries and targets as files of their own."""
         households = self.households[chosen], self.target_households[members]
         return _Linking(self.queries[chosen], self.targets[members], *households, self.reach, lambda _: None)
 
-    def patterns(self, chosen: NDArray[np.int64], relative: NDArray[np.int64]) -> NDArray[np.int64]:
+    def patterns(self, chosen: Integers, relative: Integers) -> Integers:
         """Patterns of some pairs."""
         result = np.zeros(len(chosen), dtype=np.int64)
         for j in range(self.queries.shape[1]):
@@ -265,7 +264,7 @@ class _Linking:
             result |= agree.astype(np.int64) << j
         return result
 
-    def own_agreement(self) -> NDArray[np.float64]:
+    def own_agreement(self) -> Floats:
         """Share of the pairs within a household that agree on each variable; shape (d,)."""
         agreeing, pairs = np.zeros(self.queries.shape[1]), 0
         for chosen, relative in relatives(self.households, self.target_households):
@@ -278,7 +277,7 @@ class _Linking:
             pairs += len(chosen) * len(members)
         return np.asarray(agreeing / pairs)
 
-    def chance(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    def chance(self, ranks: Integers) -> Floats:
         """Chance that each query is linked within its household, by the ranks of the patterns; shape (q,)."""
         own, count = np.full(len(self.queries), -1, dtype=np.int64), np.zeros(len(self.queries), dtype=np.int64)
         for chosen, relative in relatives(self.households, self.target_households):
@@ -290,7 +289,7 @@ class _Linking:
         best, ties = self.best(ranks)
         return np.where(own == best, count / ties, 0.0)
 
-    def best(self, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def best(self, ranks: Integers) -> tuple[Integers, Integers]:
         """Best rank among each query's pairs, and how many targets have it; each of shape (q,)."""
 
         def progress(share: float) -> None:
@@ -305,7 +304,7 @@ class _Linking:
 
 def _agreement_values(
     params: ProbabilisticRecordLinkageParams, pairs: Pairs, chosen: tuple[int, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[Floats, Floats, Floats | None]:
     """Values of both files, or their cells (-1 where missing), and for values how far apart they still agree."""
     files = [file[:, chosen].copy() for file in (pairs.original, pairs.masked)]
     if params.agree == "within":
@@ -318,7 +317,7 @@ def _agreement_values(
     return files[0], files[1], None
 
 
-def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: Floats) -> Floats:
     if name in params.cuts:
         return np.array(params.cuts[name])
     if not values.size:
@@ -330,17 +329,17 @@ def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: NDArray[n
     return np.unique(low + shares * (high - low))
 
 
-def _patterns_on(used: list[int]) -> NDArray[np.int64]:
+def _patterns_on(used: list[int]) -> Integers:
     """Patterns over all variables that agree on no others, in the order of the patterns over the used ones."""
     small = np.arange(2 ** len(used))
     return np.asarray(sum(((small >> place & 1) << j for place, j in enumerate(used)), start=np.zeros_like(small)))
 
 
-def _agreeing(counts: NDArray[np.int64], j: int) -> int:
+def _agreeing(counts: Integers, j: int) -> int:
     return int(counts[np.arange(len(counts)) >> j & 1 == 1].sum())
 
 
-def _ranks(classes: Classes, telling: list[int], d: int) -> NDArray[np.int64]:
+def _ranks(classes: Classes, telling: list[int], d: int) -> Integers:
     """Rank of each pattern over all d variables by its weight; equal for equal weights."""
     weight = np.zeros(d)
     found = classes.weights()

@@ -12,7 +12,7 @@ from maskwright_builtin.methods.column_masking import mask_columns, spread, unch
 from maskwright_builtin.numerics.ordering import matched_by_rank
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 FamilyName = Literal[
@@ -67,7 +67,7 @@ def protect_by_distribution(block: Block, params: ProbabilityDistributionParams,
     notes: dict[str, Any] = {}
     doubts: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         name = block.names[position]
         if spread(values) == 0.0:
             doubts.append(unchanged([name]))
@@ -146,7 +146,7 @@ def protect_by_resampling(block: Block, params: ResamplingParams, rng: np.random
     Mateo-Sanz's thesis.
     """
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:  # noqa: ARG001
+    def change(values: Floats, position: int) -> Floats:  # noqa: ARG001
         ascending = np.sort(values)
         # The t-th part of each sample, rather than of the sum, cannot overflow.
         averages = np.zeros(len(values))

@@ -12,17 +12,19 @@ from maskwright_builtin.numerics.compilation import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
 
 @compiled
 def criterion_by_class(
     of_class: NDArray[np.int32],
     value: NDArray[np.int32],
-    count: NDArray[np.int64],
+    count: Integers,
     classes: int,
-    shares: NDArray[np.float64],
+    shares: Floats,
     kind: int,
     c: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """One figure for each class: how diverse its values are, or how far they are from those of the file.
 
     `of_class`: class of each entry; shape (m,). `value`: sensitive value of each entry, 0 .. v - 1; shape (m,).
@@ -91,13 +93,7 @@ def criterion_by_class(
 
 
 @compiled
-def _area(
-    own: NDArray[np.int64],
-    records: NDArray[np.int64],
-    total: int,
-    cumulative: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> float:
+def _area(own: Integers, records: Integers, total: int, cumulative: Floats, sums: Floats) -> float:
     """Area between the cumulative shares of a class, which stand still between its values, and those of the file."""
     v = cumulative.shape[0]
     area = sums[own[0]]

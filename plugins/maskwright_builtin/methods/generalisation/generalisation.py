@@ -28,9 +28,8 @@ from maskwright_builtin.methods.recoding_parameters import on_level
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Variable
+    from maskwright_builtin.numerics.arrays import Integers
 
 
 BY_CHANCE = 1000
@@ -72,7 +71,7 @@ def _determines(block: Block, i: int, its_level: int, j: int, low: int, level: i
     return not _by_chance(given, finer, _nodes(block, j, present, level))
 
 
-def _nodes(block: Block, j: int, records: NDArray[np.int64], level: int) -> NDArray[np.int64]:
+def _nodes(block: Block, j: int, records: Integers, level: int) -> Integers:
     """Node of a key in some records."""
     variable, values = block.variables[j], block.values[records, j]
     if variable.hierarchy is None or level == variable.hierarchy.raised:
@@ -80,7 +79,7 @@ def _nodes(block: Block, j: int, records: NDArray[np.int64], level: int) -> NDAr
     return variable.hierarchy.codes(variable, values, level - variable.hierarchy.raised)
 
 
-def _by_chance(given: NDArray[np.int64], finer: NDArray[np.int64], published: NDArray[np.int64]) -> bool:
+def _by_chance(given: Integers, finer: Integers, published: Integers) -> bool:
     """Whether one key may tell finer categories of another than are published by chance, or tells no finer ones.
 
     Two records of one published category have the same finer one with the probability s. Of n records with g different
@@ -93,7 +92,7 @@ def _by_chance(given: NDArray[np.int64], finer: NDArray[np.int64], published: ND
     return bool((n - _distinct(given)) * np.log(same_finer / same_published) > -np.log(BY_CHANCE))
 
 
-def _distinct(codes: NDArray[np.int64]) -> int:
+def _distinct(codes: Integers) -> int:
     return len(np.unique(codes))
 
 

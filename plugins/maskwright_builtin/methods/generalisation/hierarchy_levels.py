@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from maskwright import Block, Variable
     from maskwright_builtin.methods.generalisation.population import Population
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +37,9 @@ class Key:
     levels: tuple[int, ...]
     height: int
     maps: tuple[NDArray[np.int32], ...]
-    spans: tuple[NDArray[np.float64], ...]
-    counts: tuple[NDArray[np.int64], ...]
-    leaves: NDArray[np.int64]
+    spans: tuple[Floats, ...]
+    counts: tuple[Integers, ...]
+    leaves: Integers
     missing: int
 
     @property
@@ -63,8 +64,8 @@ class Rows:
     """
 
     codes: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    amounts: NDArray[np.float64]
+    counts: Integers
+    amounts: Floats
     of_leaf: NDArray[np.int32]
     blanks: NDArray[np.int32]
 
@@ -84,12 +85,7 @@ class Rows:
 
 
 def key_of(
-    variable: Variable,
-    values: NDArray[np.float64],
-    missing: NDArray[np.bool_],
-    kinds: NDArray[np.int64],
-    asked: tuple[int, int] | None,
-    n: int,
+    variable: Variable, values: Floats, missing: Booleans, kinds: Integers, asked: tuple[int, int] | None, n: int
 ) -> tuple[Key, NDArray[np.int32]]:
     """Levels of a key, and the leaf code of each record.
 
@@ -126,7 +122,7 @@ def key_of(
     return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf, blanks), leaf
 
 
-def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _distinct(values: Floats) -> tuple[Floats, Integers]:
     """Different values, rising, and the place of each among them: by a table where they are whole and close."""
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     if high - low > len(values) or not np.array_equal(values, np.floor(values)):
@@ -141,7 +137,7 @@ def keys_and_rows(
     block: Block,
     positions: Sequence[int],
     asked: Mapping[str, tuple[int, int]],
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     population: Population | None = None,
 ) -> tuple[tuple[Key, ...], Rows]:
     """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
@@ -203,8 +199,8 @@ class CellLoss:
     """
 
     def __init__(self, name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float]) -> None:
-        self._levels: list[NDArray[np.float64]] = []
-        self._emptied: list[list[NDArray[np.float64]]] = []
+        self._levels: list[Floats] = []
+        self._emptied: list[list[Floats]] = []
         total = sum(worth)
         high = sum(each for key, each in zip(keys, worth, strict=True) if key.height)
         for key, each in zip(keys, worth, strict=True):
@@ -221,11 +217,11 @@ class CellLoss:
             self._levels.append(np.array(levels))
             self._emptied.append(emptied)
 
-    def bounds(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def bounds(self, levels: Integers) -> Floats:
         """Loss of nodes with no cell emptied, which no true loss is below; shape (nodes,)."""
         return np.asarray(sum(own[levels[:, j]] for j, own in enumerate(self._levels)), dtype=np.float64)
 
-    def loss(self, node: Sequence[int], rows: Rows, emptied: NDArray[np.bool_]) -> float:
+    def loss(self, node: Sequence[int], rows: Rows, emptied: Booleans) -> float:
         """Loss of a node in which these rows are emptied."""
         found = sum(float(own[level]) for own, level in zip(self._levels, node, strict=True))
         gone, counts = rows.codes[emptied], rows.counts[emptied]
@@ -247,14 +243,14 @@ class Discernibility:
     def __init__(self, keys: Sequence[Key], n: int) -> None:
         self._keys, self._n = keys, n
 
-    def bounds(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def bounds(self, levels: Integers) -> Floats:
         """Loss of classes that are all of one size, as many as combinations of categories; shape (nodes,)."""
         widest = np.ones(len(levels))
         for j, key in enumerate(self._keys):
             widest *= np.array([np.count_nonzero(counts) for counts in key.counts], dtype=np.float64)[levels[:, j]]
         return np.asarray(self._n * (self._n / widest), dtype=np.float64)
 
-    def loss(self, node: Sequence[int], rows: Rows, emptied: NDArray[np.bool_]) -> float:  # noqa: ARG002 - of CellLoss
+    def loss(self, node: Sequence[int], rows: Rows, emptied: Booleans) -> float:  # noqa: ARG002 - of CellLoss
         """Loss of a node in which these rows are emptied."""
         kept = rows.counts[~emptied].astype(np.float64)
         return float(np.dot(kept, kept)) + float(rows.counts[emptied].sum()) * self._n
@@ -269,12 +265,12 @@ def loss_of(name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float])
     return Discernibility(keys, n) if name == "discernibility" else CellLoss(name, keys, n, worth)
 
 
-def _bits(counts: NDArray[np.int64]) -> float:
+def _bits(counts: Integers) -> float:
     present = counts[counts > 0].astype(np.float64)
     return float(np.dot(present, np.log2(present)))
 
 
-def _but_missing(losses: NDArray[np.float64], missing: int) -> NDArray[np.float64]:
+def _but_missing(losses: Floats, missing: int) -> Floats:
     """An empty cell that was missing has lost nothing."""
     losses[-missing:] = 0.0
     return losses

@@ -12,7 +12,7 @@ from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Varia
 from maskwright_builtin.methods.key_classes import KeyNames, key_positions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 class MondrianParams(BaseModel, extra="forbid", frozen=True):
@@ -63,7 +63,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     if block.n < params.k:
         raise InputError(f"k = {params.k} is more than the {block.n} records: no class of {params.k} exists")
     codes = np.empty((block.n, len(positions)), dtype=np.int64)
-    distinct: list[NDArray[np.float64]] = []
+    distinct: list[Floats] = []
     for place, j in enumerate(positions):
         found, codes[:, place] = np.unique(block.values[:, j], return_inverse=True)
         distinct.append(found)
@@ -95,7 +95,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     )  # fmt: skip
 
 
-def banded(variable: Variable, ends: NDArray[np.float64]) -> Variable:
+def banded(variable: Variable, ends: Floats) -> Variable:
     """Variable whose categories are the bands between these smallest and largest values.
 
     `ends`: shape (bands, 2).
@@ -115,7 +115,7 @@ def banded(variable: Variable, ends: NDArray[np.float64]) -> Variable:
     )  # fmt: skip
 
 
-def _texts(variable: Variable, values: NDArray[np.float64]) -> list[str]:
+def _texts(variable: Variable, values: Floats) -> list[str]:
     if variable.is_date:
         return list(write_dates(values, np.zeros(len(values), dtype=np.bool_)).to_pylist())
     return [f"{value:.15g}" for value in values.tolist()]

@@ -11,16 +11,13 @@ from maskwright_builtin.numerics.compilation import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
 
 @compiled
 def rolled_up(
-    codes: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    amounts: NDArray[np.float64],
-    maps: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    most: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float64], NDArray[np.int32]]:
+    codes: NDArray[np.int32], counts: Integers, amounts: Floats, maps: NDArray[np.int32], starts: Integers, most: int
+) -> tuple[NDArray[np.int32], Integers, Floats, NDArray[np.int32]]:
     """Join rows that are equal once each code is replaced by a coarser one.
 
     `codes`: shape (r, q). `counts`: shape (r,). `amounts`: what else is summed: weights, people; shape (r, m).
@@ -85,7 +82,7 @@ def rolled_up(
 
 
 @compiled
-def owners_of_classes(of_class: NDArray[np.int32], owner: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+def owners_of_classes(of_class: NDArray[np.int32], owner: Integers, classes: int) -> Integers:
     """Count the different owners (households) of the entries of each class.
 
     `of_class`: class of each entry; shape (m,). `owner`: owner of each entry, not falling; shape (m,). Returns shape

@@ -24,7 +24,7 @@ from maskwright import (
 from maskwright_builtin.partitions.records import consecutive_groups
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 OPERATOR_OF_TYPE = {
@@ -61,14 +61,12 @@ def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition
         raise InputError(f"partition {name!r}: {said}") from error
 
 
-def households_in(labels: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+def households_in(labels: Integers, households: Integers) -> Integers:
     """Number of different households in each group; shape (c,)."""
     return np.bincount(np.unique(np.stack([labels, households], axis=1), axis=0)[:, 0], minlength=int(labels.max()) + 1)
 
 
-def with_enough_households(
-    labels: NDArray[np.int64], households: NDArray[np.int64], points: NDArray[np.float64], k: int
-) -> NDArray[np.int64]:
+def with_enough_households(labels: Integers, households: Integers, points: Floats, k: int) -> Integers:
     """Join groups until each holds records of at least k households.
 
     Round after round, the groups with fewest households first, each that is short of k is joined with the group whose

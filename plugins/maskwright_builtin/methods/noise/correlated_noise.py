@@ -14,7 +14,7 @@ from maskwright_builtin.methods.noise.independent_noise import NoiseParams
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 NOTHING = 1e-12
@@ -85,7 +85,7 @@ def _by_record(block: Block, params: CorrelatedNoiseParams, rng: np.random.Gener
     return _masked(block, values, varies)
 
 
-def _masked(block: Block, values: NDArray[np.float64], varies: NDArray[np.bool_]) -> Masked:
+def _masked(block: Block, values: Floats, varies: Booleans) -> Masked:
     constant = [name for name, has_spread in zip(block.names, varies, strict=True) if not has_spread]
     changed = int(np.count_nonzero(values != block.values))
     block.progress(1.0)
@@ -95,16 +95,14 @@ def _masked(block: Block, values: NDArray[np.float64], varies: NDArray[np.bool_]
     )  # fmt: skip
 
 
-def _components(correlations: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _components(correlations: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues that are more than rounding, and their vectors."""
     eigenvalues, vectors = np.linalg.eigh(correlations)
     kept = eigenvalues > NOTHING * eigenvalues[-1]
     return eigenvalues[kept], vectors[:, kept]
 
 
-def _corrected(
-    points: NDArray[np.float64], params: CorrelatedNoiseParams, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _corrected(points: Floats, params: CorrelatedNoiseParams, rng: np.random.Generator) -> Floats:
     """Standardised deviations with noise, corrected; shape (n, q)."""
     n = len(points)
     eigenvalues, vectors = _components(points.T @ points / (n - 1))

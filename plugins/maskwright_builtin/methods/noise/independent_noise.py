@@ -14,7 +14,7 @@ from maskwright_builtin.methods.column_masking import mask_columns, spread, spre
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 Correction = Literal["none", "mean", "mean_and_variance"]
@@ -37,7 +37,7 @@ class NoiseParams(BaseModel, extra="forbid", frozen=True):
     )
 
 
-def corrected(original: NDArray[np.float64], noisy: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
+def corrected(original: Floats, noisy: Floats, correction: Correction) -> Floats:
     """Linear map of a noisy column onto the original's mean, or mean and variance.
 
     Kim, J. J. (1986): A method for limiting disclosure in microdata based on random noise and transformation.
@@ -100,7 +100,7 @@ def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np
         return _by_record(block, params, rng)
     doubts: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         deviation = spread(values)
         if deviation == 0.0:
             doubts.append(unchanged([block.names[position]]))
@@ -123,7 +123,7 @@ def _by_record(block: Block, params: AdditiveNoiseParams, rng: np.random.Generat
         sizes = [params.sd * variable.day for variable in block.variables]
     doubts: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         if sizes[position] == 0.0:
             doubts.append(unchanged([block.names[position]]))
             return values
@@ -230,7 +230,7 @@ def protect_by_multiplicative_noise(
     warnings: list[str] = []
     drawn = uniform_by_record(block, rng, block.p)
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         if (values == 0.0).all():
             warnings.append("values that are all 0 stay as they are: a factor does not change 0")
         return np.asarray(values * _factors(params, drawn[~block.missing[:, position], position]))
@@ -238,7 +238,7 @@ def protect_by_multiplicative_noise(
     return mask_columns(block, change, {"warnings": warnings})
 
 
-def _factors(params: MultiplicativeNoiseParams, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+def _factors(params: MultiplicativeNoiseParams, uniform: Floats) -> Floats:
     """Factors at these places of their distribution function."""
     from scipy.special import ndtr, ndtri  # not before it is needed
 

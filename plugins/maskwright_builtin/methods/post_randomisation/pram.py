@@ -33,10 +33,9 @@ from maskwright_builtin.methods.post_randomisation.randomisation import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Variable
     from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, Transition
+    from maskwright_builtin.numerics.arrays import Floats
 
 SUM = 1e-9
 """How far the sum of stated probabilities may be from 1."""
@@ -238,7 +237,7 @@ def _by_classes(params: PramParams, stratum: Stratum, moves: Moves) -> MarkovMat
     return MarkovMatrix(mixed(lifted(matrix, classes, frequencies), params.retain))
 
 
-def _given(matrix: dict[str, dict[str, float]], stratum: Stratum) -> NDArray[np.float64]:
+def _given(matrix: dict[str, dict[str, float]], stratum: Stratum) -> Floats:
     """The given probabilities among the categories that occur; what is promised to others stays."""
     (variable,), found = stratum.variables, stratum.cells[:, 0]
     named = {*matrix, *(category for row in matrix.values() for category in row)}

@@ -15,9 +15,8 @@ from maskwright_builtin.numerics.ordering import numbered, numbered_together
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block, Variable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 GONE = -1
@@ -33,11 +32,11 @@ class Stratum:
     shape (c,). `within`: values of the variables that its records are alike in; None where missing.
     """
 
-    records: NDArray[np.int64]
-    codes: NDArray[np.int64]
+    records: Integers
+    codes: Integers
     variables: tuple[Variable, ...]
-    cells: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    cells: Integers
+    counts: Integers
     within: tuple[float | None, ...] = ()
 
     @property
@@ -45,7 +44,7 @@ class Stratum:
         """What its records are alike in, in whichever part of the file they are."""
         return tuple(variable.name for variable in self.variables), self.within
 
-    def among(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Stratum:
+    def among(self, cells: Integers, counts: Integers) -> Stratum:
         """The same records, with the cells of all that are alike.
 
         `cells`: in lexicographic order, those of these records among them; shape (d, v). `counts`: shape (d,).
@@ -55,11 +54,11 @@ class Stratum:
         return replace(self, codes=own[self.codes], cells=cells, counts=counts)
 
     @property
-    def frequencies(self) -> NDArray[np.float64]:
+    def frequencies(self) -> Floats:
         """Share of each cell; shape (c,), sum 1."""
         return np.asarray(self.counts / self.counts.sum(), dtype=np.float64)
 
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> Floats:
         """Distances of cells: 1 for another nominal category, or from one end of an ordinal variable to the other.
 
         Those of several variables are added; shape (c, c).
@@ -96,14 +95,14 @@ def strata_of(block: Block, positions: Sequence[int], within: Sequence[str]) -> 
         )  # fmt: skip
 
 
-def _first(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first(codes: Integers) -> Integers:
     """A record of each code; codes are 0..c-1, each used."""
     found = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
     found[codes] = np.arange(len(codes))
     return found
 
 
-def joined(distances: NDArray[np.float64], counts: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+def joined(distances: Floats, counts: Integers, least: int) -> Integers:
     """Classes of cells with at least `least` records: the smallest joins the nearest, until there is none smaller.
 
     `distances`: of classes, the smallest between their cells counts; shape (c, c). `counts`: shape (c,). Returns
@@ -151,11 +150,11 @@ class Transition(Protocol):
     """What moves the records of a stratum."""
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Matrix of shape (c, c); rows sum to 1."""
         ...
 
-    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, codes: Integers, uniforms: Floats) -> Integers:
         """New code of each record, by its number in [0, 1)."""
         ...
 
@@ -224,7 +223,7 @@ def cells_of_all(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"strata": strata}
 
 
-def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[Integers, Integers]]:
     """Cells and counts by the key of the stratum."""
     return {
         (tuple(names), tuple(within)): (np.array(cells, dtype=np.int64), np.array(counts, dtype=np.int64))

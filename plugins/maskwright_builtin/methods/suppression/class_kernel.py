@@ -12,7 +12,9 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+
+    Numbers = Integers
     Slots = NDArray[np.int32]
 
 
@@ -55,7 +57,7 @@ def saved_records(
     k: int,
     standing: Slots,
     heads: Numbers,
-    saved: NDArray[np.bool_],
+    saved: Booleans,
 ) -> int:
     """Which records at risk would be in a class of k, if keys were emptied in all of them.
 
@@ -200,16 +202,16 @@ def lend_records(
 def move_records(
     words: Numbers,
     whole: Numbers,
-    costs: NDArray[np.float64],
+    costs: Floats,
     order: Numbers,
     starts: Numbers,
     sizes: Numbers,
     heads: Numbers,
     table: Slots,
     keeps: Numbers,
-    worth: NDArray[np.float64],
+    worth: Floats,
     masks: Numbers,
-    key_worth: NDArray[np.float64],
+    key_worth: Floats,
     k: int,
     slack: float,
 ) -> float:

@@ -30,7 +30,7 @@ from maskwright_builtin.methods.suppression.matching_suppression import matching
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 BOUGHT = (
@@ -176,12 +176,8 @@ def _sets(params: LocalSuppressionParams, names: Sequence[str]) -> list[list[int
 
 
 def _emptied(
-    codes: NDArray[np.int64],
-    block: Block,
-    params: LocalSuppressionParams,
-    sets: Sequence[list[int]],
-    worth: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    codes: Integers, block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]], worth: Floats
+) -> Integers:
     """Empty keys of one set after the other."""
     reached = codes.copy()
     for number, keys in enumerate(sets):
@@ -197,7 +193,7 @@ def _emptied(
 
 
 def _counted(
-    reached: NDArray[np.int64], block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]]
+    reached: Integers, block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]]
 ) -> dict[str, int | list[str]]:
     """The k that is reached, counted anew in both ways, in the worst set of keys; of households where there are any."""
     own, wildcard, below = block.n, block.n, np.zeros(block.n, dtype=np.bool_)

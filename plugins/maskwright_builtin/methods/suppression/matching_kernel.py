@@ -13,7 +13,9 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.int64]
+    from maskwright_builtin.numerics.arrays import Integers
+
+    Numbers = Integers
     Codes = NDArray[np.int32]
 
 
@@ -140,14 +142,7 @@ def _match(codes: Codes, row: int, other: int, rule: int) -> bool:
 
 @compiled
 def publish_cells(
-    codes: Codes,
-    whole: Codes,
-    sizes: Numbers,
-    counts: Numbers,
-    rows: Numbers,
-    keys: Numbers,
-    k: int,
-    rule: int,
+    codes: Codes, whole: Codes, sizes: Numbers, counts: Numbers, rows: Numbers, keys: Numbers, k: int, rule: int
 ) -> int:
     """Publish emptied cells again, one by one, where all rows still count k.
 

@@ -9,17 +9,12 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
 def nearest_classes(
-    codes: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    worth: NDArray[np.float64],
-    asked: NDArray[np.int64],
-    nearest: NDArray[np.int64],
-    costs: NDArray[np.float64],
+    codes: Integers, sizes: Integers, worth: Floats, asked: Integers, nearest: Integers, costs: Floats
 ) -> None:
     """Find for each class asked for the other one with which it is joined at the least worth of emptied cells.
 

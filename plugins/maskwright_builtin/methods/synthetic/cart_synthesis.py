@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -36,18 +37,18 @@ class OriginalUniques:
     `columns`: NaN where missing; missing cells are equal; shape (n,).
     """
 
-    def __init__(self, columns: Sequence[NDArray[np.float64]]) -> None:
+    def __init__(self, columns: Sequence[Floats]) -> None:
         found, counts = np.unique(_hashed(columns), return_counts=True)
         self._hashes = found[counts == 1]
 
-    def repeated(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
+    def repeated(self, columns: Sequence[Floats]) -> Booleans:
         """Records that are unique among these and equal to a unique original; shape (m,)."""
         hashes = _hashed(columns)
         _, place, counts = np.unique(hashes, return_inverse=True, return_counts=True)
         return np.asarray((counts[place.ravel()] == 1) & np.isin(hashes, self._hashes))
 
 
-def _hashed(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.uint64]:
+def _hashed(columns: Sequence[Floats]) -> NDArray[np.uint64]:
     # Adding 0 makes negative zero positive; all missing cells have the same bits.
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
@@ -180,8 +181,8 @@ class _Synthesis:
     block: Block
     params: CartSynthesisParams
     rng: np.random.Generator
-    columns: Mapping[str, NDArray[np.float64]]
-    given: Mapping[str, tuple[Variable, NDArray[np.float64]]]
+    columns: Mapping[str, Floats]
+    given: Mapping[str, tuple[Variable, Floats]]
     order: tuple[Variable, ...]
     completion: Completion
     uniques: OriginalUniques
@@ -212,7 +213,7 @@ class _Synthesis:
         """How its trees grow."""
         return Growth(TreeLimits(self.params.min_leaf, self.params.complexity, self.params.depth), self.params.sample)
 
-    def with_households(self, homes: NDArray[np.int64], head: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    def with_households(self, homes: Integers, head: Integers) -> dict[str, Floats]:
         """Synthetic values of all records, heads first; `head` is the first record of each household."""
         block, names = self.block, self.block.names
         size = np.bincount(homes).astype(np.float64)
@@ -244,12 +245,12 @@ class _Synthesis:
 
     def synthesised(
         self,
-        rows: NDArray[np.int64],
-        same: Mapping[str, tuple[Variable, NDArray[np.float64]]],
-        changed: Mapping[str, tuple[Variable, NDArray[np.float64], NDArray[np.float64]]],
+        rows: Integers,
+        same: Mapping[str, tuple[Variable, Floats]],
+        changed: Mapping[str, tuple[Variable, Floats, Floats]],
         progress: Progress,
-        settled: Mapping[str, NDArray[np.float64]] | None = None,
-    ) -> dict[str, NDArray[np.float64]]:
+        settled: Mapping[str, Floats] | None = None,
+    ) -> dict[str, Floats]:
         """Synthetic values of some records.
 
         `rows`: shape (m,). `same`: further predictors that stay as they are; shape (m,). `changed`: further predictors:
@@ -277,13 +278,13 @@ class _Synthesis:
     def _drawn(
         self,
         sequence: SyntheticSequence,
-        rows: NDArray[np.int64],
-        seen: Mapping[str, NDArray[np.float64]],
-        known: Mapping[str, NDArray[np.float64]],
+        rows: Integers,
+        seen: Mapping[str, Floats],
+        known: Mapping[str, Floats],
         progress: Progress,
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Values of the sequence, drawn again where they break an edit or repeat a unique original."""
-        values: dict[str, NDArray[np.float64]] = {}
+        values: dict[str, Floats] = {}
         again = np.arange(len(rows))
         broken = np.ones(len(rows), dtype=np.bool_)
         for attempt in range(REDRAWS + 1):
@@ -310,7 +311,7 @@ class _Synthesis:
         progress(1.0)
         return values
 
-    def notes(self, values: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
+    def notes(self, values: Mapping[str, Floats]) -> dict[str, Any]:
         """What the run record should hold."""
         repeated = self.uniques.repeated([values[name] for name in self.block.names])
         return {
@@ -338,7 +339,7 @@ def _weights_stay(block: Block) -> bool:
     return block.weights is not None and all(variable.role != "weight" for variable in block.variables)
 
 
-def _heads(households: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+def _heads(households: Integers | None) -> tuple[Integers, Integers] | None:
     """Household of each record, 0..c-1, and the first record of each; None without households of several."""
     if households is None:
         return None

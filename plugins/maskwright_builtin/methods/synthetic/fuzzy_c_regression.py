@@ -22,11 +22,9 @@ from maskwright_builtin.methods.synthetic.regression import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.methods.synthetic.c_regression import CRegression
+    from maskwright_builtin.numerics.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 START_RECORDS = 5_000
 """Records that the clustering to start from looks at, at most."""

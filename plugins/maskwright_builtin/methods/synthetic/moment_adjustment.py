@@ -12,10 +12,9 @@ from maskwright import EditSet
 from maskwright_builtin.methods.synthetic.regression import RegressionRoles, square_factor
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Block
     from maskwright_builtin.methods.synthetic.regression import Regression
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 RESTORED = 1e-6
@@ -61,8 +60,8 @@ class Restored:
 
 
 def onto_edits(
-    block: Block, params: MomentsAndEdits, target: Regression, values: NDArray[np.float64], *, restore: bool = True
-) -> tuple[NDArray[np.float64], Restored | None]:
+    block: Block, params: MomentsAndEdits, target: Regression, values: Floats, *, restore: bool = True
+) -> tuple[Floats, Restored | None]:
     """Values on the edits that keep the moments, as near as alternating projections come.
 
     `params`: nothing is done without `restore_moments`. `target`: of the original block, a stack of one: its means,
@@ -88,7 +87,7 @@ def onto_edits(
     # Its search trees take time to import: not before they are needed.
     from maskwright import project
 
-    def feasible(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def feasible(points: Floats) -> Floats:
         return project(points, block.variables, edits, block.scale, block.companions)[0]
 
     scale = block.scale
@@ -127,7 +126,7 @@ def note_moments(restored: Restored | None) -> dict[str, Any]:
     return notes
 
 
-def moments_shift(target: Regression, values: NDArray[np.float64], scale: NDArray[np.float64]) -> float:
+def moments_shift(target: Regression, values: Floats, scale: Floats) -> float:
     """Largest shift of a mean or covariance of the dependents, with each other and with the independents.
 
     `values`: shape (n, L). `scale`: standard deviations of the dependents; independents count in theirs; shape (L,).
@@ -141,7 +140,7 @@ def moments_shift(target: Regression, values: NDArray[np.float64], scale: NDArra
     return float(max(shift.max(initial=0.0), covariance.max(initial=0.0), across.max(initial=0.0)))
 
 
-def _with_moments(target: Regression, values: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_moments(target: Regression, values: Floats, scale: Floats) -> Floats:
     """Nearest values whose moments are those of the target."""
     design = target.design[0]
     free = (values - target.mean[0] - target.fitted[0]) / scale
@@ -153,7 +152,7 @@ def _with_moments(target: Regression, values: NDArray[np.float64], scale: NDArra
     return np.asarray(target.mean[0] + target.fitted[0] + (left @ right @ factor[:rank]) * scale)
 
 
-def hybrid_factor(target: Regression, alpha: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def hybrid_factor(target: Regression, alpha: Floats) -> tuple[Floats, float]:
     """Factor of the residuals that a share `alpha` of the old ones leaves room for, and its smallest eigenvalue.
 
     `alpha`: shape (L, L). Returns of the cross products E'E - alpha E'E alpha', on the scale of correlations; negative:

@@ -11,12 +11,10 @@ from pydantic import BaseModel, Field, model_validator
 from maskwright import DependentVariables, IndependentVariables, InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
     from collections.abc import Sequence
 
     from maskwright import Block
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 TALL = 10
@@ -42,9 +40,9 @@ class Regression:
     fitted: Floats
     residuals: Floats
     factor: Floats
-    residual_rank: NDArray[np.int64]
-    design_rank: NDArray[np.int64]
-    joint_rank: NDArray[np.int64]
+    residual_rank: Integers
+    design_rank: Integers
+    joint_rank: Integers
     basis: Floats
     design: Floats
 
@@ -87,7 +85,7 @@ def regress(dependents: Floats, independents: Floats) -> Regression:
     )
 
 
-def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: NDArray[np.int64]) -> Floats:
+def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: Integers) -> Floats:
     """Residuals made of noise, with mean 0 and cross products ``factor' factor``, orthogonal to given columns.
 
     `noise`: standard normal draws; shape (b, m, L). `avoid`: orthonormal columns, orthogonal to the intercept; shape
@@ -110,7 +108,7 @@ def new_residuals(noise: Floats, avoid: Floats, factor: Floats, rank: NDArray[np
     return np.asarray(orthonormal @ factor[:, :columns, :])
 
 
-def orthonormal_basis(columns: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def orthonormal_basis(columns: Floats) -> tuple[Floats, Integers]:
     """Orthonormal columns that span the given ones, those beyond the rank 0; and the rank.
 
     `columns`: of about equal lengths; shape (b, m, p). Returns shape (b, m, min(m, p).
@@ -190,7 +188,7 @@ class RegressionRoles(BaseModel, extra="forbid", frozen=True):
         return self
 
 
-def independent_columns(block: Block, names: Sequence[str]) -> NDArray[np.float64]:
+def independent_columns(block: Block, names: Sequence[str]) -> Floats:
     """Columns of the independent variables; shape (n, p)."""
     strangers = [name for name in names if name not in block.companions]
     if strangers:

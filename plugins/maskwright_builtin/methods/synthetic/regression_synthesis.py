@@ -24,7 +24,7 @@ from maskwright_builtin.methods.synthetic.regression import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 class IpsoParams(MomentsAndEdits, frozen=True):
@@ -97,7 +97,7 @@ def _limit(found: Regression, params: IpsoParams) -> tuple[int, str]:
     return design + residual + 1, "1 + rank of the independents + rank of the residuals"
 
 
-def _residuals(found: Regression, params: IpsoParams, rng: np.random.Generator) -> NDArray[np.float64]:
+def _residuals(found: Regression, params: IpsoParams, rng: np.random.Generator) -> Floats:
     if params.variant == "A":
         return np.zeros_like(found.fitted)
     shape = found.fitted.shape
@@ -227,7 +227,7 @@ def protect_by_muralidhar_sarathy(block: Block, params: MuralidharSarathyParams,
     return Masked(values=values, missing=block.missing.copy(), notes=notes, doubts=doubts)
 
 
-def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.float64]:
+def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> Floats:
     alpha = params.alpha
     if isinstance(alpha, dict):
         # Records with missing cells come in blocks of fewer variables.

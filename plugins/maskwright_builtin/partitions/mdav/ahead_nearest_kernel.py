@@ -27,6 +27,8 @@ from maskwright_builtin.partitions.mdav.search import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
 TOGETHER = 64
 """Records whose bounds to all leaves are held at once."""
 
@@ -60,9 +62,7 @@ def look_from(
 
 
 @compiled
-def list_nearest(
-    standardised: NDArray[np.float64], asked: NDArray[np.int64], leaves: Leaves, nearest: NDArray[np.int64]
-) -> int:
+def list_nearest(standardised: Floats, asked: Integers, leaves: Leaves, nearest: Integers) -> int:
     """Write the list of the nearest remaining records of each record; return the work, in leaves looked at.
 
     `standardised`: shape (n, p). `asked`: remaining records; shape (q,). `nearest`: written; shape (q, g).

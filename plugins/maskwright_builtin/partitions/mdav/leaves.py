@@ -13,6 +13,8 @@ from maskwright_builtin.numerics.spatial import select, widest_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+
 LEAF = 128
 """Records of a leaf: measured optimum for 10 columns; a multiple of the vector length."""
 
@@ -37,19 +39,19 @@ class Leaves(NamedTuple):
 
     values: NDArray[np.float32]
     squares: NDArray[np.float32]
-    rows: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    rows: Integers
+    slots: Integers
+    counts: Integers
     low: NDArray[np.float32]
     high: NDArray[np.float32]
     inner: NDArray[np.float32]
     outer: NDArray[np.float32]
-    uniform: NDArray[np.bool_]
-    center: NDArray[np.float64]
+    uniform: Booleans
+    center: Floats
     scale: float
 
 
-def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], center: NDArray[np.float64]) -> Leaves:
+def cut_leaves(standardised: Floats, members: Integers, center: Floats) -> Leaves:
     """Cut records into leaves.
 
     `standardised`: p >= 1; every square and every sum of p squares is finite; shape (n, p). `members`: the records to
@@ -85,7 +87,7 @@ def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], ce
 
 
 @compiled
-def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells: int) -> NDArray[np.int64]:
+def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells: int) -> Integers:
     """Return an order of the records in which every run of `LEAF` is compact.
 
     First `shells` (a power of two) shells of equal counts by radius, because the farthest records lie in the outer
@@ -122,11 +124,11 @@ def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells:
 
 @compiled
 def _fill_leaves(
-    standardised: NDArray[np.float64],
+    standardised: Floats,
     scaled: NDArray[np.float32],
     radii: NDArray[np.float32],
-    members: NDArray[np.int64],
-    order: NDArray[np.int64],
+    members: Integers,
+    order: Integers,
     leaves: Leaves,
 ) -> None:
     """Write the records `members` into `leaves` in the given order of their positions."""

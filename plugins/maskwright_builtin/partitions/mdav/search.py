@@ -31,6 +31,8 @@ from maskwright_builtin.partitions.mdav.nearest import comes_before, keep_neares
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
 ERROR = 2.0**-20
 """Bound, with margin, on the error of a scaled distance seen in binary32."""
 
@@ -57,10 +59,10 @@ class Workspace(NamedTuple):
 
     point: NDArray[np.float32]
     bounds: NDArray[np.float32]
-    candidates: NDArray[np.int64]
+    candidates: Integers
     distances: NDArray[np.float32]
-    heap: NDArray[np.float64]
-    heap_rows: NDArray[np.int64]
+    heap: Floats
+    heap_rows: Integers
 
 
 def workspace(leaves: Leaves, k: int) -> Workspace:
@@ -98,7 +100,7 @@ def farthest_slack(p: int) -> Single:
 
 
 @inlined
-def place_point(point: NDArray[np.float64], leaves: Leaves, work: Workspace) -> Single:
+def place_point(point: Floats, leaves: Leaves, work: Workspace) -> Single:
     """Write the scaled point into the workspace; return its radius."""
     squared = 0.0
     for j in range(point.shape[0]):
@@ -139,13 +141,7 @@ def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: 
 
 
 @inlined
-def gather(
-    bounds: NDArray[np.float32],
-    candidates: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    threshold: Single,
-    home: int,
-) -> int:
+def gather(bounds: NDArray[np.float32], candidates: Integers, counts: Integers, threshold: Single, home: int) -> int:
     """List the leaves whose bound does not rule them out, but for the one already seen; return their number."""
     waiting = 0
     for leaf in range(counts.shape[0]):
@@ -156,7 +152,7 @@ def gather(
 
 
 @inlined
-def most_promising(bounds: NDArray[np.float32], counts: NDArray[np.int64]) -> int:
+def most_promising(bounds: NDArray[np.float32], counts: Integers) -> int:
     """Leaf with the smallest bound of those with records; at least one has some."""
     best = -1
     for leaf in range(counts.shape[0]):
@@ -166,7 +162,7 @@ def most_promising(bounds: NDArray[np.float32], counts: NDArray[np.int64]) -> in
 
 
 @inlined
-def next_leaf(bounds: NDArray[np.float32], candidates: NDArray[np.int64], turn: int, waiting: int) -> int:
+def next_leaf(bounds: NDArray[np.float32], candidates: Integers, turn: int, waiting: int) -> int:
     """Leaf to look at in this turn: the most promising one in the first turns, then any."""
     if turn < FIRST_LEAVES:
         best = turn
@@ -179,7 +175,7 @@ def next_leaf(bounds: NDArray[np.float32], candidates: NDArray[np.int64], turn: 
 
 
 @inlined
-def first_row(rows: NDArray[np.int64]) -> int:
+def first_row(rows: Integers) -> int:
     """Slot of the first remaining record of a leaf that has one."""
     slot = 0
     while rows[slot] < 0:
@@ -189,12 +185,7 @@ def first_row(rows: NDArray[np.int64]) -> int:
 
 @inlined
 def offer_equal(
-    standardised: NDArray[np.float64],
-    point: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    heap: NDArray[np.float64],
-    heap_rows: NDArray[np.int64],
-    size: int,
+    standardised: Floats, point: Floats, rows: Integers, heap: Floats, heap_rows: Integers, size: int
 ) -> int:
     """Offer the equal records of a uniform leaf to the heap; return the heap's size."""
     first = first_row(rows)
@@ -212,13 +203,13 @@ def offer_equal(
 
 @inlined
 def offer_near(
-    standardised: NDArray[np.float64],
-    point: NDArray[np.float64],
-    rows: NDArray[np.int64],
+    standardised: Floats,
+    point: Floats,
+    rows: Integers,
     distances: NDArray[np.float32],
     threshold: Single,
-    heap: NDArray[np.float64],
-    heap_rows: NDArray[np.int64],
+    heap: Floats,
+    heap_rows: Integers,
     size: int,
 ) -> int:
     """Offer the records whose binary32 distance is below a threshold to the heap; return the heap's size."""
@@ -234,7 +225,7 @@ def offer_near(
 
 
 @compiled
-def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, work: Workspace) -> int:
+def find_nearest(standardised: Floats, row: int, leaves: Leaves, work: Workspace) -> int:
     """Fill the heap with the remaining records nearest to `row`, itself removed before; return the leaves scanned.
 
     At least as many records as the heap holds must remain.
@@ -295,9 +286,9 @@ def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, wo
 
 @inlined
 def best_of_far(
-    standardised: NDArray[np.float64],
-    point: NDArray[np.float64],
-    rows: NDArray[np.int64],
+    standardised: Floats,
+    point: Floats,
+    rows: Integers,
     distances: NDArray[np.float32],
     scale: float,
     best: float,
@@ -319,9 +310,7 @@ def best_of_far(
 
 
 @compiled
-def find_farthest(
-    standardised: NDArray[np.float64], point: NDArray[np.float64], leaves: Leaves, work: Workspace
-) -> tuple[int, float, int]:
+def find_farthest(standardised: Floats, point: Floats, leaves: Leaves, work: Workspace) -> tuple[int, float, int]:
     """Return the remaining record farthest from a point, its squared distance, and the leaves scanned.
 
     At least one record must remain.

@@ -11,6 +11,8 @@ from maskwright_builtin.numerics.compilation import inlined_uncounted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+
 SAVED = 512
 """Groups that one kick may touch; more are left as they are. Seldom more than 40 are."""
 
@@ -45,19 +47,19 @@ class Groups(NamedTuple):
     of: NDArray[np.int32]
     slots: NDArray[np.int32]
     members: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    errors: NDArray[np.float64]
-    heads: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    free: NDArray[np.int64]
+    sizes: Integers
+    errors: Floats
+    heads: Floats
+    offsets: Floats
+    free: Integers
     queue: NDArray[np.int32]
-    queued: NDArray[np.bool_]
-    counts: NDArray[np.int64]
-    stamps: NDArray[np.int64]
-    touched: NDArray[np.int64]
+    queued: Booleans
+    counts: Integers
+    stamps: Integers
+    touched: Integers
     old_members: NDArray[np.int32]
-    old_sizes: NDArray[np.int64]
-    old_errors: NDArray[np.float64]
+    old_sizes: Integers
+    old_errors: Floats
 
 
 def empty_groups(n: int, p: int, k: int) -> Groups:
@@ -86,7 +88,7 @@ def empty_groups(n: int, p: int, k: int) -> Groups:
 
 
 @inlined_uncounted
-def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
+def weigh(points: Floats, group: Index, state: Groups) -> None:
     """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts.
 
     `points`: shape (n, p).
@@ -125,11 +127,7 @@ def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
 
 @inlined_uncounted
 def take_out(
-    record: Index,
-    of: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
+    record: Index, of: NDArray[np.int32], slots: NDArray[np.int32], members: NDArray[np.int32], sizes: Integers
 ) -> None:
     """Take a record out of its group; the last member gets its place."""
     group, slot = of[record], slots[record]
@@ -146,7 +144,7 @@ def put_in(
     of: NDArray[np.int32],
     slots: NDArray[np.int32],
     members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
+    sizes: Integers,
 ) -> None:
     """Make a record the last member of a group."""
     slot = sizes[group]
@@ -164,7 +162,7 @@ def put_back(
     of: NDArray[np.int32],
     slots: NDArray[np.int32],
     members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
+    sizes: Integers,
 ) -> None:
     """Undo `take_out`: the record's place, and that of the last member, are as they were."""
     last = members[group, slot]
@@ -209,7 +207,7 @@ def save(group: Index, kick: int, state: Groups) -> bool:
 
 
 @inlined_uncounted
-def take_back(points: NDArray[np.float64], state: Groups) -> None:
+def take_back(points: Floats, state: Groups) -> None:
     """Make every saved group what it was."""
     for at in range(state.counts[TOUCHED]):
         group = state.touched[at]

@@ -14,7 +14,7 @@ from maskwright_builtin.partitions.refine.search import LONG_FROM, searched_labe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 SMALL, LARGE = 10_000, 200_000
 """Records up to which the usual effort is a second or two, and up to which it starts from MDAV, which is quadratic."""
@@ -93,7 +93,7 @@ def cluster(
     k: int,
     params: RefineParams,
     rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
-) -> NDArray[np.int64]:
+) -> Integers:
     """Cut the records of a block into clusters of k to 2k - 1 with a small within-cluster sum of squares.
 
     From a first partition, records move to, and are swapped with records of, the clusters of their nearest neighbours
@@ -165,9 +165,7 @@ def cluster(
     return rank[renumbered]
 
 
-def _start(
-    block: Block, points: NDArray[np.float64], k: int, start: str, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _start(block: Block, points: Floats, k: int, start: str, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """Order in which records are numbered, and labels of the first partition, all clusters smaller than 2k."""
     from maskwright_builtin.partitions.refine.kd_cut_kernel import kd_cut
 
@@ -191,7 +189,7 @@ def _start(
     return order, labels
 
 
-def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> Integers:
     if start == "refine":
         raise InputError("refine cannot start from itself; name another partition, or 'auto'")
     partition = find_partition(start)
@@ -205,8 +203,8 @@ def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> ND
 
 
 def _refined(
-    points: NDArray[np.float64],
-    labels: NDArray[np.int64],
+    points: Floats,
+    labels: Integers,
     k: int,
     kicks_per_group: int,
     neighbours: int,
@@ -214,7 +212,7 @@ def _refined(
     generators: Sequence[np.random.Generator],
     runs: int,
     block: Block,
-) -> NDArray[np.int64]:
+) -> Integers:
     """The groups of the best of several searches, or, of more than one run, the best of all their groups."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.refine.search import nearest_records

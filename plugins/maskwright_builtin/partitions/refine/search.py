@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers
     from maskwright_builtin.partitions.refine.groups import Groups
 
 
@@ -48,15 +49,15 @@ KICKS_AT_ONCE = 1024
 
 
 def searched_labels(
-    points: NDArray[np.float64],
+    points: Floats,
     near: NDArray[np.int32],
-    labels: NDArray[np.int64],
+    labels: Integers,
     k: int,
     kicks_per_group: int,
     annealed: bool,
     generators: Sequence[np.random.Generator],
     progress: Progress,
-) -> list[tuple[float, NDArray[np.int64]]]:
+) -> list[tuple[float, Integers]]:
     """Refine a partition, once with the kicks of each generator.
 
     `points`: finite, about their mean, of size 1 or so; near ones near in order when there are many. n >= 2k; shape (n,
@@ -91,7 +92,7 @@ def searched_labels(
 class _Kicks:
     """What all searches have in common: `total` kicks each, of `groups` groups with a mean sum of squares `scale`."""
 
-    points: NDArray[np.float64]
+    points: Floats
     near: NDArray[np.int32]
     k: int
     groups: int
@@ -100,7 +101,7 @@ class _Kicks:
     annealed: bool
     visits: int
 
-    def change(self, state: Groups, rng: np.random.Generator, progress: Progress) -> tuple[float, NDArray[np.int64]]:
+    def change(self, state: Groups, rng: np.random.Generator, progress: Progress) -> tuple[float, Integers]:
         """Change of the sum of squares to the lowest found, and the groups there; `state` is changed."""
         from maskwright_builtin.partitions.refine.kicks_kernel import NUMBERS, empty_pool, kick_groups
 
@@ -131,13 +132,13 @@ def _neighbours_of_long_search(near: NDArray[np.int32], k: int) -> NDArray[np.in
 
 def _side_by_side(
     kicks: _Kicks, state: Groups, generators: Sequence[np.random.Generator], progress: Progress
-) -> list[tuple[float, NDArray[np.int64]]]:
+) -> list[tuple[float, Integers]]:
     """What the kicks of each generator lead to from the same groups."""
     if len(generators) == 1:
         return [kicks.change(state, generators[0], progress)]
     done, telling, stopped = [0.0] * len(generators), Lock(), Event()
 
-    def run(number: int) -> tuple[float, NDArray[np.int64]]:
+    def run(number: int) -> tuple[float, Integers]:
         def tell(share: float) -> None:
             if stopped.is_set():
                 raise _StoppedError
@@ -182,7 +183,7 @@ SLICE = 50_000
 """Records asked about between two signs of progress."""
 
 
-def nearest_records(points: NDArray[np.float64], count: int, progress: Progress) -> NDArray[np.int32]:
+def nearest_records(points: Floats, count: int, progress: Progress) -> NDArray[np.int32]:
     """Find the nearest other records of every record.
 
     `points`: Finite; equal ones near each other in order when there are many; shape (n, p). Returns nearest first.
@@ -213,7 +214,7 @@ def nearest_records(points: NDArray[np.float64], count: int, progress: Progress)
     return nearest
 
 
-def _crowded(points: NDArray[np.float64]) -> bool:
+def _crowded(points: Floats) -> bool:
     """Whether more than `CROWD` records are equal (or, hardly ever, look so)."""
     weights = np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
     # Column by column: equal records then give equal sums.

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Pool = dict[int, Integers]
     """Groups of each size: members in ascending order, one group a row, rows in order."""
 
@@ -206,7 +205,7 @@ def _exchanges_of(
     return made
 
 
-def _labels(n: int, pool: Pool, chosen: NDArray[np.bool_]) -> Integers | None:
+def _labels(n: int, pool: Pool, chosen: Booleans) -> Integers | None:
     """Labels of the chosen groups, or None when they do not hold each record once."""
     labels = np.full(n, -1, dtype=np.int64)
     placed = start = following = 0

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from maskwright import Progress
     from maskwright_builtin.measures.information_loss.categorical.category_codes import CategoricalFiles, Categories
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 FEW_CELLS = 2**16
@@ -46,10 +47,10 @@ class Table:
     """
 
     variables: tuple[Categories, ...]
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
+    original: Floats
+    masked: Floats
     cells: int
-    occurring: NDArray[np.int64] | None
+    occurring: Integers | None
 
     @property
     def hellinger(self) -> float:
@@ -139,12 +140,8 @@ def _table(
 
 
 def _counted(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    size: int,
-    cells: int,
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+    first: NDArray[np.int32], second: NDArray[np.int32], size: int, cells: int, weights: Floats | None
+) -> Floats:
     # Numba: plugins are listed without it.
     from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
 

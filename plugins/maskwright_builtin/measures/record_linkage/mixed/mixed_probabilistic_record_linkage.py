@@ -31,10 +31,9 @@ from maskwright_builtin.measures.record_linkage.mixed.mixed_record_linkage impor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import MixedKey
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 NAME = "mixed_probabilistic_record_linkage"
 BIT = 2.0**30
@@ -182,7 +181,7 @@ def _levels(keys: Sequence[MixedKey], params: MixedProbabilisticRecordLinkagePar
 
 
 def _by_em(
-    files: MixedFiles, params: MixedProbabilisticRecordLinkageParams, levels: Levels, told: NDArray[np.bool_]
+    files: MixedFiles, params: MixedProbabilisticRecordLinkageParams, levels: Levels, told: Booleans
 ) -> tuple[LevelClasses, list[str]]:
     patterns = int(np.prod(levels.has.sum(axis=0), dtype=np.float64))
     if patterns > PATTERNS_AT_MOST:
@@ -207,11 +206,7 @@ def _by_em(
 
 
 def _costs(
-    classes: LevelClasses,
-    levels: Levels,
-    told: NDArray[np.bool_],
-    used: Sequence[bool],
-    share: Sequence[NDArray[np.float64]] | None,
+    classes: LevelClasses, levels: Levels, told: Booleans, used: Sequence[bool], share: Sequence[Floats] | None
 ) -> Costs:
     """Weights as costs: the highest weight is the least cost."""
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs

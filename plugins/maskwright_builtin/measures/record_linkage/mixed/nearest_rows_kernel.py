@@ -18,10 +18,9 @@ from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import DE
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
+    Numbers = Integers
 
 SPREAD = np.int64(-7046029254386353131)
 """The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""

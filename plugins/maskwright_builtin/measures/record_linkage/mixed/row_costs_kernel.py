@@ -12,10 +12,9 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
+    Numbers = Integers
 
 ROUNDER = 2.0**52
 """Added and taken off again, it rounds a number from 0 to 2^51 to a whole one."""
@@ -31,7 +30,7 @@ class Costs(NamedTuple):
     rows have; shape (d + 1,).
     """
 
-    linear: NDArray[np.bool_]
+    linear: Booleans
     weight: Floats
     near: Floats
     next: Floats

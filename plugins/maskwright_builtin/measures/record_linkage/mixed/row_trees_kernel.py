@@ -10,10 +10,9 @@ from maskwright_builtin.numerics.compilation import compiled
 from maskwright_builtin.numerics.spatial import select, widest_column
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
+    Numbers = Integers
 
 DEEPEST = 200
 """Cuts above a leaf, at most."""

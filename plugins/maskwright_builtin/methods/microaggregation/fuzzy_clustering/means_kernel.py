@@ -24,7 +24,7 @@ from maskwright_builtin.numerics.compilation import compiled, compiled_uncounted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
+    from maskwright_builtin.numerics.arrays import Floats
 
 WIDE = 1024
 """Centroids worked on together."""
@@ -98,13 +98,13 @@ def _two(x: Floats, y: Floats, first: int, weights: Floats, start: int, stop: in
 
 
 @compiled_uncounted
-def _add(part: Floats, sums: NDArray[np.float64]) -> None:
+def _add(part: Floats, sums: Floats) -> None:
     for i in range(sums.shape[0]):
         sums[i] += part[i]
 
 
 @compiled_uncounted
-def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], parts: Floats) -> None:
+def _add_weighted(columns: Floats, weights: Floats, sums: Floats, parts: Floats) -> None:
     """Add a tile's weighted contents, as columns of shape (q, records), to the sums of all centroids.
 
     A tile is summed apart, in `parts`: a loop that writes binary64 works on binary32 at half the speed.
@@ -139,14 +139,14 @@ def _by_tiles(
     kind: int,
     exponent: float,
     floor: float,
-    sums: NDArray[np.float64],
+    sums: Floats,
     least_lanes: NDArray[Any],
     weights: Floats,
     shares: Floats,
     columns: Floats,
     parts: Floats,
     scratch: Floats,
-    lanes: NDArray[np.float64],
+    lanes: Floats,
 ) -> float:
     """Do the work of `accumulate`, with scratch for it.
 
@@ -209,7 +209,7 @@ def accumulate(
     kind: int,
     exponent: float,
     floor: float,
-    sums: NDArray[np.float64],
+    sums: Floats,
     least_lanes: NDArray[Any],
 ) -> float:
     """Add weighted contents of the records to the sums of the centroids; return the objective of these records.

@@ -17,7 +17,7 @@ from maskwright_builtin.numerics.compilation import compiled_uncounted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
+    from maskwright_builtin.numerics.arrays import Floats
 
 LANES = 64
 """Sums over centroids have as many partial sums; the number of centroids is padded to a multiple."""
@@ -41,7 +41,7 @@ def _add_lanes(block: Floats, sums: Floats) -> None:
 
 
 @compiled_uncounted
-def _total_of_lanes(lanes: NDArray[np.float64]) -> float:
+def _total_of_lanes(lanes: Floats) -> float:
     # Four chains of additions: one would wait for each of them.
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for lane in range(0, LANES, 4):
@@ -53,7 +53,7 @@ def _total_of_lanes(lanes: NDArray[np.float64]) -> float:
 
 
 @compiled_uncounted
-def total_of(numbers: Floats, lanes: NDArray[np.float64], sums: Floats) -> float:
+def total_of(numbers: Floats, lanes: Floats, sums: Floats) -> float:
     """Sum in an order that does not depend on the processor: blocks in their own precision, then all in binary64."""
     for lane in range(LANES):
         lanes[lane] = 0.0
@@ -105,7 +105,7 @@ def share(
     floor: float,
     shares: Floats,
     least_lanes: NDArray[Any],
-    lanes: NDArray[np.float64],
+    lanes: Floats,
     scratch: Floats,
 ) -> tuple[float, float]:
     """Turn squared distances of one record into unnormalised memberships, the nearest centroid's being 1.
@@ -166,7 +166,7 @@ def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -
 
 @compiled_uncounted
 def share_squared(
-    inverses: Floats, floor: float, least_lanes: NDArray[Any], lanes: NDArray[np.float64], scratch: Floats
+    inverses: Floats, floor: float, least_lanes: NDArray[Any], lanes: Floats, scratch: Floats
 ) -> tuple[float, float]:
     """Turn inverse squared distances of one record into squares of the memberships that `share` finds for m = 2.
 
