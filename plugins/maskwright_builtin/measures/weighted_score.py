@@ -192,13 +192,6 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
 
     Missing cells, weights and households count as in each component with its parameters. There is no interval.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedScoreParams
-    rng : numpy.random.Generator
-        Handed on to the measures it is made of.
-
     Returns
     -------
     Measurement

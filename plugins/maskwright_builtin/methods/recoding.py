@@ -51,13 +51,6 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
     month (2020-07), or a band; or it stays a date, the first day of the period. Bands and periods are ordinal
     categories; joined categories keep the type of the variable. The recoding is the same for every record.
 
-    Parameters
-    ----------
-    block : Block
-    params : RecodingParams
-    rng : numpy.random.Generator
-        Left alone.
-
     Returns
     -------
     Masked
@@ -68,11 +61,6 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
     InputError
         Bounds for categories, groups for numbers or dates, a category that the variable does not have, a new name that
         is that of a category that stays, or ordinal categories that are joined over another one.
-
-    References
-    ----------
-    Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4.2 (global recoding). Willenborg, L.
-    and de Waal, T. (2001): Elements of Statistical Disclosure Control. Springer, section 1.3.
     """
     values = np.full((block.n, block.p), np.nan)
     variables: list[Variable] = []

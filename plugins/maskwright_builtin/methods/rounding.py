@@ -125,13 +125,6 @@ class RoundingParams(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
 def protect(block: Block, params: RoundingParams, rng: np.random.Generator) -> Masked:
     """Round the variables of a group so that its edits hold between the multiples.
 
-    Parameters
-    ----------
-    block : Block
-    params : RoundingParams
-    rng : numpy.random.Generator
-        Used for ``kind: random``.
-
     Returns
     -------
     Masked

@@ -68,13 +68,6 @@ class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf
 def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001
     """Replace the values beyond the limits of each variable.
 
-    Parameters
-    ----------
-    block : Block
-    params : TopAndBottomCodingParams
-    rng : numpy.random.Generator
-        Left alone.
-
     Returns
     -------
     Masked
@@ -89,10 +82,6 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
     InputError
         When a limit is beyond all values of a variable, so that all would become equal, or the lower one is not below
         the upper one.
-
-    References
-    ----------
-    Hundepool, A. et al. (2012): Statistical disclosure control, section 3.3.3. Wiley.
     """
     warnings: list[str] = []
     limits: list[Limit] = []

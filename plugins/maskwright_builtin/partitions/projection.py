@@ -97,11 +97,6 @@ def cluster(
     ----------
     block : Block
         Keys are made from `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : ProjectionParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

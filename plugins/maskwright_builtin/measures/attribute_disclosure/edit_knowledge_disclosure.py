@@ -61,13 +61,6 @@ def edit_knowledge_disclosure(
     Coull's. It says where the figure may lie in another file of this kind and size, with records drawn
     independently from a large population.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : EditKnowledgeDisclosureParams
-    rng : numpy.random.Generator
-        Handed on to the linkage.
-
     Returns
     -------
     Measurement

@@ -60,13 +60,6 @@ def interval_disclosure(
     Coull's. It says where the figure may lie in another file of this kind and size, with records drawn
     independently from a large population.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : IntervalDisclosureParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

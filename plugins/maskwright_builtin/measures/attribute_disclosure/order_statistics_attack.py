@@ -114,13 +114,6 @@ def order_statistics_attack(
     Coull's. It says where the figure may lie in another file of this kind and size, with records drawn
     independently from a large population.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : OrderStatisticsAttackParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -193,14 +193,6 @@ def household_linkage(comparison: Comparison, params: HouseholdLinkageParams, rn
     Interval, 95 percent: as in `distance_record_linkage`, households taken as drawn independently from a large
     population.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With levels.
-    params : HouseholdLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -85,14 +85,6 @@ def household_risk(comparison: Comparison, params: HouseholdRiskParams, rng: np.
     A weight of zero counts as 1. Where weights are below 1, F is taken as f. There is no interval: the estimate's own
     error is that of the model, and no sample shows it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With levels.
-    params : HouseholdRiskParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -229,14 +221,6 @@ def household_uniqueness(
     A missing key is a value of its own, and so is each missing code that is published. Weights are those of the
     households; where they have none, the mean of their members'. One below 1 counts as 1. There is no interval: it is a
     count of the file that is released.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With levels.
-    params : HouseholdUniquenessParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -48,13 +48,6 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
     Missing cells are left out. A constant variable counts 0 when no value changed, else it has no scale and is left
     out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -137,13 +130,6 @@ def squared_error(comparison: Comparison, params: WeightedParams, rng: np.random
 
     A constant variable contributes 0 when no value changed, else it has no scale and is left out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -220,13 +206,6 @@ def structural_zeros(comparison: Comparison, params: WeightedParams, rng: np.ran
 
     Weighted: cells count by the weight of their record. Missing cells are left out, with their counterparts.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -288,13 +267,6 @@ def higher_moments(comparison: Comparison, params: WeightedParams, rng: np.rando
 
     Missing cells: each file uses its present values. A constant variable has no scale: it counts 0 when it is still
     constant, else it is left out with a note.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

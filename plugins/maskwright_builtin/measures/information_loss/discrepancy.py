@@ -246,13 +246,6 @@ def discrepancy(comparison: Comparison, params: DiscrepancyParams, rng: np.rando
     Missing cells: X uses the pairs that have both values, the statistics the records of their own file. Cells that do
     not exist (correlations of a constant) are left out; components need all correlations.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DiscrepancyParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -57,13 +57,6 @@ def kolmogorov_smirnov(comparison: Comparison, params: WeightedParams, rng: np.r
 
     Weighted: F is the share of the weights. Missing cells: each file uses its present values.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -83,13 +76,6 @@ def hellinger(comparison: Comparison, params: HellingerParams, rng: np.random.Ge
 
     Weighted: shares of the weights. Missing cells: each file uses its present values; in a categorical variable missing
     is a category of its own.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : HellingerParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -302,22 +302,10 @@ def probabilistic_information_loss(
     constant variable has no correlation and is left out; with one variable the parts of pairs do not exist and the
     others are averaged; a variable without any value in one file is left out. All are said in the notes.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ProbabilisticInformationLossParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
         `parts` has the parts that exist; `per_variable` averages the same parts over what concerns the variable.
-
-    References
-    ----------
-    Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality protection of
-    continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193.
     """
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     notes = list(pairs.notes)

@@ -177,13 +177,6 @@ def propensity(comparison: Comparison, params: PropensityParams, rng: np.random.
     predictors; a tree sends them to either side. Of a categorical variable they are a category. Recoded variables are
     compared on the published categories.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : PropensityParams
-    rng : numpy.random.Generator
-        Used by the tree.
-
     Returns
     -------
     Measurement

@@ -146,13 +146,6 @@ def regression_overlap(
 
     Missing cells: each model uses the records of each file that have all its variables.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : RegressionOverlapParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

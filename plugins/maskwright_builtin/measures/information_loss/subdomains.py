@@ -192,13 +192,6 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
     Missing cells: each statistic uses the records that have the values; of a declared variable, missing is no
     subdomain. Subdomains with fewer than two records in a file, and constant variables, are left out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SubdomainParams
-    rng : numpy.random.Generator
-        Draws the random subsets.
-
     Returns
     -------
     Measurement

@@ -160,13 +160,6 @@ def thesis_information_loss(
     needs. A pair with a constant variable has no correlation and is left out. With one variable PI3 and PI5 do not
     exist, and PI is the mean over the natures that do. All are said in the notes.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ThesisInformationLossParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -101,13 +101,6 @@ def measure_individual_risk(
 
     There is no interval: the estimate's own error is that of the model, and no sample shows it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : IndividualRiskParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -57,13 +57,6 @@ def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KAnonymityParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -150,13 +143,6 @@ def k_map(comparison: Comparison, params: KMapParams, rng: np.random.Generator) 
     population. Then a missing key is a value of its own. People are counted, and not households.
 
     There is no interval: with a population file nothing is estimated.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KMapParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -261,13 +247,6 @@ def uniqueness(comparison: Comparison, params: KeySetsParams, rng: np.random.Gen
 
     There is no interval: the value is a count of the file that is released, in which nothing is estimated. What
     sampling leaves open, whether someone unique in the file is so in the population, is in the parts.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -244,13 +244,6 @@ def l_diversity(comparison: Comparison, params: LDiversityParams, rng: np.random
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : LDiversityParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -322,13 +315,6 @@ def t_closeness(comparison: Comparison, params: SensitiveParams, rng: np.random.
     value it has in a class.
 
     There is no interval: it is a distance within the file that is released, and nothing in it is estimated.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SensitiveParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

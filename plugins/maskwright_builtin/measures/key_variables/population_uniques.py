@@ -96,13 +96,6 @@ def population_uniques(
 
     There is no interval: the models have none that holds in files that are not simple random samples.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : PopulationUniquesParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -86,13 +86,6 @@ def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -
 
     There is no interval: who is alone is counted in the file that is released, and DIS is a description of it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SudaParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

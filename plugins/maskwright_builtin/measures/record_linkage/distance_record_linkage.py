@@ -246,13 +246,6 @@ def distance_record_linkage(
 
     ERD of Mateo-Sanz's thesis: ``{pairing: nearest, direction: masked_to_original, ties: lowest_index}``.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DistanceRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -318,13 +311,6 @@ def mahalanobis_record_linkage(
     Scenarios, direction, ties, `nearest`, households, interval, weights, missing cells (at the original's mean) and
     variables that are constant in the original are as in distance_record_linkage. Equal rows tie exactly; different
     rows at equal distances may not, for the coordinates are computed in binary64.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MahalanobisRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -121,13 +121,6 @@ def probabilistic_record_linkage(
     large population and m, u and the grid as they are; another file would have others, so that it is too narrow for
     small files: of 300 records, it held the expected figure in 83 of 100 simulated files.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ProbabilisticRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

@@ -37,12 +37,6 @@ class ProbabilityDistributionParams(BaseModel, extra="forbid", frozen=True):
 def protect_by_distribution(block: Block, params: ProbabilityDistributionParams, rng: np.random.Generator) -> Masked:
     """Replace the values of each variable by a sample from the distribution fitted to them.
 
-    Parameters
-    ----------
-    block : Block
-    params : ProbabilityDistributionParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
@@ -125,12 +119,6 @@ class ResamplingParams(BaseModel, extra="forbid", frozen=True):
 
 def protect_by_resampling(block: Block, params: ResamplingParams, rng: np.random.Generator) -> Masked:
     """Replace the values of each variable by averages of sorted samples of them.
-
-    Parameters
-    ----------
-    block : Block
-    params : ResamplingParams
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -179,9 +179,6 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     ----------
     block : Block
         Keys without a hierarchy stay on level 0, as they are.
-    params : GeneralisationParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

@@ -40,9 +40,6 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     ----------
     block : Block
         Numbers, dates and ordinal categories, without missing keys.
-    params : MondrianParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -53,11 +50,6 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     ------
     InputError
         Fewer than k records.
-
-    References
-    ----------
-    LeFevre, K., DeWitt, D. J. and Ramakrishnan, R. (2006): Mondrian multidimensional k-anonymity. 22nd International
-    Conference on Data Engineering, 25.
     """
     positions = key_positions(block, params.keys)
     if block.n < params.k:

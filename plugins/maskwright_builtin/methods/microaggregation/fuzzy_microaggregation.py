@@ -128,7 +128,6 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
         Distances are between standardised values. Centroids are projected, in the same distance, on its linear,
         range, product and governing edits at every update. In distances a missing cell counts as the mean of the
         file; centroids are made of the cells that are present. Variables of which the block has no cell take no part.
-    params : FuzzyMicroaggregationParams
     rng : numpy.random.Generator
         For the starts (means of the records nearest to random ones) and the draw.
 
@@ -144,11 +143,6 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     InputError
         When there are more centroids than records in the file, fewer records than `floor`, m is out of reach, or a
         value is not finite.
-
-    References
-    ----------
-    Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
-    constraints. Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1.
     """
     c = _centroids(block, params)
     present: Booleans = np.any(~block.missing, axis=0)

@@ -127,7 +127,6 @@ def protect_by_microaggregation(block: Block, params: MicroaggregationParams, rn
         Records are near each other by their standardised values; a missing cell counts as the mean of the file. The
         plan's `operators` make the representatives; where there are none, a mean for numbers, a lower median for
         ordinal and a mode for nominal variables. Its weights are used when they are asked for.
-    params : MicroaggregationParams
     rng : numpy.random.Generator
         For partitions that are not deterministic.
 
@@ -227,9 +226,6 @@ def protect_by_individual_ranking(block: Block, params: IndividualRankingParams,
     block : Block
         Of one variable. The plan's operator makes the representatives; without one, a mean for numbers and a lower
         median for ordinal variables.
-    params : IndividualRankingParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

@@ -32,8 +32,6 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     ----------
     block : Block
         Without missing cells; told of the moments of all records that have its cells.
-    params : CorrelatedNoiseParams
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -77,12 +77,6 @@ class AdditiveNoiseParams(NoiseParams, frozen=True):
 def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator) -> Masked:
     """Add normal noise to every value, each variable on its own.
 
-    Parameters
-    ----------
-    block : Block
-    params : AdditiveNoiseParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
@@ -209,23 +203,12 @@ def protect_by_multiplicative_noise(
 ) -> Masked:
     """Multiply every value by a factor of its own.
 
-    Parameters
-    ----------
-    block : Block
-    params : MultiplicativeNoiseParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
         ``x f``. Lognormal: ``f = exp(s z - s^2 / 2)``, z from N(0, 1) and s^2 = ln(1 + p^2), so that E f = 1 and
         Var f = p^2. Truncated normal: N(1, p^2) within (0, 2); its variance is below p^2 (by a quarter at p = 0.5,
         not visibly up to 0.3). Zeros stay 0 and signs stay. Missing cells stay missing.
-
-    References
-    ----------
-    Kim, J. J. and Winkler, W. E. (2003): Multiplicative noise for masking continuous data. Research report statistics
-    2003-01, US Bureau of the Census.
     """
     warnings: list[str] = []
     drawn = uniform_by_record(block, rng, block.p)

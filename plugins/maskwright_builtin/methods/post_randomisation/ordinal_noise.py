@@ -55,8 +55,6 @@ def protect(block: Block, params: OrdinalNoiseParams, rng: np.random.Generator) 
     ----------
     block : Block
         Of ordinal variables; places are counted in the order of all declared categories.
-    params : OrdinalNoiseParams
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -139,8 +139,6 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     ----------
     block : Block
         Of nominal or ordinal variables.
-    params : PramParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -164,11 +162,6 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     Of a variable with one matrix R, the invariant two-stage one made from a proposal P, expected frequencies are f,
     the rarest category is kept least, and the diagonal of R is not that of P. ``retain I + (1 - retain) R`` is
     invariant too.
-
-    References
-    ----------
-    Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
-    Report, Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478.
     """
     return randomised(block, _randomising(params), GATHERING.of(block, params), rng)
 

@@ -113,8 +113,6 @@ def protect(block: Block, params: TargetedSwappingParams, rng: np.random.Generat
     block : Block
         Of the geography and what is carried along. Where households are declared they are swapped as a whole, else
         records are.
-    params : TargetedSwappingParams
-    rng : numpy.random.Generator
 
     Returns
     -------

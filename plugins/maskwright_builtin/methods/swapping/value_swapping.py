@@ -42,8 +42,6 @@ def protect_by_data_swapping(block: Block, params: DataSwappingParams, rng: np.r
     block : Block
         Its variables are swapped together, so that everything that holds between them in each record, edits included,
         holds afterwards.
-    params : DataSwappingParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -139,12 +137,6 @@ class RankSwappingParams(BaseModel, extra="forbid", frozen=True):
 def protect_by_rank_swapping(block: Block, params: RankSwappingParams, rng: np.random.Generator) -> Masked:
     """Swap the values of each variable between records whose ranks are near each other.
 
-    Parameters
-    ----------
-    block : Block
-    params : RankSwappingParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
@@ -228,8 +220,6 @@ def protect_by_shuffling(block: Block, params: DataShufflingParams, rng: np.rand
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : DataShufflingParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -245,11 +235,6 @@ def protect_by_shuffling(block: Block, params: DataShufflingParams, rng: np.rand
     ------
     InputError
         Missing cells, too few records, or a dependent whose ranks the independents determine: it would come back.
-
-    References
-    ----------
-    Muralidhar, K. and Sarathy, R. (2006): Data shuffling: a new masking approach for numerical data. Management
-    Science 52(5), 658-670.
     """
     # SciPy's statistics take a second to import: not before they are needed.
     from scipy.special import ndtri

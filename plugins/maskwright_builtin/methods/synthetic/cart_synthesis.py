@@ -118,8 +118,6 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     ----------
     block : Block
         With households, the first member of each is its head.
-    params : CartSynthesisParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -146,12 +144,6 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     ------
     InputError
         `order` names a variable that the step does not mask, or `given` one that is not in its data.
-
-    References
-    ----------
-    Reiter, J. P. (2005): Using CART to generate partially synthetic public use microdata. Journal of Official
-    Statistics 21(3), 441-462; Nowok, B., Raab, G. M. and Dibben, C. (2016): synthpop: bespoke creation of synthetic
-    data in R. Journal of Statistical Software 74(11).
     """
     strangers = [name for name in params.order if name not in block.names]
     if strangers:

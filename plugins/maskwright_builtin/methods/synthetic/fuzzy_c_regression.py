@@ -69,7 +69,6 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : FuzzyCRegressionParams
     rng : numpy.random.Generator
         For the clustering to start from, the draw of labels and the residuals.
 

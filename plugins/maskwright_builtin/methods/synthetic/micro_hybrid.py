@@ -59,8 +59,6 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     ----------
     block : Block
         Its variables are the dependents; the independents are companions. Records are clustered on both, standardised.
-    params : MicroHybridParams
-    rng : numpy.random.Generator
 
     Returns
     -------

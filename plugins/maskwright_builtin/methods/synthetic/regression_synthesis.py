@@ -50,8 +50,6 @@ def protect_by_ipso(block: Block, params: IpsoParams, rng: np.random.Generator) 
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : IpsoParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -179,8 +177,6 @@ def protect_by_muralidhar_sarathy(block: Block, params: MuralidharSarathyParams,
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : MuralidharSarathyParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -194,11 +190,6 @@ def protect_by_muralidhar_sarathy(block: Block, params: MuralidharSarathyParams,
     InputError
         R'R is not positive semidefinite, too few records, missing cells, alpha for other variables, or a dependent that
         the independents determine.
-
-    References
-    ----------
-    Muralidhar, K. and Sarathy, R. (2008): Generating sufficiency-based non-synthetic perturbed data. Transactions on
-    Data Privacy 1(1), 17-33.
     """
     alpha = _alpha_matrix(block, params)
     found = regress(block.values[None], independent_columns(block, params.independent)[None])

@@ -35,11 +35,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : NoParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

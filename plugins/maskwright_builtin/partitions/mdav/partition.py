@@ -45,11 +45,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : MdavParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

@@ -104,11 +104,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : RefineParams
-    rng : numpy.random.Generator
-        Left alone: the same parameters and data give the same labels.
 
     Returns
     -------
@@ -128,11 +123,6 @@ def cluster(
     -----
     Descent: O(n * neighbours * k * p) for each round; a few rounds. A kick costs the same for some 10 k records. Memory
     for about six copies of the block and the neighbours.
-
-    References
-    ----------
-    Own combination of known parts. Local search and restarts of microaggregation: Laszlo and Mukherjee (2015),
-    Iterated local search for microaggregation, Journal of Systems and Software 100, 15-26.
     """
     standardised = standardised_records(block, k)
     n = len(standardised)

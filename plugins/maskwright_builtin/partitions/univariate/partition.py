@@ -31,11 +31,6 @@ def cluster(
     ----------
     block : Block
         Of one variable.
-    k : int
-        Smallest cluster size, >= 1.
-    params : NoParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -52,11 +47,6 @@ def cluster(
     Notes
     -----
     O(n log n + n k) time, O(n) memory.
-
-    References
-    ----------
-    Hansen, S. L. and Mukherjee, S. (2003): A polynomial algorithm for optimal univariate microaggregation. IEEE
-    Transactions on Knowledge and Data Engineering 15(4), 1043-1044.
     """
     if block.p != 1:
         names = ", ".join(repr(name) for name in block.names[:5]) + (", ..." if block.p > 5 else "")

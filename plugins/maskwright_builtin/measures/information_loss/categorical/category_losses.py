@@ -57,13 +57,6 @@ def distance_based_loss(
     A recoded variable is nominal here: its original values are taken as the published categories they were recoded to.
     Weighted: records count by their weights.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DistanceBasedLossParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -177,13 +170,6 @@ def entropy_based_loss(comparison: Comparison, params: CategoricalParams, rng: n
 
     Weighted: records count by their weights.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : CategoricalParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -271,13 +257,6 @@ def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.
 
     A missing cell is a category. Recoded variables are compared on the published categories. Weighted: weighted counts,
     scaled to the number of records.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : CategoricalParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -178,13 +178,6 @@ def contingency_tables(
     A missing cell is a category. Recoded variables are compared on the published categories, so that the detail that
     recoding takes away is not counted: see entropy_based_loss. Weighted: records count by their weights.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ContingencyTablesParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -265,13 +258,6 @@ def contingency_table_loss(
 
     A missing cell is a category. Recoded variables are compared on the published categories. Weighted: weighted counts,
     scaled to the number of records.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ContingencyTablesParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -99,13 +99,6 @@ def mixed_probabilistic_record_linkage(
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``, as in probabilistic_record_linkage.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MixedProbabilisticRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement

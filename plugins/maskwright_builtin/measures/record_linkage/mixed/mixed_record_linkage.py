@@ -96,13 +96,6 @@ def mixed_record_linkage(
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``, as in distance_record_linkage.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MixedRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
