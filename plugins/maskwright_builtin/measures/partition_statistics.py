@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -16,9 +17,15 @@ if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
-def distinct_rows(
-    columns: Mapping[str, NDArray[np.generic]], keys: Sequence[str]
-) -> tuple[dict[str, NDArray[np.generic]], Integers]:
+Facts = Mapping[str, Any]
+"""What one part of a file contributes to a measure: plain data, as JSON has it."""
+Request = Mapping[str, Any] | None
+"""What all parts are to find out next; None in the first round."""
+Columns = Mapping[str, "NDArray[np.generic]"]
+"""Columns of equal length by name."""
+
+
+def distinct_rows(columns: Columns, keys: Sequence[str]) -> tuple[Columns, Integers]:
     """The different rows, in the order of their keys, with the sums of all other columns; and where each is.
 
     `columns`: shape (n,). Returns which of them each row is; shape (c,).

@@ -10,11 +10,17 @@ import numpy as np
 from maskwright import Comparison, Measure, Measurement
 from maskwright_builtin.measures.information_loss.partition_losses import (
     HIGHER_MOMENTS_OVER_PARTS,
+    IL1S_LEAVES_OUT,
     IL1S_OVER_PARTS,
     MISSING_RULE,
+    MISSING_RULE_OF_MOMENTS,
+    MISSING_RULE_OF_PAIRS,
     SQUARED_ERROR_OVER_PARTS,
     STRUCTURAL_ZEROS_OVER_PARTS,
     kinds_of_cells,
+    left_out_notes,
+    mean_of_moments,
+    mean_of_variables,
     measured_zeros,
 )
 from maskwright_builtin.measures.pairing import (
@@ -30,9 +36,6 @@ from maskwright_builtin.measures.pairing import (
 
 if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Booleans, Floats
-
-
-MISSING_RULE_OF_IL1S = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
 
 
 def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
@@ -54,11 +57,11 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
         `per_variable` holds the same figure of each variable and `value` is their mean; the mean of `per_record` (the
         weighted one) is `value` when no cell is missing.
     """
-    pairs = pair_records(comparison, MISSING_RULE_OF_IL1S)
+    pairs = pair_records(comparison, MISSING_RULE_OF_PAIRS)
     weights = weights_of(comparison, "il1s", weighted=params.weighted)
     notes = list(pairs.notes)
     per_variable: dict[str, float] = {}
-    left_out: dict[str, list[str]] = {"no record has a value in both files": [], "changed although constant": []}
+    left_out: dict[str, list[str]] = {reason: [] for reason in IL1S_LEAVES_OUT}
     per_record = np.zeros(len(pairs.masked))
     for j, name in enumerate(pairs.names):
         moved = np.abs(pairs.originals(j) - pairs.masked[:, j])
@@ -66,25 +69,18 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
         scale = spread(pairs.original[:, j], ddof=1)
         share = _divisor(moved, None if weights is None else weights.masked)
         if share == 0.0:
-            left_out["no record has a value in both files"].append(name)
+            left_out[IL1S_LEAVES_OUT[0]].append(name)
             continue
         np.nan_to_num(moved, copy=False, nan=0.0)
         if scale == 0.0 and moved.any():
-            left_out["changed although constant"].append(name)
+            left_out[IL1S_LEAVES_OUT[1]].append(name)
             continue
         moved /= math.sqrt(2.0) * (scale or 1.0)
         total = float(moved.sum()) if weights is None else float(np.dot(moved, weights.masked))
         per_variable[name] = total / share
         per_record += moved * (len(moved) / share)
     notes += [f"left out, {why}: {listed(names)}" for why, names in left_out.items() if names]
-    if not per_variable:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    return Measurement(
-        float(np.mean(list(per_variable.values()))),
-        per_variable=per_variable,
-        per_record=per_record / len(per_variable),
-        notes=tuple(notes),
-    )
+    return mean_of_variables(per_variable, notes, per_record)
 
 
 def _divisor(moved: Floats, weights: Floats | None) -> float:
@@ -111,11 +107,6 @@ IL1S = Measure(
 )
 
 
-MISSING_RULE_OF_SQUARED_ERROR = (
-    "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
-)
-
-
 def squared_error(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Sum of squared standardised differences, in percent of that of replacing every value by the mean.
 
@@ -135,8 +126,7 @@ def squared_error(comparison: Comparison, params: WeightedParams, rng: np.random
     Measurement
         `per_variable` holds the same figure of each variable and `value` is their mean; `per_record` sums to `value`.
     """
-    pairs = pair_records(comparison, MISSING_RULE_OF_SQUARED_ERROR)
-    notes = list(pairs.notes)
+    pairs = pair_records(comparison, MISSING_RULE_OF_PAIRS)
     per_variable: dict[str, float] = {}
     without_scale: list[str] = []
     without_pairs: list[str] = []
@@ -160,15 +150,7 @@ def squared_error(comparison: Comparison, params: WeightedParams, rng: np.random
             percent = 100.0 * squares / (scale_squared * (complete - 1))
             per_variable[name] = float(percent.sum())
             per_record += percent
-    if without_pairs:
-        notes.append(f"left out, no record has a value in both files: {listed(without_pairs)}")
-    if without_scale:
-        notes.append(f"left out, changed although constant in the original file (no scale): {listed(without_scale)}")
-    if not per_variable:
-        notes.append("not defined: no variable can be compared")
-        return Measurement(float("nan"), notes=tuple(notes))
-    value = float(np.mean(list(per_variable.values())))
-    return Measurement(value, per_variable=per_variable, per_record=per_record / len(per_variable), notes=tuple(notes))
+    return mean_of_variables(per_variable, [*pairs.notes, *left_out_notes(without_pairs, without_scale)], per_record)
 
 
 def _squared_differences(pairs: Pairs, j: int) -> tuple[Floats, float, int]:
@@ -250,7 +232,6 @@ STRUCTURAL_ZEROS = Measure(
 )
 
 
-MISSING_RULE_OF_MOMENTS = "each moment uses the present values of its own file"
 ORDERS = (3, 4)
 
 
@@ -275,8 +256,7 @@ def higher_moments(comparison: Comparison, params: WeightedParams, rng: np.rando
     """
     pairs = pair_records(comparison, MISSING_RULE_OF_MOMENTS, required=False)
     weights = weights_of(comparison, "higher_moments", weighted=params.weighted)
-    notes = list(pairs.notes)
-    per_variable: dict[str, Floats] = {}
+    changes: dict[str, Floats] = {}
     without_scale, empty = [], []
     for j, name in enumerate(pairs.names):
         old, new = pairs.original[:, j], pairs.masked[:, j]
@@ -296,20 +276,8 @@ def higher_moments(comparison: Comparison, params: WeightedParams, rng: np.rando
         if np.isnan(moved).any():
             empty.append(name)
         else:
-            per_variable[name] = moved
-    if empty:
-        notes.append(f"left out, no value (with weight) in one of the files: {listed(empty)}")
-    if without_scale:
-        notes.append(f"left out, changed although constant in the original file (no scale): {listed(without_scale)}")
-    if not per_variable:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    by_order = np.mean(list(per_variable.values()), axis=0)
-    return Measurement(
-        float(by_order.mean()),
-        parts={f"order_{order}": float(value) for order, value in zip(ORDERS, by_order, strict=True)},
-        per_variable={name: float(moved.mean()) for name, moved in per_variable.items()},
-        notes=tuple(notes),
-    )
+            changes[name] = moved
+    return mean_of_moments(changes, pairs.notes, empty, without_scale)
 
 
 def _central_moments(column: Floats, weights: Floats | None, scale: float) -> Floats:

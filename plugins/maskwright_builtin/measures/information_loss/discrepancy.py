@@ -27,9 +27,10 @@ from maskwright_builtin.measures.pairing import (
 from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_DESCRIPTION, Pairing, pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
@@ -136,20 +137,17 @@ def error_of_cells(cells: Cells, error: Error, names: tuple[str, ...], notes: li
     return Measurement(parts[error], parts, per_variable, notes=tuple(notes))
 
 
-Facts = dict[str, Any]
-
-
-def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: Mapping[str, Any] | None) -> Facts:
+def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, request: Request) -> Facts:
     """Errors of the values of one part, or moments in the first round and products of variables in the second."""
-    if params.of != "X" and asked is None:
+    if params.of != "X" and request is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=params.of == "X")
     if params.of != "X":
-        assert asked is not None
-        units = StandardUnits.from_json(asked["units"])
+        assert request is not None
+        units = StandardUnits.from_json(request["units"])
         files = pairs.original, pairs.masked
         return {"sums": [pair_sums(each, units.center, units.scale, to_fourth=False) for each in files]}
-    found: Facts = {
+    found: dict[str, Any] = {
         "missing": [int(np.isnan(each).sum()) for each in (pairs.original, pairs.masked)], "variables": {}
     }  # fmt: skip
     for j, name in enumerate(pairs.names):
@@ -159,23 +157,21 @@ def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: M
     return found
 
 
-def discrepancy_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams, asked: Mapping[str, Any] | None
-) -> Measurement | Further:
+def discrepancy_of_parts(facts: Sequence[Facts], params: DiscrepancyParams, request: Request) -> Measurement | Further:
     """The measure `discrepancy` of a file in parts."""
     if params.of == "X":
         return _merged_values_discrepancy(facts, params)
-    if asked is None:
+    if request is None:
         units = StandardUnits.of(facts)
         return Further({"units": units.to_json(), "notes": missing_notes(facts, MISSING_RULE)})
-    units = StandardUnits.from_json(asked["units"])
+    units = StandardUnits.from_json(request["units"])
     old, new = (
         statistics_of_sums([each["sums"][file] for each in facts], units.center, units.scale) for file in (0, 1)
     )
-    return discrepancy_of(old, new, params, units.names, list(asked["notes"]))
+    return discrepancy_of(old, new, params, units.names, list(request["notes"]))
 
 
-def _merged_values_discrepancy(facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams) -> Measurement:
+def _merged_values_discrepancy(facts: Sequence[Facts], params: DiscrepancyParams) -> Measurement:
     notes = missing_notes(facts, MISSING_RULE)
     chosen = ERRORS.index(params.error)
     total, sums, per_variable, without = 0, [0.0] * len(ERRORS), dict[str, float](), list[str]()

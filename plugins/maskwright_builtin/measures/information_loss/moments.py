@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
-RECORDS_PER_BLOCK_OF_MOMENTS = 4096
-"""Records per block: the block and its powers stay in the processor's cache."""
+RECORDS_PER_BLOCK = 4096
+"""Records per block: the block and its powers and products stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,17 +127,17 @@ def _blocked(
 ) -> tuple[Floats, Floats, Floats]:
     n, p = values.shape
     products, squares, cubes = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
-    for start in range(0, n, RECORDS_PER_BLOCK_OF_MOMENTS):
+    for start in range(0, n, RECORDS_PER_BLOCK):
         # Two subtractions: the mean added to the center would lose the digits that a large offset takes.
-        block = (values[start : start + RECORDS_PER_BLOCK_OF_MOMENTS] - center) / scale - mean
+        block = (values[start : start + RECORDS_PER_BLOCK] - center) / scale - mean
         block[:, ~complete] = 0.0
-        counted = block if weights is None else block * weights[start : start + RECORDS_PER_BLOCK_OF_MOMENTS, None]
+        counted = block if weights is None else block * weights[start : start + RECORDS_PER_BLOCK, None]
         products += counted.T @ block
         if to_fourth:
             square = block * block
             squares += (counted * block).T @ square
             cubes += (counted * square).T @ block
-        progress(min(1.0, (start + RECORDS_PER_BLOCK_OF_MOMENTS) / n))
+        progress(min(1.0, (start + RECORDS_PER_BLOCK) / n))
     divisor = float(n) if weights is None else float(weights.sum())
     return products / divisor, squares / divisor, cubes / divisor
 
@@ -163,10 +163,6 @@ def _one_pair(
     result.cubes[i, j], result.cubes[j, i] = average(first**3 * other), average(first * other**3)
     result.fourth_first[i, j] = result.fourth_other[j, i] = average(first**4)
     result.fourth_other[i, j] = result.fourth_first[j, i] = average(other**4)
-
-
-RECORDS_PER_BLOCK_OF_SUMS = 4096
-"""Records per block: the block and its products stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,9 +227,9 @@ def _sums(
     """Sums over the records that have both variables: weights, first variable, products, squares of the first."""
     n, p = values.shape
     weight, first, second, squares = (np.zeros((p, p)) for _ in range(4))
-    for start in range(0, n, RECORDS_PER_BLOCK_OF_SUMS):
-        block = (values[start : start + RECORDS_PER_BLOCK_OF_SUMS] - center) / scale
-        counts = np.ones(len(block)) if weights is None else weights[start : start + RECORDS_PER_BLOCK_OF_SUMS]
+    for start in range(0, n, RECORDS_PER_BLOCK):
+        block = (values[start : start + RECORDS_PER_BLOCK] - center) / scale
+        counts = np.ones(len(block)) if weights is None else weights[start : start + RECORDS_PER_BLOCK]
         if complete:
             weighted = block if weights is None else block * counts[:, None]
             weight += counts.sum()

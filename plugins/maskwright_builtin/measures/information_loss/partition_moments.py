@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maskwright_builtin.measures.information_loss.moments import Moments
-from maskwright_builtin.measures.pairing import (
-    present_values,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from maskwright_builtin.numerics.arrays import Floats, Integers
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-
-from maskwright_builtin.measures.information_loss.moments import FileStatistics
+from maskwright_builtin.measures.information_loss.moments import FileStatistics, Moments
+from maskwright_builtin.measures.pairing import present_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from maskwright_builtin.measures.partition_statistics import Facts
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -139,7 +130,7 @@ def pair_sums(values: Floats, center: Floats, scale: Floats, *, to_fourth: bool)
     return {name: each.tolist() for name, each in sums.items()}
 
 
-def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+def condensed_sums(parts: Sequence[Facts]) -> dict[str, Floats]:
     """Sums over the records of some parts, added in their order; as `pair_sums` has them."""
     ends = {"low": (np.fmin, np.inf), "high": (np.fmax, -np.inf)}
     found: dict[str, Floats] = {}
@@ -216,7 +207,7 @@ class StandardUnits:
     present: Integers
 
     @classmethod
-    def of(cls, facts: Sequence[Mapping[str, Any]]) -> Self:
+    def of(cls, facts: Sequence[Facts]) -> Self:
         """From what `moments_of_part` found of each part."""
         names = tuple(facts[0]["variables"])
         both = [

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright import Measurement
-from maskwright_builtin.measures.information_loss.moments import Moments
-from maskwright_builtin.measures.pairing import (
-    Pairs,
-    Weights,
-    effective_number,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from maskwright_builtin.numerics.arrays import Floats, Integers
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from maskwright_builtin.measures.pairing import Pairs, Weights, effective_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright_builtin.measures.information_loss.moments import Moments
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 ROUNDING_OF_QUANTILES = 1e-12

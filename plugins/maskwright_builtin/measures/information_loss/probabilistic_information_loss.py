@@ -10,6 +10,7 @@ from pydantic import Field
 
 from maskwright import Comparison, Further, Measure, Measurement, Merging, Progress
 from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
+from maskwright_builtin.measures.information_loss.partition_losses import missing_notes
 from maskwright_builtin.measures.information_loss.partition_moments import (
     PartMoments,
     condensed_sums,
@@ -51,21 +52,15 @@ from maskwright_builtin.measures.partition_statistics import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
     from maskwright_builtin.numerics.arrays import Floats
 
 
-Facts = dict[str, Any]
-
-
-def statistics_of_part(
-    comparison: Comparison,
-    params: ProbabilisticInformationLossParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Facts:
+def statistics_of_part(comparison: Comparison, params: ProbabilisticInformationLossParams, request: Request) -> Facts:  # noqa: ARG001
     """Moments and some values of one part in the first round, then products of its variables and what is asked."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
-    if asked is None:
+    if request is None:
         return {
             "missing": [int(np.isnan(file).sum()) for file in files],
             "variables": {
@@ -79,19 +74,19 @@ def statistics_of_part(
                 for j, name in enumerate(pairs.names)
             },
         }  # fmt: skip
-    places = {name: pairs.names.index(name) for name in asked["names"]}
-    found: Facts = {
+    places = {name: pairs.names.index(name) for name in request["names"]}
+    found: dict[str, Any] = {
         "told": {
             name: [
                 interval_counts_of(file[:, places[name]], intervals)
                 for file, intervals in zip(files, each, strict=True)
             ]
-            for name, each in asked["intervals"].items()
+            for name, each in request["intervals"].items()
         },
-        "inside": {name: counted(files[0][:, places[name]], each) for name, each in asked["borders"].items()},
+        "inside": {name: counted(files[0][:, places[name]], each) for name, each in request["borders"].items()},
     }
-    if "sums" not in asked:
-        used, center, scale = list(places.values()), np.array(asked["center"]), np.array(asked["scale"])
+    if "sums" not in request:
+        used, center, scale = list(places.values()), np.array(request["center"]), np.array(request["scale"])
         found["sums"] = [
             pair_sums(file[:, used], center, scale, to_fourth=file is files[0]) for file in files
         ]  # fmt: skip
@@ -99,12 +94,12 @@ def statistics_of_part(
 
 
 def condensed_statistics(
-    facts: Sequence[Mapping[str, Any]],
+    facts: Sequence[Facts],
     params: ProbabilisticInformationLossParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
 ) -> list[Facts]:
     """Statistics of some neighbouring parts as those of one."""
-    if asked is None:
+    if request is None:
         variables = {
             name: [
                 {
@@ -116,7 +111,7 @@ def condensed_statistics(
             for name in facts[0]["variables"]
         }
         return [{"missing": [sum(each["missing"][at] for each in facts) for at in (0, 1)], "variables": variables}]
-    found: Facts = {
+    found: dict[str, Any] = {
         "told": {name: [condensed([each["told"][name][at] for each in facts]) for at in (0, 1)] for name in
                  facts[0]["told"]},
         "inside": {name: np.sum([each["inside"][name] for each in facts], axis=0).tolist() for name in
@@ -128,18 +123,18 @@ def condensed_statistics(
 
 
 def loss_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: ProbabilisticInformationLossParams, asked: Mapping[str, Any] | None
+    facts: Sequence[Facts], params: ProbabilisticInformationLossParams, request: Request
 ) -> Measurement | Further:
     """The measure `pil` of a file in parts, or what it asks next."""
-    if asked is None:
+    if request is None:
         known = _begun(facts, params)
         if isinstance(known, Measurement):
             return known
         return _next(known, _read(known["searches"]), params)
-    known = dict(asked)
+    known = dict(request)
     searches = _read(known["searches"])
     for name, files in searches.items():
-        if name in asked["intervals"]:
+        if name in request["intervals"]:
             told = [each["told"][name] for each in facts]
             searches[name] = [
                 search.closer([each[at] for each in told]) if search.open else search for at, search in enumerate(files)
@@ -147,20 +142,19 @@ def loss_of_parts(
     if "sums" not in known:
         moments = [moments_of_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
         known["sums"] = [plain_moments(each) for each in moments]
-    for name in asked["borders"]:
+    for name in request["borders"]:
         known["inside"][name] = [[sum(each["inside"][name][side][at] for each in facts) for at in
-                                  range(len(asked["borders"][name]))] for side in (0, 1)]  # fmt: skip
+                                  range(len(request["borders"][name]))] for side in (0, 1)]  # fmt: skip
     if len(known["inside"]) < len(known["names"]):
         return _next(known, searches, params)
     return _loss(known, searches, params)
 
 
-def _begun(facts: Sequence[Mapping[str, Any]], params: ProbabilisticInformationLossParams) -> Facts | Measurement:
+def _begun(facts: Sequence[Facts], params: ProbabilisticInformationLossParams) -> Facts | Measurement:
     """What the first round says."""
-    gone = [sum(each["missing"][at] for each in facts) for at in (0, 1)]
-    notes = [f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {MISSING_RULE}"]
-    notes = notes if any(gone) else []
-    known: Facts = {"names": [], "center": [], "scale": [], "ends": [], "numbers": [], "searches": {}, "inside": {}}
+    notes = missing_notes(facts, MISSING_RULE)
+    lists = ("names", "center", "scale", "ends", "numbers")
+    known: dict[str, Any] = {**{name: [] for name in lists}, "searches": {}, "inside": {}}
     empty = []
     for name in facts[0]["variables"]:
         own = [[each["variables"][name][at] for each in facts] for at in (0, 1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -26,23 +26,21 @@ from maskwright_builtin.measures.information_loss.regression_models import (
 from maskwright_builtin.measures.pairing import WeightedParams, pair_records, weighted_over_parts, weights_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright import Measurable
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
     from maskwright_builtin.numerics.arrays import Floats
 
 
-Facts = dict[str, Any]
-
-
-def models_of_part(comparison: Comparison, params: RegressionOverlapParams, asked: Mapping[str, Any] | None) -> Facts:
+def models_of_part(comparison: Comparison, params: RegressionOverlapParams, request: Request) -> Facts:
     """Moments of one part in the first round, then products of the variables of each model."""
-    if asked is None:
+    if request is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=False)
-    units = StandardUnits.from_json(asked["units"])
+    units = StandardUnits.from_json(request["units"])
     scaled = [(each - units.center) / units.scale for each in (pairs.original, pairs.masked)]
-    return {"sets": [[_sums(file[:, columns]) for file in scaled] for columns in asked["sets"]]}
+    return {"sets": [[_sums(file[:, columns]) for file in scaled] for columns in request["sets"]]}
 
 
 def _sums(values: Floats) -> Facts:
@@ -56,10 +54,10 @@ def _sums(values: Floats) -> Facts:
 
 
 def overlap_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: RegressionOverlapParams, asked: Mapping[str, Any] | None
+    facts: Sequence[Facts], params: RegressionOverlapParams, request: Request
 ) -> Measurement | Further:
     """The measure `regression_overlap` of a file in parts."""
-    if asked is None:
+    if request is None:
         units, notes = StandardUnits.of(facts), missing_notes(facts, MISSING_RULE)
         models = models_of(params.models, units.names, units.empty, notes)
         if not models:
@@ -67,9 +65,9 @@ def overlap_of_parts(
         # Models of the same variables share their sums, whichever of these is the outcome.
         sets = list(dict.fromkeys(tuple(sorted((outcome, *others))) for outcome, others in models))
         return Further({"units": units.to_json(), "notes": notes, "sets": [list(each) for each in sets]})
-    units = StandardUnits.from_json(asked["units"])
+    units = StandardUnits.from_json(request["units"])
     models = models_of(params.models, units.names, units.empty, [])
-    sets = [tuple(each) for each in asked["sets"]]
+    sets = [tuple(each) for each in request["sets"]]
     both = [
         [_moments([each["sets"][at][file] for each in facts], units.scale[list(columns)]) for file in (0, 1)]
         for at, columns in enumerate(sets)
@@ -83,10 +81,10 @@ def overlap_of_parts(
             ModelMoments(each.products[np.ix_(places, places)], each.records) for each in both[sets.index(columns)]
         )
         found.append((outcome, overlaps_of(old, new, others, reach)))
-    return mean_overlap(found, units.names, asked["notes"])
+    return mean_overlap(found, units.names, request["notes"])
 
 
-def _moments(parts: Sequence[Mapping[str, Any]], scale: Floats) -> ModelMoments:
+def _moments(parts: Sequence[Facts], scale: Floats) -> ModelMoments:
     records = sum(each["records"] for each in parts)
     first = np.sum([each["first"] for each in parts], axis=0)
     products = np.sum([each["products"] for each in parts], axis=0)

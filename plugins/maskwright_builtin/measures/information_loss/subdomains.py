@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from maskwright import Measurable
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
@@ -91,19 +92,17 @@ def summary(gathered: Mapping[str, list[Floats]], small: int, names: tuple[str, 
     return Measurement(value, parts, per_variable, interval=interval, notes=tuple(notes))
 
 
-Facts = dict[str, Any]
-
 MOST_SUBDOMAINS = 1_000
 """Different values of a declared variable: a part tells sums for each of them."""
 
 
-def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: Mapping[str, Any] | None) -> Facts:
+def subdomains_of_part(comparison: Comparison, params: SubdomainParams, request: Request) -> Facts:
     """Moments of one part in the first round, then products of variables in each subdomain."""
-    if asked is None:
+    if request is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=False)
-    units = StandardUnits.from_json(asked["units"])
-    found: Facts = {}
+    units = StandardUnits.from_json(request["units"])
+    found: dict[str, Any] = {}
     for name in params.domains:
         found[name] = {}
         for file, data, values in ((0, comparison.original, pairs.original), (1, comparison.masked, pairs.masked)):
@@ -123,12 +122,12 @@ def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: M
 
 
 def subdomain_changes_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: SubdomainParams, asked: Mapping[str, Any] | None
+    facts: Sequence[Facts], params: SubdomainParams, request: Request
 ) -> Measurement | Further:
     """The measure `subdomains` of a file in parts."""
-    if asked is None:
+    if request is None:
         return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
-    units, notes = StandardUnits.from_json(asked["units"]), list(asked["notes"])
+    units, notes = StandardUnits.from_json(request["units"]), list(request["notes"])
     scale = scales(units.deviation.tolist(), notes)
     gathered: dict[str, list[Floats]] = {}
     small = 0

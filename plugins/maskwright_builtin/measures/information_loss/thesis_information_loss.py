@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
     from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
     from maskwright_builtin.numerics.arrays import Floats
 
 
@@ -82,16 +83,11 @@ def _statistics(old: FileStatistics, new: FileStatistics) -> dict[str, float]:
     }
 
 
-Facts = dict[str, Any]
-
-
-def changes_of_part(
-    comparison: Comparison, params: ThesisInformationLossParams, asked: Mapping[str, Any] | None
-) -> Facts:
+def changes_of_part(comparison: Comparison, params: ThesisInformationLossParams, request: Request) -> Facts:
     """Moments of one part in the first round, then relative changes and products of its variables."""
-    if asked is None:
+    if request is None:
         return moments_of_part(comparison, params, None)
-    pairs, units = pair_records(comparison, MISSING_RULE), StandardUnits.from_json(asked["units"])
+    pairs, units = pair_records(comparison, MISSING_RULE), StandardUnits.from_json(request["units"])
     changes = {}
     for j, name in enumerate(pairs.names):
         moved = 100.0 * terms(pairs.originals(j), pairs.masked[:, j], "mean_variation")
@@ -104,14 +100,14 @@ def changes_of_part(
 
 
 def information_loss_of_parts(
-    facts: Sequence[Mapping[str, Any]],
+    facts: Sequence[Facts],
     params: ThesisInformationLossParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
 ) -> Measurement | Further:
     """The measure `pi` of a file in parts."""
-    if asked is None:
+    if request is None:
         return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
-    units, per_variable = StandardUnits.from_json(asked["units"]), {}
+    units, per_variable = StandardUnits.from_json(request["units"]), {}
     for name in units.names:
         cells = sum(each["changes"][name][0] for each in facts)
         if cells:
@@ -119,7 +115,7 @@ def information_loss_of_parts(
     old, new = (
         statistics_of_sums([each["sums"][file] for each in facts], units.center, units.scale) for file in (0, 1)
     )
-    return mean_of_natures(per_variable, old, new, units.names, asked["notes"])
+    return mean_of_natures(per_variable, old, new, units.names, request["notes"])
 
 
 def _refused(params: ThesisInformationLossParams) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -116,9 +117,7 @@ def measure_individual_risk(
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(
-        comparison, params, "individual_risk", lambda keys: _on_keys(comparison, params, keys), direction="lower"
-    )
+    return worst_of_sets(comparison, params, "individual_risk", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path  # noqa: TC003 - a type of a parameter
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,13 +70,7 @@ def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(
-        comparison,
-        params,
-        "k_anonymity",
-        lambda keys: _k_anonymity_on_keys(comparison, params, keys),
-        direction="higher",
-    )
+    return worst_of_sets(comparison, params, "k_anonymity", partial(_k_anonymity_on_keys, comparison, params), "higher")
 
 
 def _k_anonymity_on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, ...]) -> Measurement:
@@ -156,13 +151,8 @@ def k_map(comparison: Comparison, params: KMapParams, rng: np.random.Generator) 
         No key variables, variables that a file does not have, records without a match in the population.
     """
     population = None if params.population is None else read(params.population)
-    return worst_of_sets(
-        comparison,
-        params,
-        "k_map",
-        lambda keys: _k_map_on_keys(comparison, params, population, keys),
-        direction="higher",
-    )
+    on_keys = partial(_k_map_on_keys, comparison, params, population)
+    return worst_of_sets(comparison, params, "k_map", on_keys, "higher")
 
 
 def _k_map_on_keys(
@@ -260,9 +250,7 @@ def uniqueness(comparison: Comparison, params: KeySetsParams, rng: np.random.Gen
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(
-        comparison, params, "uniqueness", lambda keys: _uniqueness_on_keys(comparison, keys), direction="lower"
-    )
+    return worst_of_sets(comparison, params, "uniqueness", partial(_uniqueness_on_keys, comparison))
 
 
 def _uniqueness_on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -121,7 +122,7 @@ def population_uniques(
     Elamir and Skinner (2006), Record level measures of disclosure risk for survey microdata, Journal of Official
     Statistics 22(3), 525-539.
     """
-    return worst_of_sets(comparison, params, "population_uniques", lambda keys: _on_keys(comparison, params, keys))
+    return worst_of_sets(comparison, params, "population_uniques", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tuple[str, ...]) -> Measurement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -105,7 +106,7 @@ def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -
     Skinner and Elliot (2002), A measure of disclosure risk for microdata, Journal of the Royal Statistical Society B
     64(4), 855-867, for DIS.
     """
-    return worst_of_sets(comparison, params, "suda", lambda keys: _on_keys(comparison, params, keys))
+    return worst_of_sets(comparison, params, "suda", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: SudaParams, keys: tuple[str, ...]) -> Measurement:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,19 +16,9 @@ if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from maskwright_builtin.numerics.threads import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from maskwright import Progress
-
-
 MOST_ITERATIONS = 5_000
 TOLERANCE = 1e-10
+"""EM has converged when no probability changes by more, a prior relative to itself."""
 START = 0.9
 """Where the agreement probabilities among matches start."""
 SMALLEST = 1e-12

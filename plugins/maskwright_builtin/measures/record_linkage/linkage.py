@@ -203,10 +203,10 @@ def _nearest_relatives(
         distance[chosen] = np.minimum(distance[chosen], found)
     for chosen, members in large_households(households, target_households):
         some, others = queries[chosen], targets[members]
-        nearest = find_nearest(some, others, weight, np.zeros(len(chosen), dtype=np.int64), _untold)
+        nearest = find_nearest(some, others, weight, np.zeros(len(chosen), dtype=np.int64), no_progress)
         limit = squared_distances(some, others[nearest], weight)
         distance[chosen], position[chosen] = limit, members[nearest]
-        count[chosen] = count_nearer(some, others, weight, limit, nearest, 1, _untold).ties
+        count[chosen] = count_nearer(some, others, weight, limit, nearest, 1, no_progress).ties
     return _Relatives(distance, position, count)
 
 
@@ -221,8 +221,8 @@ def _squared_distances(
     return found
 
 
-def _untold(share: float) -> None:
-    """Progress of a part that is not told."""
+def no_progress(share: float) -> None:
+    """Progress of a step within a step, which is not shown."""
 
 
 def _as_they_are(original: Floats, masked: Floats, weight: Floats) -> Files:

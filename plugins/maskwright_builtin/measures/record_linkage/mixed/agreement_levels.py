@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import MOST_ITERATIONS, SMALLEST, START, TOLERANCE
 from maskwright_builtin.measures.record_linkage.linkage import large_households, relatives
 
 if TYPE_CHECKING:
@@ -140,12 +141,8 @@ def _agreeing(low: Floats, high: Floats, starts: _Cumulated, ends: _Cumulated) -
     return np.asarray(begun - ends[1][np.searchsorted(ends[0], low, side="left")])
 
 
-MOST_ITERATIONS = 5_000
-TOLERANCE = 1e-10
-START_M, START_U = 0.9, 0.1
-"""Where the shares of agreeing pairs start among matches and among other pairs."""
-SMALLEST = 1e-12
-"""Shares stay this far from 0, so that logarithms are finite."""
+START_U = 0.1
+"""Where the shares of agreeing pairs start among other pairs than matches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +177,7 @@ def fit_levels(
     Jaro (1989), Journal of the American Statistical Association 84(406), 414-420; Winkler (1988).
     """
     share = counts / counts.sum()
-    m, u = ([_start(agree, size) for size in sizes] for agree in (START_M, START_U))
+    m, u = ([_start(agree, size) for size in sizes] for agree in (START, START_U))
     converged = False
     for _ in range(MOST_ITERATIONS):
         matching, other = prior * _probability(levels, m), (1.0 - prior) * _probability(levels, u)

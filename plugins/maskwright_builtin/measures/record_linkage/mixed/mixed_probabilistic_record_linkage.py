@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -9,10 +10,10 @@ from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import key_set_names, listed, worst_of_sets
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import SMALLEST
 from maskwright_builtin.measures.record_linkage.mixed.agreement_levels import (
     MISSING,
     PATTERNS_AT_MOST,
-    SMALLEST,
     LevelClasses,
     Levels,
     all_levels,
@@ -112,11 +113,7 @@ def mixed_probabilistic_record_linkage(
     InputError
         No keys, unknown ones, too many; no records; too many patterns for EM.
     """
-
-    def on_keys(keys: tuple[str, ...]) -> Measurement:
-        return _on_keys(comparison, params, keys)
-
-    return worst_of_sets(comparison, params, NAME, on_keys)
+    return worst_of_sets(comparison, params, NAME, partial(_on_keys, comparison, params))
 
 
 def _on_keys(

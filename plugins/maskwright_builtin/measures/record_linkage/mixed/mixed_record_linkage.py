@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import lcm
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -108,11 +109,7 @@ def mixed_record_linkage(
     InputError
         No keys, unknown ones, too many; no records.
     """
-
-    def on_keys(keys: tuple[str, ...]) -> Measurement:
-        return _on_keys(comparison, params, keys)
-
-    return worst_of_sets(comparison, params, "mixed_record_linkage", on_keys)
+    return worst_of_sets(comparison, params, "mixed_record_linkage", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: MixedRecordLinkageParams, keys: tuple[str, ...]) -> Measurement:

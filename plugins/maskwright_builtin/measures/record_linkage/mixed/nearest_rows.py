@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.record_linkage.linkage import large_households, relatives
+from maskwright_builtin.measures.record_linkage.linkage import large_households, no_progress, relatives
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def link(
     for chosen, members in large_households(*households):
         needed, of = np.unique(queries.of_record[chosen], return_inverse=True)
         least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
-        _nearest(queries, needed, forest_of(targets.part(members), split), costs, least, ties, _untold)
+        _nearest(queries, needed, forest_of(targets.part(members), split), costs, least, ties, no_progress)
         own[chosen], count[chosen] = least[needed[of]], ties[needed[of]]
     least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
     np.minimum.at(least, queries.of_record, own)
@@ -179,7 +179,3 @@ def forest_of(rows: Rows, split: Floats) -> Forest:
         leaf_high,
         np.append(bounds, len(low)),
     )
-
-
-def _untold(share: float) -> None:
-    """Progress of a part that is not told."""
