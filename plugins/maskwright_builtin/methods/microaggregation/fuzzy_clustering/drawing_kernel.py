@@ -14,13 +14,14 @@ from maskwright_builtin.numerics.spatial import squared_distance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Numbers
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
 def draw(
-    records: Floats,
-    coordinates: Floats,
+    records: Numbers,
+    coordinates: Numbers,
     c: int,
     kind: int,
     exponent: float,

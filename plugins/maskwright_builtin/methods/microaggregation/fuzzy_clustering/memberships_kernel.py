@@ -17,6 +17,7 @@ from maskwright_builtin.numerics.compilation import compiled_uncounted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Numbers
     from maskwright_builtin.numerics.arrays import Floats
 
 LANES = 64
@@ -30,7 +31,7 @@ INTEGER_POWER, POWER, ENTROPY = 0, 1, 2
 
 
 @compiled_uncounted
-def _add_lanes(block: Floats, sums: Floats) -> None:
+def _add_lanes(block: Numbers, sums: Numbers) -> None:
     """Write the sums of the eight runs of `LANES` numbers of a block, added one after the other."""
     n0, n1, n2 = block[:LANES], block[LANES : 2 * LANES], block[2 * LANES : 3 * LANES]
     n3, n4, n5 = block[3 * LANES : 4 * LANES], block[4 * LANES : 5 * LANES], block[5 * LANES : 6 * LANES]
@@ -53,7 +54,7 @@ def _total_of_lanes(lanes: Floats) -> float:
 
 
 @compiled_uncounted
-def total_of(numbers: Floats, lanes: Floats, sums: Floats) -> float:
+def total_of(numbers: Numbers, lanes: Floats, sums: Numbers) -> float:
     """Sum in an order that does not depend on the processor: blocks in their own precision, then all in binary64."""
     for lane in range(LANES):
         lanes[lane] = 0.0
@@ -73,7 +74,7 @@ def total_of(numbers: Floats, lanes: Floats, sums: Floats) -> float:
 
 
 @compiled_uncounted
-def _raise(ratios: Floats, exponent: int, result: Floats, squared: Floats) -> None:
+def _raise(ratios: Numbers, exponent: int, result: Numbers, squared: Numbers) -> None:
     """Write whole powers of the ratios, by squaring; `exponent` >= 2, `squared` is scratch of a block."""
     for start in range(0, ratios.shape[0], BLOCK):
         stop = min(start + BLOCK, ratios.shape[0])
@@ -98,15 +99,15 @@ def _raise(ratios: Floats, exponent: int, result: Floats, squared: Floats) -> No
 
 @compiled_uncounted
 def share(
-    distances: Floats,
+    distances: Numbers,
     c: int,
     kind: int,
     exponent: float,
     floor: float,
-    shares: Floats,
+    shares: Numbers,
     least_lanes: NDArray[Any],
     lanes: Floats,
-    scratch: Floats,
+    scratch: Numbers,
 ) -> tuple[float, float]:
     """Turn squared distances of one record into unnormalised memberships, the nearest centroid's being 1.
 
@@ -146,7 +147,7 @@ def share(
 
 
 @compiled_uncounted
-def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -> None:
+def _block_of_squares(block: Numbers, least: float, floor: float, sums: Numbers) -> None:
     """Write the squares of the ratios of a whole block of inverse distances, and their sums as `_add_lanes` does."""
     nearest, lowest, nothing = block.dtype.type(least), block.dtype.type(floor), block.dtype.type(0)
     n0, n1, n2 = block[:LANES], block[LANES : 2 * LANES], block[2 * LANES : 3 * LANES]
@@ -166,7 +167,7 @@ def _block_of_squares(block: Floats, least: float, floor: float, sums: Floats) -
 
 @compiled_uncounted
 def share_squared(
-    inverses: Floats, floor: float, least_lanes: NDArray[Any], lanes: Floats, scratch: Floats
+    inverses: Numbers, floor: float, least_lanes: NDArray[Any], lanes: Floats, scratch: Numbers
 ) -> tuple[float, float]:
     """Turn inverse squared distances of one record into squares of the memberships that `share` finds for m = 2.
 
