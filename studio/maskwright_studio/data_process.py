@@ -7,15 +7,14 @@ import contextlib
 import glob
 import json
 import os
-import signal
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from maskwright_studio.jobs import LONGEST_LINE
 from maskwright_studio.refusal import Refusal, changed_outside
+from maskwright_studio.worker_processes import not_started, send, signal_group, start_worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,8 +103,7 @@ class DataProcess:
     async def close(self) -> None:
         """End the process."""
         if self._process is not None and self.is_alive:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            signal_group(self._process)
             await self._process.wait()
         if self._listening is not None:
             await self._listening
@@ -119,15 +117,8 @@ class DataProcess:
         self._answers.clear()
         self._topics.clear()
         self.stage, self.share, self.memory, self._state, self._held = "", 0.0, 0, state, pipeline.path.name
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "maskwright_studio.data_worker", stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise Refusal(f"no process could be started: {error.strerror}") from None
-        self._tell({"pipeline": str(pipeline.path)})
+        self._process = await start_worker("data_worker")
+        send(self._process, {"pipeline": str(pipeline.path)})
         self._listening = asyncio.create_task(self._listen(self._process))
 
     def _let_go(self, pipeline: PipelineFile) -> None:
@@ -145,6 +136,7 @@ class DataProcess:
         self._waiting.clear()
 
     def _send(self, what: str, topic: str, details: dict[str, object]) -> asyncio.Future[Any]:
+        assert self._process is not None
         self._asked += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_seen)
@@ -153,17 +145,10 @@ class DataProcess:
             late = self._topics.pop(topic, 0)
             if late in self._waiting:
                 self._waiting.pop(late).set_exception(Superseded())
-                self._tell({"cancel": late})
+                send(self._process, {"cancel": late})
             self._topics[topic] = self._asked
-        self._tell({"id": self._asked, "ask": what, **details})
+        send(self._process, {"id": self._asked, "ask": what, **details})
         return answer
-
-    def _tell(self, said: dict[str, object]) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        # A process that has just ended is told of by its listener.
-        with contextlib.suppress(OSError, RuntimeError):
-            self._process.stdin.write(json.dumps(said).encode() + b"\n")
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -297,7 +282,7 @@ class CommandLine:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise Refusal(f"no process could be started: {error.strerror}") from None
+            raise not_started(error) from None
         self._processes.add(process)
         try:
             said, problem = await process.communicate()
@@ -315,6 +300,5 @@ class CommandLine:
     async def close(self) -> None:
         """End what is at work."""
         for process in list(self._processes):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            signal_group(process)
         await asyncio.gather(*self._asked.values(), return_exceptions=True)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
-import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright_studio.refusal import Refusal
+from maskwright_studio.worker_processes import send, signal_group, start_worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 POLITE = 10.0
 """Seconds that a job has to end by itself once it is asked to."""
-
-LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one line of a worker: a result is one line."""
 
 State = Literal["running", "ending", "done", "refused", "failed", "cancelled"]
 
@@ -98,6 +94,10 @@ class Jobs:
         """The job at work, or the one that ended last."""
         return self.all[-1] if self.all else None
 
+    def numbered(self, number: object) -> Job | None:
+        """The job of a number, as an address or a form has it."""
+        return next((each for each in self.all if str(each.number) == number), None)
+
     async def start(self, title: str, request: dict[str, Any]) -> Job:
         """Start a job."""
         if self.last is not None and not self.last.is_over:
@@ -105,16 +105,11 @@ class Jobs:
         job = Job(len(self.all) + 1, title, request)
         self.all.append(job)
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "maskwright_studio.worker", stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
+            self._process = await start_worker("worker")
+        except Refusal:
             job.state = "failed"
-            raise Refusal(f"no process could be started: {error.strerror}") from None
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            raise
+        send(self._process, request)
         self._following = asyncio.create_task(self._follow(job, self._process))
         return job
 
@@ -124,14 +119,14 @@ class Jobs:
         if job is None or process is None or job.is_over:
             raise Refusal("nothing is at work")
         job.state = "ending"
-        _signal(process, signal.SIGINT)
+        signal_group(process, signal.SIGINT)
         await self._ended(process)
 
     async def close(self) -> None:
         """End what is at work."""
         process = self._process
         if process is not None and process.returncode is None:
-            _signal(process, signal.SIGINT)
+            signal_group(process, signal.SIGINT)
             await self._ended(process)
         if self._following is not None:
             await self._following
@@ -140,7 +135,7 @@ class Jobs:
         try:
             await asyncio.wait_for(process.wait(), POLITE)
         except TimeoutError:
-            _signal(process, signal.SIGKILL)
+            signal_group(process)
             await process.wait()
 
     async def _follow(self, job: Job, process: asyncio.subprocess.Process) -> None:
@@ -159,8 +154,3 @@ class Jobs:
             job.problems = [{"message": said, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
         else:
             job.state = ENDED.get(job.code, "failed")
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
