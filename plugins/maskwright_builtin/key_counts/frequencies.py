@@ -309,7 +309,7 @@ def individual_risk(file: Integers, fraction: Floats) -> Floats:
 
     Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
     """
-    from maskwright_builtin.key_counts.negative_binomial_kernel import fill_risks  # Numba, heavy
+    from maskwright_builtin.key_counts.counting_kernel import fill_risks  # Numba, heavy
 
     risk = np.empty(len(file), dtype=np.float64)
     fill_risks(file.astype(np.int64), fraction.astype(np.float64), risk)

@@ -10,19 +10,20 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, InputError, Masked, Method, NamesFile, NamesVariables
 from maskwright_builtin.key_counts.frequencies import positive_weights
-from maskwright_builtin.methods.class_criteria import Criteria, bounds_of
-from maskwright_builtin.methods.generalisation.hierarchy_levels import Key, LossName, Rows, keys_and_rows, loss_of
-from maskwright_builtin.methods.generalisation.lattice_search import MOST_NODES, Evaluator, Found, Lattice, best_node
-from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople, RiskBound, read_population
-from maskwright_builtin.methods.key_classes import (
+from maskwright_builtin.methods.class_criteria import (
+    Criteria,
     Importance,
     KeyNames,
     LargestDistance,
     LeastDiversity,
     SmallestClass,
+    bounds_of,
     emptied_cells,
     key_positions,
 )
+from maskwright_builtin.methods.generalisation.hierarchy_levels import Key, LossName, Rows, keys_and_rows, loss_of
+from maskwright_builtin.methods.generalisation.lattice_search import MOST_NODES, Evaluator, Found, Lattice, best_node
+from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople, RiskBound, read_population
 from maskwright_builtin.methods.recoding_parameters import on_level
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Variable, write_dates
-from maskwright_builtin.methods.key_classes import KeyNames, key_positions
+from maskwright_builtin.methods.class_criteria import KeyNames, key_positions
 
 if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Floats

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.key_counts.frequencies import numbered, pack_keys
-from maskwright_builtin.methods.class_criteria import bounds_of
-from maskwright_builtin.methods.key_classes import GONE, class_size
+from maskwright_builtin.methods.class_criteria import GONE, bounds_of, class_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -279,7 +278,7 @@ def with_diverse_classes(
 
     `codes`: left as they are; shape (n, q). `worth`: shape (q,).
     """
-    from maskwright_builtin.methods.suppression.nearest_class_kernel import nearest_classes
+    from maskwright_builtin.methods.suppression.class_kernel import nearest_classes
 
     of_record, first = numbered(pack_keys(list(codes.T)))
     bounds = tuple(bounds_of(block, diversity, closeness, of_record.astype(np.int32)))

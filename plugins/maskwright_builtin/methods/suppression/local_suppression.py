@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, InputError, NamesVariables, Removed, Remover
 from maskwright_builtin.key_counts.frequencies import count_keys
-from maskwright_builtin.methods.key_classes import (
+from maskwright_builtin.methods.class_criteria import (
     GONE,
     Importance,
     KeyNames,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.key_counts.counting_kernel import COMPLETE, SUBSET
-from maskwright_builtin.key_counts.packed_rows_kernel import are_equal, first_slot
+from maskwright_builtin.key_counts.counting_kernel import COMPLETE, SUBSET, are_equal, first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:

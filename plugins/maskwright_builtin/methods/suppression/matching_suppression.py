@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskwright_builtin.key_counts.frequencies import PackedKeys, matched_sizes, numbered, pack_keys
-from maskwright_builtin.methods.key_classes import GONE
+from maskwright_builtin.methods.class_criteria import GONE
 from maskwright_builtin.methods.suppression.class_suppression import Patterns, k_anonymous, patterns_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,12 @@ from pydantic import Field
 
 from maskwright import Block, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.microaggregation.microaggregation import PartitionName, chosen_partition
-from maskwright_builtin.methods.synthetic.moment_adjustment import MomentsAndEdits, note_moments, onto_edits
 from maskwright_builtin.methods.synthetic.regression import (
+    MomentsAndEdits,
     independent_columns,
     new_residuals,
+    note_moments,
+    onto_edits,
     regress,
     require_records,
     require_spread,

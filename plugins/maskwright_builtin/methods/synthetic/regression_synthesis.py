@@ -8,16 +8,14 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from maskwright import Block, InputError, Masked, Method
-from maskwright_builtin.methods.synthetic.moment_adjustment import (
-    MomentsAndEdits,
-    hybrid_factor,
-    note_moments,
-    onto_edits,
-)
 from maskwright_builtin.methods.synthetic.regression import (
+    MomentsAndEdits,
     Regression,
+    hybrid_factor,
     independent_columns,
     new_residuals,
+    note_moments,
+    onto_edits,
     regress,
     require_records,
     require_spread,
