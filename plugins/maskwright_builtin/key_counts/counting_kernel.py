@@ -9,11 +9,7 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskwright_builtin.numerics.arrays import Floats, Integers
-
-    Numbers = Integers
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 
 SPREAD = np.int64(-7046029254386353131)
@@ -21,7 +17,7 @@ SPREAD = np.int64(-7046029254386353131)
 
 
 @inlined
-def first_slot(words: Numbers, row: int, common: Numbers, last: int) -> int:
+def first_slot(words: Integers, row: int, common: Integers, last: int) -> int:
     """Where to look first for a row, by the bits in `common`; `last` is a power of two less one."""
     mixed = np.int64(0)
     for word in range(words.shape[1]):
@@ -31,7 +27,7 @@ def first_slot(words: Numbers, row: int, common: Numbers, last: int) -> int:
 
 
 @inlined
-def are_equal(words: Numbers, row: int, other: int, common: Numbers) -> bool:
+def are_equal(words: Integers, row: int, other: int, common: Integers) -> bool:
     """Whether two rows are equal by the bits in `common`."""
     same = True
     for word in range(words.shape[1]):
@@ -45,7 +41,7 @@ show more than half of what it shows."""
 
 
 @compiled
-def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: Numbers, first: Numbers) -> int:
+def number_rows(words: Integers, table: Integers32, dense: bool, of_row: Integers, first: Integers) -> int:
     """Number the different rows as they first occur.
 
     `words`: shape (n, w). `of_row`, `first`: Written: the number of each row, and the first row of each number; shape
@@ -67,7 +63,7 @@ def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: N
 
 
 @inlined
-def _counts(rule: int, mine: Numbers, other: Numbers, masks: Numbers) -> bool:
+def _counts(rule: int, mine: Integers, other: Integers, masks: Integers) -> bool:
     """Whether rows that show the keys in `mine` count rows that show those in `other`."""
     asked, shown, lacking = 0, 0, 0
     for key in range(masks.shape[0]):
@@ -87,14 +83,14 @@ def _counts(rule: int, mine: Numbers, other: Numbers, masks: Numbers) -> bool:
 
 @compiled
 def add_matches(
-    words: Numbers,
-    observed: Numbers,
-    starts: Numbers,
-    masks: Numbers,
+    words: Integers,
+    observed: Integers,
+    starts: Integers,
+    masks: Integers,
     rule: int,
-    size: Numbers,
+    size: Integers,
     weight: Floats,
-    records: Numbers,
+    records: Integers,
     population: Floats,
 ) -> None:
     """Add to each row the records of rows with other keys missing that match it.
@@ -170,15 +166,15 @@ def add_matches(
 
 @compiled
 def count_matching_households(
-    words: Numbers,
-    observed: Numbers,
-    starts: Numbers,
-    masks: Numbers,
+    words: Integers,
+    observed: Integers,
+    starts: Integers,
+    masks: Integers,
     rule: int,
-    pair_starts: Numbers,
-    pair_household: Numbers,
+    pair_starts: Integers,
+    pair_household: Integers,
     weight: Floats,
-    records: Numbers,
+    records: Integers,
     population: Floats,
 ) -> None:
     """Count the different households with a member that matches each row.

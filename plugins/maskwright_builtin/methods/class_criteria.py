@@ -14,12 +14,10 @@ from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block
     from maskwright_builtin.methods.generalisation.hierarchy_levels import Rows
     from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = 0, 1, 2, 3, 4
@@ -41,8 +39,8 @@ class Sensitive:
     kind: int
     bound: float
     c: float
-    rows: NDArray[np.int32]
-    values: NDArray[np.int32]
+    rows: Integers32
+    values: Integers32
     counts: Integers
     shares: Floats
 
@@ -51,13 +49,13 @@ class Sensitive:
         """Whether a class that fulfils it does so when any other is joined to it, also one that does not."""
         return self.kind == DISTINCT
 
-    def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> Floats:
+    def by_class(self, of_leaf: Integers32, classes: int) -> Floats:
         """Diversity or distance of each class; NaN for one without values."""
         from maskwright_builtin.methods.generalisation.rows_kernel import criterion_by_class  # Numba is heavy
 
         return criterion_by_class(of_leaf[self.rows], self.values, self.counts, classes, self.shares, self.kind, self.c)
 
-    def failing(self, of_leaf: NDArray[np.int32], classes: int) -> Booleans:
+    def failing(self, of_leaf: Integers32, classes: int) -> Booleans:
         """Which classes do not fulfil it; one without values does."""
         found = self.by_class(of_leaf, classes)
         if self.kind in (EQUAL, ORDERED):
@@ -77,7 +75,7 @@ class Sensitive:
             )
 
 
-def sensitive(name: str, kind: int, bound: float, c: float, values: Floats, of_record: NDArray[np.int32]) -> Sensitive:
+def sensitive(name: str, kind: int, bound: float, c: float, values: Floats, of_record: Integers32) -> Sensitive:
     """Bound on a sensitive variable; records without a value are left out.
 
     `values`: NaN where missing; shape (n,). `of_record`: leaf row of each record; shape (n,).
@@ -106,11 +104,11 @@ class Criteria:
         k_map: LeastPeople | None,
         bounds: Sequence[Sensitive],
         households: Integers | None,
-        of_record: NDArray[np.int32],
+        of_record: Integers32,
         risk: LargestRisk | None = None,
     ) -> None:
         self.k, self.k_map, self.risk, self._bounds = k, k_map, risk, tuple(bounds)
-        self._homes: tuple[NDArray[np.int32], Integers] | None = None
+        self._homes: tuple[Integers32, Integers] | None = None
         if households is not None:
             pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
             self._homes = pairs[:, 1].astype(np.int32), np.ascontiguousarray(pairs[:, 0])
@@ -247,7 +245,7 @@ def bounds_of(
     block: Block,
     diversity: Mapping[str, int | Diversity],
     closeness: Mapping[str, float | Closeness],
-    of_record: NDArray[np.int32],
+    of_record: Integers32,
 ) -> Iterator[Sensitive]:
     """Bounds on sensitive variables.
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import ComparedLevels, InputError, NamesVariables
 from maskwright_builtin.key_counts.frequencies import classes_of
+from maskwright_builtin.measures.key_variables.key_classes import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,7 +91,7 @@ def group_classes(row: Sequence[Integers], members: Sequence[Integers], groups: 
     `row`: codes of each key of the groups, -1 where missing; shape (count,). `members`: codes of each key of the
     members; shape (n,). `groups`: group of each member, ascending; shape (n,). Returns numbered 0..c-1; shape (count,).
     """
-    kind = classes_of(members) if members else np.zeros(len(groups), dtype=np.int64)
+    kind = kinds_of(members, len(groups))
     ordered = kind[np.lexsort((kind, groups))]
     starts = np.searchsorted(groups, np.arange(count + 1))
     sizes = np.diff(starts)
@@ -116,18 +117,13 @@ def kinds_of(members: Sequence[Integers], count: int) -> Integers:
     return classes_of(members) if members else np.zeros(count, dtype=np.int64)
 
 
-def listed(names: Sequence[str]) -> str:
-    """``region, sex and age``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def known_in_words(levels: ComparedLevels, row: Sequence[str], members: Sequence[str]) -> str:
     """What is known, for a sentence: ``region and size of a household, and sex and age of each person``."""
     parts = []
     if row:
-        parts.append(f"{listed(row)} of a {levels.top}")
+        parts.append(f"{in_words(row)} of a {levels.top}")
     if members:
-        parts.append(f"{listed(members)} of each {levels.lowest}")
+        parts.append(f"{in_words(members)} of each {levels.lowest}")
     return " and ".join(parts)
 
 

@@ -83,29 +83,29 @@ def chance_of_link(
     sizes, counts = np.unique(queries.sizes, return_counts=True)
     done = np.cumsum(counts) / counts.sum()
     for size, share in zip(sizes.tolist(), done.tolist(), strict=True):
-        request, there = np.flatnonzero(queries.sizes == size), np.flatnonzero(targets.sizes == size)
-        request = request[np.isin(queries.composition[request], targets.composition[there])]
-        if not len(request):
+        chosen, there = np.flatnonzero(queries.sizes == size), np.flatnonzero(targets.sizes == size)
+        chosen = chosen[np.isin(queries.composition[chosen], targets.composition[there])]
+        if not len(chosen):
             continue
         names, of_target = np.unique(targets.composition[there], return_inverse=True)
         distinct, copies, row_of = _distinct(targets, there, of_target, size)
-        of_query = np.searchsorted(names, queries.composition[request])
+        of_query = np.searchsorted(names, queries.composition[chosen])
         order = np.argsort(of_query, kind="stable")
-        request, of_query = request[order], of_query[order]
+        chosen, of_query = chosen[order], of_query[order]
         counterpart = np.full(len(queries.composition), -1, dtype=np.int64)
         counterpart[there] = row_of
-        same = queries.composition[request] == targets.composition[request]
+        same = queries.composition[chosen] == targets.composition[chosen]
         first = np.searchsorted(there, distinct)
         kinds = targets.kinds[_members_of(targets, distinct[np.unique(of_target[first], return_index=True)[1]], size)]
         factors = np.concatenate([own_weights, np.repeat(weights, size)])
-        ties = np.zeros(len(request), dtype=np.int64)
+        ties = np.zeros(len(chosen), dtype=np.int64)
         link_sets(
-            _sets(queries, request, of_query, len(names), size),
+            _sets(queries, chosen, of_query, len(names), size),
             _sets(targets, distinct, of_target[first], len(names), size),
-            copies, np.where(same, counterpart[request], -1), weights, own_weights, factors,
+            copies, np.where(same, counterpart[chosen], -1), weights, own_weights, factors,
             kinds.reshape(len(names), size), ties,
         )  # fmt: skip
-        found[request] = np.where(ties > 0, 1.0 / np.maximum(ties, 1), 0.0)
+        found[chosen] = np.where(ties > 0, 1.0 / np.maximum(ties, 1), 0.0)
         progress(share)
     return found
 

@@ -224,10 +224,7 @@ def higher_moments_of_parts(facts: Sequence[Facts], params: WeightedParams, requ
 
 
 def mean_of_moments(
-    changes: Mapping[str, Floats],
-    about: Sequence[str],
-    empty: Sequence[str],
-    without_scale: Sequence[str],
+    changes: Mapping[str, Floats], about: Sequence[str], empty: Sequence[str], without_scale: Sequence[str]
 ) -> Measurement:
     """The measure `higher_moments`, from the changes of both moments of each variable; shape (2,) each."""
     notes = list(about)

@@ -14,10 +14,8 @@ from maskwright_builtin.measures.pairing import present_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.categorical.category_codes import Categories
-    from maskwright_builtin.numerics.arrays import Floats, Integers
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 RECORDS_AT_ONCE = 2048
 """Records per block: the block and its products stay in the processor's cache."""
@@ -117,7 +115,7 @@ class Design:
         """Number of all parameters."""
         return self.of_numbers + sum(int(np.count_nonzero(each.parameter >= 0)) for each in self.factors)
 
-    def levels(self, codes: NDArray[np.int32]) -> Integers:
+    def levels(self, codes: Integers32) -> Integers:
         """Parameter of each factor for a block of records, shape (b, f); `size` for a level of reference."""
         found = np.empty((len(codes), len(self.factors)), dtype=np.int64)
         for j, factor in enumerate(self.factors):
@@ -134,7 +132,7 @@ class Design:
         np.nan_to_num(standardised, copy=False, nan=0.0)
         return standardised, np.isnan(values[:, list(self.holes)]).astype(np.float64)
 
-    def rows(self, values: Floats, codes: NDArray[np.int32]) -> Floats:
+    def rows(self, values: Floats, codes: Integers32) -> Floats:
         """All predictors of a block of records; shape (b, size)."""
         standardised, gone = self.variables(values)
         columns = [np.ones((len(values), 1)), standardised] + ([] if gone is None else [gone])
@@ -146,9 +144,7 @@ class Design:
             columns.append(indicators[:, :-1])
         return np.concatenate(columns, axis=1)
 
-    def score(
-        self, standardised: Floats, gone: Floats | None, codes: NDArray[np.int32], coefficients: Floats
-    ) -> Floats:
+    def score(self, standardised: Floats, gone: Floats | None, codes: Integers32, coefficients: Floats) -> Floats:
         """``rows @ coefficients`` without making the products: they are a quadratic form."""
         p, first = len(self.used), 1 + len(self.used) + len(self.holes)
         form = np.zeros((p, p))
@@ -162,7 +158,7 @@ class Design:
             score += np.append(coefficients, 0.0)[self.levels(codes)].sum(axis=1)
         return score
 
-    def gradient(self, standardised: Floats, gone: Floats | None, codes: NDArray[np.int32], error: Floats) -> Floats:
+    def gradient(self, standardised: Floats, gone: Floats | None, codes: Integers32, error: Floats) -> Floats:
         """``error @ rows``, likewise."""
         weighted = standardised * error[:, None]
         pieces = [np.array([error.sum()]), weighted.sum(axis=0)]
@@ -182,10 +178,10 @@ class Files:
     """Both files, and the weights of their records."""
 
     values: tuple[Floats, Floats]
-    codes: tuple[NDArray[np.int32], NDArray[np.int32]]
+    codes: tuple[Integers32, Integers32]
     weights: tuple[Floats, Floats] | None
 
-    def blocks(self, file: int) -> Iterator[tuple[int, Floats, NDArray[np.int32], Floats | None]]:
+    def blocks(self, file: int) -> Iterator[tuple[int, Floats, Integers32, Floats | None]]:
         """Start, numbers, categories and weights of each block of a file."""
         for start in range(0, len(self.values[file]), RECORDS_AT_ONCE):
             chosen = slice(start, start + RECORDS_AT_ONCE)

@@ -13,7 +13,7 @@ from maskwright import Comparison, InputError, Measurement, MeasurePart, Measure
 from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from maskwright import Measurable
     from maskwright_builtin.numerics.arrays import Floats, Integers
@@ -179,9 +179,9 @@ def sets_of_keys(comparison: Comparison, params: KeySetsParams, measure: str) ->
     return {name: tuple(dict.fromkeys(keys)) for name, keys in params.key_sets.items()}
 
 
-def listed(keys: tuple[str, ...]) -> str:
+def in_words(names: Sequence[str]) -> str:
     """``region, sex and age``."""
-    return keys[0] if len(keys) == 1 else f"{', '.join(keys[:-1])} and {keys[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 RISK_BANDS: Mapping[str, float] = {

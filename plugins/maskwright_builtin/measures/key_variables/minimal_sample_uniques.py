@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
-    from maskwright_builtin.numerics.arrays import Floats, Integers
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
     Keys = tuple[int, ...]
 
@@ -40,7 +40,7 @@ class DifferentRows:
     records have.
     """
 
-    codes: NDArray[np.int32]
+    codes: Integers32
     missing: Integers
     levels: tuple[int, ...]
     several: int
@@ -168,7 +168,7 @@ def _searched(
     return alone | np.packbits(found), np.flatnonzero(found)
 
 
-def _numbered(rows: DifferentRows, keys: Keys) -> tuple[NDArray[np.int32], Sequence[int], Sequence[int]]:
+def _numbered(rows: DifferentRows, keys: Keys) -> tuple[Integers32, Sequence[int], Sequence[int]]:
     """Codes, where the keys stand in them, and their levels; keys are joined where a number would be too large."""
     levels = [rows.levels[key] for key in keys]
     if math.prod(levels) < LARGEST_NUMBER:

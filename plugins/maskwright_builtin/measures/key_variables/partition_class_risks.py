@@ -18,7 +18,7 @@ from maskwright_builtin.key_counts.frequencies import (
 from maskwright_builtin.measures.key_variables.key_classes import (
     RISK_BANDS,
     KeySetsParams,
-    listed,
+    in_words,
     risk_table,
     worst_of,
 )
@@ -50,7 +50,7 @@ def individual_risk_of(
     shares = {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
     said = (
-        f"If an intruder who knows {listed(keys)} tried to recognise each of the {records:,} records, about {people} "
+        f"If an intruder who knows {in_words(keys)} tried to recognise each of the {records:,} records, about {people} "
         "would be recognised rightly"
     )
     for bound, count in list(above.items())[:1]:
@@ -72,7 +72,7 @@ def k_map_of(
         fewest,
         parts={"below_k": 100.0 * below / records, "mean_risk": risk / records},
         notes=tuple(notes),
-        sentence=f"Whoever knows {listed(keys)} of a person in the file has to choose among {fewest:,.4g} "
+        sentence=f"Whoever knows {in_words(keys)} of a person in the file has to choose among {fewest:,.4g} "
         f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {below:,} record(s) "
         f"among fewer than {k}.",
     )

@@ -11,7 +11,7 @@ from maskwright import Comparison, Further, InputError, Measurement, Merging, Pa
 from maskwright_builtin.key_counts.frequencies import individual_risk, sampling_fraction
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
-    listed,
+    in_words,
     sets_of_keys,
     size_table,
     worst_of,
@@ -38,7 +38,7 @@ def k_anonymity_of(
         float(smallest),
         parts={"classes": parts["classes"], "below_k": 100.0 * below / records, "mean_risk": parts["mean_risk"]},
         notes=(f"key variables: {', '.join(keys)}",),
-        sentence=f"The smallest group that shares {listed(keys)} holds {smallest:,} {what}; {below:,} of the "
+        sentence=f"The smallest group that shares {in_words(keys)} holds {smallest:,} {what}; {below:,} of the "
         f"{records:,} records are in groups of fewer than {k}.",
         tables=(sizes,),
     )
@@ -52,7 +52,7 @@ def uniqueness_of(
         100.0 * alone / records,
         parts=parts,
         notes=(f"key variables: {', '.join(keys)}", *notes),
-        sentence=f"{alone:,} of the {records:,} records are the only ones with their {listed(keys)}.",
+        sentence=f"{alone:,} of the {records:,} records are the only ones with their {in_words(keys)}.",
     )
 
 

@@ -15,10 +15,10 @@ from maskwright_builtin.key_counts.frequencies import classes_of
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
+    in_words,
     key_codes,
     key_set_mistakes,
     key_set_names,
-    listed,
     sampling_fraction,
     set_parts,
     worst_of_sets,
@@ -151,7 +151,7 @@ def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tupl
         per_record=100.0 * estimate.risk[of_record],
         notes=(f"key variables: {', '.join(keys)}; {table.cells:,} cells", *notes, *estimate.notes),
         sentence=(
-            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {listed(keys)}; about {tau1:,.0f} "
+            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {in_words(keys)}; about {tau1:,.0f} "
             f"of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole population too."
         ),
     )

@@ -11,9 +11,9 @@ from maskwright import Comparison, InputError, Measurement, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeyClasses,
     KeysParams,
+    in_words,
     key_mistakes,
     key_names,
-    listed,
 )
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def l_diversity_of(
         parts={"homogeneous": 100.0 * homogeneous / records},
         per_variable={name: value for name, value in by_variable.items() if name in compared},
         notes=tuple(notes),
-        sentence=f"Whoever finds a person by {listed(keys)} is left with at least {least:.3g} possible value(s) of "
-        f"{listed(tuple(by_variable))}; for {homogeneous:,} of the {records:,} records with only one.",
+        sentence=f"Whoever finds a person by {in_words(keys)} is left with at least {least:.3g} possible value(s) of "
+        f"{in_words(tuple(by_variable))}; for {homogeneous:,} of the {records:,} records with only one.",
     )
 
 
@@ -54,7 +54,7 @@ def t_closeness_of(
         parts={"mean": mean},
         per_variable={name: value for name, value in by_variable.items() if name in compared},
         notes=tuple(notes),
-        sentence=f"Among people with the same {listed(keys)}, the values of {listed(tuple(by_variable))} differ from "
+        sentence=f"Among people with the same {in_words(keys)}, the values of {in_words(tuple(by_variable))} differ from "
         f"those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
     )
 

@@ -12,10 +12,10 @@ from maskwright import Comparison, InputError, Measurable, Measure, Measurement,
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
+    in_words,
     key_codes,
     key_set_mistakes,
     key_set_names,
-    listed,
     sampling_fraction,
     set_parts,
     worst_of_sets,
@@ -158,7 +158,7 @@ def _sentence(keys: tuple[str, ...], largest: int, scored: int, above: int, n: i
     some = f"at most {largest} of " if largest < len(keys) else ""
     return (
         f"{scored:,} of the {n:,} records ({100.0 * scored / n:.2g} %) are the only ones with their values of {some}"
-        f"{listed(keys)}; a match with {above:,} of them is correct with a probability above {100.0 * bound:g} %."
+        f"{in_words(keys)}; a match with {above:,} of them is correct with a probability above {100.0 * bound:g} %."
     )
 
 

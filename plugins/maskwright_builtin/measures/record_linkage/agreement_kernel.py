@@ -9,9 +9,8 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
-    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 TILE = 1024
 """Targets at once: their values and patterns stay in the processor's first cache."""
@@ -19,7 +18,7 @@ TILE = 1024
 
 @compiled
 def _patterns_of_tile(
-    queries: Floats, i: int, columns: Floats, begin: int, end: int, reach: Floats, pattern: NDArray[np.int32]
+    queries: Floats, i: int, columns: Floats, begin: int, end: int, reach: Floats, pattern: Integers32
 ) -> None:
     """Patterns of query i with the targets `begin` to `end`."""
     for k in range(end - begin):

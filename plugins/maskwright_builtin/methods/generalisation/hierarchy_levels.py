@@ -12,11 +12,9 @@ from maskwright import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block, Variable
     from maskwright_builtin.methods.generalisation.population import Population
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class Key:
     variable: Variable
     levels: tuple[int, ...]
     height: int
-    maps: tuple[NDArray[np.int32], ...]
+    maps: tuple[Integers32, ...]
     spans: tuple[Floats, ...]
     counts: tuple[Integers, ...]
     leaves: Integers
@@ -47,7 +45,7 @@ class Key:
         """Level of the declared hierarchy on which the variable is published already."""
         return 0 if self.variable.hierarchy is None else self.variable.hierarchy.raised
 
-    def between(self, low: int, high: int) -> NDArray[np.int32]:
+    def between(self, low: int, high: int) -> Integers32:
         """Code on one of the levels, given by position, of each code on a lower one."""
         found = np.empty(len(self.counts[low]), dtype=np.int32)
         found[self.maps[low]] = self.maps[high]
@@ -63,18 +61,18 @@ class Rows:
     record. `blanks`: code of a missing cell in each key; shape (q,).
     """
 
-    codes: NDArray[np.int32]
+    codes: Integers32
     counts: Integers
     amounts: Floats
-    of_leaf: NDArray[np.int32]
-    blanks: NDArray[np.int32]
+    of_leaf: Integers32
+    blanks: Integers32
 
     @property
     def bytes(self) -> int:
         """Memory that they take."""
         return sum(each.nbytes for each in (self.codes, self.counts, self.amounts, self.of_leaf))
 
-    def on(self, maps: Sequence[NDArray[np.int32]], most: int | None = None) -> Rows:
+    def on(self, maps: Sequence[Integers32], most: int | None = None) -> Rows:
         """Rows with coarser codes, `of_leaf` for these rows; more than `most` of them, if there are, and not all."""
         starts = np.cumsum([0, *(len(each) for each in maps[:-1])])
         most = len(self.counts) if most is None else most
@@ -86,7 +84,7 @@ class Rows:
 
 def key_of(
     variable: Variable, values: Floats, missing: Booleans, kinds: Integers, asked: tuple[int, int] | None, n: int
-) -> tuple[Key, NDArray[np.int32]]:
+) -> tuple[Key, Integers32]:
     """Levels of a key, and the leaf code of each record.
 
     `values`: those of a population file after those of the records; shape (n + people,). `missing`: shape (n +

@@ -10,15 +10,13 @@ from maskwright_builtin.methods.class_criteria import DISTINCT, ENTROPY, EQUAL, 
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskwright_builtin.numerics.arrays import Floats, Integers
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 
 @compiled
 def rolled_up(
-    codes: NDArray[np.int32], counts: Integers, amounts: Floats, maps: NDArray[np.int32], starts: Integers, most: int
-) -> tuple[NDArray[np.int32], Integers, Floats, NDArray[np.int32]]:
+    codes: Integers32, counts: Integers, amounts: Floats, maps: Integers32, starts: Integers, most: int
+) -> tuple[Integers32, Integers, Floats, Integers32]:
     """Join rows that are equal once each code is replaced by a coarser one.
 
     `codes`: shape (r, q). `counts`: shape (r,). `amounts`: what else is summed: weights, people; shape (r, m).
@@ -83,7 +81,7 @@ def rolled_up(
 
 
 @compiled
-def owners_of_classes(of_class: NDArray[np.int32], owner: Integers, classes: int) -> Integers:
+def owners_of_classes(of_class: Integers32, owner: Integers, classes: int) -> Integers:
     """Count the different owners (households) of the entries of each class.
 
     `of_class`: class of each entry; shape (m,). `owner`: owner of each entry, not falling; shape (m,). Returns shape
@@ -100,13 +98,7 @@ def owners_of_classes(of_class: NDArray[np.int32], owner: Integers, classes: int
 
 @compiled
 def criterion_by_class(
-    of_class: NDArray[np.int32],
-    value: NDArray[np.int32],
-    count: Integers,
-    classes: int,
-    shares: Floats,
-    kind: int,
-    c: float,
+    of_class: Integers32, value: Integers32, count: Integers, classes: int, shares: Floats, kind: int, c: float
 ) -> Floats:
     """One figure for each class: how diverse its values are, or how far they are from those of the file.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from maskwright import Block, CompanionVariables, Gathering, InputError, Masked, Method
+from maskwright import Block, CompanionVariables, InputError, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
     Retaining,
@@ -22,18 +22,13 @@ from maskwright_builtin.methods.post_randomisation.markov import (
 )
 from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
-    cells_of_all,
-    cells_of_part,
+    gathering_of,
     joined,
-    notes_of_all,
     randomised,
     refuse_many_cells,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from maskwright import Variable
     from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, Transition
     from maskwright_builtin.numerics.arrays import Floats
 
@@ -173,24 +168,7 @@ def _randomising(params: PramParams) -> Randomising:
     )  # fmt: skip
 
 
-def cells_of_some(block: Block, params: PramParams) -> Mapping[str, Any]:
-    """Categories, or combinations, of some records, and how many have each."""
-    return cells_of_part(block, _randomising(params))
-
-
-def cells_together(facts: Sequence[Mapping[str, Any]], params: PramParams) -> Mapping[str, Any]:  # noqa: ARG001 - the contract
-    """Those of all records."""
-    return cells_of_all(facts)
-
-
-def randomisation_notes(
-    gathered: Mapping[str, Any], variables: Sequence[Variable], params: PramParams
-) -> Mapping[str, Any]:
-    """Notes on the matrices."""
-    return notes_of_all(gathered, variables, _randomising(params))
-
-
-GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=randomisation_notes)
+GATHERING = gathering_of(_randomising)
 
 
 def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maskwright import InputError, Masked, uniform_by_record
+from maskwright import Gathering, InputError, Masked, uniform_by_record
 from maskwright_builtin.numerics.ordering import numbered, numbered_together
 
 if TYPE_CHECKING:
@@ -200,16 +201,23 @@ class Randomising:
             yield from strata_of(block, positions, self.within)
 
 
-def cells_of_part(block: Block, randomising: Randomising) -> dict[str, Any]:
+def gathering_of(randomising: Callable[[Any], Randomising]) -> Gathering:
+    """What is gathered of all records: their cells, and notes on the matrices.
+
+    `randomising`: of parameters; a function of a module.
+    """
+    return Gathering(
+        partial=partial(_cells_of_part, randomising), merged=_cells_of_all, notes=partial(_notes, randomising)
+    )
+
+
+def _cells_of_part(randomising: Callable[[Any], Randomising], block: Block, params: Any) -> dict[str, Any]:
     """Cells of some records, and how many records have each, stratum by stratum; plain data."""
-    return {
-        "strata": [
-            [*each.key, each.cells.tolist(), each.counts.tolist()] for each in randomising.strata(block)
-        ]
-    }  # fmt: skip
+    strata = randomising(params).strata(block)
+    return {"strata": [[*each.key, each.cells.tolist(), each.counts.tolist()] for each in strata]}
 
 
-def cells_of_all(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _cells_of_all(facts: Sequence[Mapping[str, Any]], params: Any) -> dict[str, Any]:  # noqa: ARG001
     """Cells of all records, from those of parts."""
     found: dict[tuple[tuple[str, ...], tuple[float | None, ...]], Counter[tuple[int, ...]]] = {}
     for each in facts:
@@ -254,6 +262,12 @@ def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, An
         notes |= notes_of_all(gathered, block.variables, randomising)
     doubts = (LONE.format(randomising.name),) if moves.lone else ()
     return Masked(values, block.missing.copy(), notes=notes, doubts=doubts)
+
+
+def _notes(
+    randomising: Callable[[Any], Randomising], gathered: Mapping[str, Any], variables: Sequence[Variable], params: Any
+) -> dict[str, Any]:
+    return notes_of_all(gathered, variables, randomising(params))
 
 
 def notes_of_all(

@@ -10,16 +10,11 @@ from maskwright_builtin.key_counts.counting_kernel import first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
-
-    Numbers = Integers
-    Slots = NDArray[np.int32]
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 @inlined
-def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, kept: Numbers) -> bool:
+def _is(words: Integers, row: int, keep: Integers, others: Integers, other: int, kept: Integers) -> bool:
     same = True
     for word in range(words.shape[1]):
         same &= (words[row, word] & keep[word]) == (others[other, word] & kept[word])
@@ -27,7 +22,7 @@ def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, ke
 
 
 @compiled
-def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers) -> int:
+def number_classes(words: Integers, table: Integers32, of_row: Integers, first: Integers) -> int:
     """Number the different rows as they first occur, and leave them in a hash table.
 
     `words`: shape (n, w). `of_row`, `first`: Written: the class of each row, and the first row of each class; shape
@@ -50,13 +45,13 @@ def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers
 
 @compiled
 def saved_records(
-    words: Numbers,
-    rows: Numbers,
-    owners: Numbers,
-    keep: Numbers,
+    words: Integers,
+    rows: Integers,
+    owners: Integers,
+    keep: Integers,
     k: int,
-    standing: Slots,
-    heads: Numbers,
+    standing: Integers32,
+    heads: Integers,
     saved: Booleans,
 ) -> int:
     """Which records at risk would be in a class of k, if keys were emptied in all of them.
@@ -105,7 +100,7 @@ def saved_records(
 
 
 @compiled
-def add_classes(words: Numbers, rows: Numbers, standing: Slots, heads: Numbers, count: int) -> int:
+def add_classes(words: Integers, rows: Integers, standing: Integers32, heads: Integers, count: int) -> int:
     """Put what records show into the hash table of classes of k, where it is not there yet; how many there are then."""
     everything = np.full(words.shape[1], np.int64(-1))
     end = standing.shape[0] - 1
@@ -123,12 +118,12 @@ def add_classes(words: Numbers, rows: Numbers, standing: Slots, heads: Numbers, 
 
 @compiled
 def lend_records(
-    words: Numbers,
-    risky: Numbers,
-    standing: Numbers,
-    classes: Numbers,
-    sizes: Numbers,
-    keep: Numbers,
+    words: Integers,
+    risky: Integers,
+    standing: Integers,
+    classes: Integers,
+    sizes: Integers,
+    keep: Integers,
     k: int,
     worth: float,
 ) -> int:
@@ -200,17 +195,17 @@ def lend_records(
 
 @compiled
 def move_records(
-    words: Numbers,
-    whole: Numbers,
+    words: Integers,
+    whole: Integers,
     costs: Floats,
-    order: Numbers,
-    starts: Numbers,
-    sizes: Numbers,
-    heads: Numbers,
-    table: Slots,
-    keeps: Numbers,
+    order: Integers,
+    starts: Integers,
+    sizes: Integers,
+    heads: Integers,
+    table: Integers32,
+    keeps: Integers,
     worth: Floats,
-    masks: Numbers,
+    masks: Integers,
     key_worth: Floats,
     k: int,
     slack: float,

@@ -11,10 +11,8 @@ from maskwright_builtin.methods.class_criteria import GONE
 from maskwright_builtin.methods.suppression.class_suppression import Patterns, k_anonymous, patterns_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Progress
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 Matching = Literal["alpha0", "subset", "wildcard"]
@@ -159,7 +157,7 @@ class _Search:
             back = codes[:, j] != 0
             self.words[back] |= self._whole[back] & mask
 
-    def _codes(self, words: Integers) -> NDArray[np.int32]:
+    def _codes(self, words: Integers) -> Integers32:
         """A number for what each key shows, 0 where it is empty; shape (n, q)."""
         codes = np.zeros((len(words), len(self._masks)), dtype=np.int32)
         for j, mask in enumerate(self._masks):

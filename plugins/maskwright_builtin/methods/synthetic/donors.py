@@ -10,10 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright import Completion
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
     from maskwright_builtin.numerics.trees.tree import Predictors, Tree
 
 
@@ -69,7 +67,7 @@ class LeafDonors:
         copied = self.run_size >= LEAST_DONORS
         return np.where(copied, values, below), np.where(copied, values, above)
 
-    def drawn(self, nodes: NDArray[np.int32], rng: np.random.Generator) -> Floats:
+    def drawn(self, nodes: Integers32, rng: np.random.Generator) -> Floats:
         """A value for each record from its node; shape (m,)."""
         start = self.start[nodes]
         place = start + (rng.random(len(nodes)) * (self.stop[nodes] - start)).astype(np.int64)
@@ -86,20 +84,20 @@ class LeafDonors:
         """Numbers with the digits that the variable has."""
         return values if self.places is None else np.round(values, self.places)
 
-    def is_common(self, nodes: NDArray[np.int32], values: Floats) -> Booleans:
+    def is_common(self, nodes: Integers32, values: Floats) -> Booleans:
         """Whether enough records of the node have the value, where it would be copied; shape (m,)."""
         if self._by_category is None or not self.smallest_is_met:
             return np.ones(len(values), dtype=np.bool_)
         return np.asarray(self._count(nodes, values) >= LEAST_DONORS)
 
-    def _count(self, nodes: NDArray[np.int32], values: Floats) -> Integers:
+    def _count(self, nodes: Integers32, values: Floats) -> Integers:
         """Records of each node that have a category; shape (m,)."""
         assert self._by_category is not None
         code = values.astype(np.int64) * len(self.values)
         first = np.searchsorted(self._by_category, code + self.start[nodes])
         return np.asarray(np.searchsorted(self._by_category, code + self.stop[nodes]) - first, dtype=np.int64)
 
-    def backed_off(self, leaves: NDArray[np.int32], values: Floats, rng: np.random.Generator) -> Floats:
+    def backed_off(self, leaves: Integers32, values: Floats, rng: np.random.Generator) -> Floats:
         """Drawn categories; those that too few records of the leaf have, drawn again among all such ones.
 
         As often as nodes above the leaf have them, the nearest in which enough records have one: so categories that are
@@ -132,7 +130,7 @@ class LeafDonors:
             rows = np.concatenate(left)
         return values
 
-    def of_one_value(self, nodes: NDArray[np.int32]) -> Booleans:
+    def of_one_value(self, nodes: Integers32) -> Booleans:
         """Whether all records of the node have one value; nodes are leaves."""
         return np.asarray(self.run_of[self.start[nodes]] == self.run_of[self.stop[nodes] - 1])
 
@@ -182,7 +180,7 @@ class DonorSearch:
     rng: np.random.Generator
     tally: Tally
 
-    def values(self, leaves: NDArray[np.int32]) -> tuple[Floats, Booleans]:
+    def values(self, leaves: Integers32) -> tuple[Floats, Booleans]:
         """Value of each record, and whether it can be completed with that; each of shape (m,).
 
         `leaves`: leaf of each record; shape (m,).
@@ -217,7 +215,7 @@ class DonorSearch:
         """What is fixed in some records, as far as edits read it."""
         return {name: values[rows] for name, values in self.fixed.items() if name in self.completion.restricted}
 
-    def _fits(self, rows: Integers, nodes: NDArray[np.int32], values: Floats) -> Booleans:
+    def _fits(self, rows: Integers, nodes: Integers32, values: Floats) -> Booleans:
         """Whether each record may have the value; `nodes` is where that comes from, a value for each row."""
         common = self.donors.is_common(nodes, values)
         if self.name not in self.completion.restricted:
@@ -239,7 +237,7 @@ class DonorSearch:
         self.tally.add("computed_cells", int(fits.sum()))
         return settled
 
-    def _tried(self, rows: Integers, nodes: NDArray[np.int32], found: Floats, *, first: bool = False) -> Integers:
+    def _tried(self, rows: Integers, nodes: Integers32, found: Floats, *, first: bool = False) -> Integers:
         """Draw for some records until a value fits; those for which none did. `found` is written."""
         for attempt in range(TRIES):
             if not len(rows):
@@ -252,7 +250,7 @@ class DonorSearch:
             rows = rows[~fits]
         return rows
 
-    def _drawn_exhaustively(self, rows: Integers, nodes: NDArray[np.int32], found: Floats) -> Integers:
+    def _drawn_exhaustively(self, rows: Integers, nodes: Integers32, found: Floats) -> Integers:
         """Draw among all values of each node that fit, each as often as records have it; rows without any."""
         left = [rows[:0]]
         step = max(PAIRS_AT_ONCE // MOST_DONORS, 1)

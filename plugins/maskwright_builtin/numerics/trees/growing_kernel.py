@@ -22,7 +22,8 @@ from maskwright_builtin.numerics.trees.tree import LEAF
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
+
 
 POWER_STEPS = 12
 """Steps towards the first principal component of the class shares: an order of categories needs no more."""
@@ -190,9 +191,9 @@ def grow(
     complexity: float,
     max_depth: int,
 ) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
+    Integers32,
+    Integers32,
+    Integers32,
     Integers,
     NDArray[np.uint8],
     Integers,
@@ -322,11 +323,11 @@ def grow(
 @compiled
 def apply(
     codes: NDArray[np.uint16],
-    feature: NDArray[np.int32],
-    first_child: NDArray[np.int32],
+    feature: Integers32,
+    first_child: Integers32,
     first_side: Integers,
     sides: NDArray[np.uint8],
-) -> NDArray[np.int32]:
+) -> Integers32:
     """Leaf of each record; shape (n,).
 
     `codes`: shape (p, n).

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 LEAST_GAIN = 1e-12
@@ -77,9 +77,9 @@ class Tree:
     array([1, 2], dtype=int32)
     """
 
-    feature: NDArray[np.int32]
-    first_child: NDArray[np.int32]
-    parent: NDArray[np.int32]
+    feature: Integers32
+    first_child: Integers32
+    parent: Integers32
     first_side: Integers
     sides: NDArray[np.uint8]
     records: Integers
@@ -90,7 +90,7 @@ class Tree:
         """Whether each node is a leaf; shape (nodes,)."""
         return np.equal(self.feature, LEAF)
 
-    def leaves(self, predictors: Predictors) -> NDArray[np.int32]:
+    def leaves(self, predictors: Predictors) -> Integers32:
         """Leaf that each record falls into; shape (n,).
 
         A code that no record of a node had when the tree was grown goes with the nearest one in order, or with the most

@@ -29,9 +29,7 @@ from maskwright_builtin.partitions.mdav.search import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from maskwright_builtin.numerics.arrays import Floats, Integers
+    from maskwright_builtin.numerics.arrays import Floats, Floats32, Integers, Integers32
 
 
 CERTAIN = 1e-9
@@ -49,7 +47,7 @@ class Lists(NamedTuple):
     shape (p,).
     """
 
-    places: NDArray[np.int32]
+    places: Integers32
     farthest: Integers
     nearest: Integers
     outermost: Integers
@@ -85,14 +83,7 @@ def write_in_order(heap: Floats, heap_rows: Integers, size: int, listed: Integer
 
 
 @inlined
-def look_along(
-    values: NDArray[np.float32],
-    squares: NDArray[np.float32],
-    leaf: int,
-    doubled: NDArray[np.float32],
-    at: int,
-    scores: NDArray[np.float32],
-) -> None:
+def look_along(values: Floats32, squares: Floats32, leaf: int, doubled: Floats32, at: int, scores: Floats32) -> None:
     """Compute ``abs(x)**2 - 2 x.q`` in binary32 for all slots of a leaf; `doubled` holds 2 q of each point."""
     p, slots = doubled.shape[1], scores.shape[0]
     q0 = doubled[at, 0]

@@ -25,18 +25,15 @@ from maskwright_builtin.partitions.mdav.search import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Floats32, Integers
 
-    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 TOGETHER = 64
 """Records whose bounds to all leaves are held at once."""
 
 
 @inlined
-def look_from(
-    values: NDArray[np.float32], leaf: int, singles: NDArray[np.float32], at: int, distances: NDArray[np.float32]
-) -> None:
+def look_from(values: Floats32, leaf: int, singles: Floats32, at: int, distances: Floats32) -> None:
     """Compute the binary32 squared distances of a point to all slots of a leaf, without a view of any array."""
     p, slots = singles.shape[1], distances.shape[0]
     q0 = singles[at, 0]

@@ -29,9 +29,8 @@ from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves, Single
 from maskwright_builtin.partitions.mdav.nearest import comes_before, keep_nearest
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Floats32, Integers
 
-    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 ERROR = 2.0**-20
 """Bound, with margin, on the error of a scaled distance seen in binary32."""
@@ -57,10 +56,10 @@ class Workspace(NamedTuple):
     of the nearest records found, in a binary heap with the largest first; shape (k - 1,). `heap_rows`: shape (k - 1,).
     """
 
-    point: NDArray[np.float32]
-    bounds: NDArray[np.float32]
+    point: Floats32
+    bounds: Floats32
     candidates: Integers
-    distances: NDArray[np.float32]
+    distances: Floats32
     heap: Floats
     heap_rows: Integers
 
@@ -111,7 +110,7 @@ def place_point(point: Floats, leaves: Leaves, work: Workspace) -> Single:
 
 
 @inlined
-def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: NDArray[np.float32]) -> None:
+def look_at(values: Floats32, point: Floats32, distances: Floats32) -> None:
     """Compute the binary32 squared distances of a point to all slots of a leaf; `values` has shape (p, LEAF)."""
     p = point.shape[0]
     # Not `LEAF`: a loop of known length is unrolled before it is vectorised, and several times slower.
@@ -141,7 +140,7 @@ def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: 
 
 
 @inlined
-def gather(bounds: NDArray[np.float32], candidates: Integers, counts: Integers, threshold: Single, home: int) -> int:
+def gather(bounds: Floats32, candidates: Integers, counts: Integers, threshold: Single, home: int) -> int:
     """List the leaves whose bound does not rule them out, but for the one already seen; return their number."""
     waiting = 0
     for leaf in range(counts.shape[0]):
@@ -152,7 +151,7 @@ def gather(bounds: NDArray[np.float32], candidates: Integers, counts: Integers, 
 
 
 @inlined
-def most_promising(bounds: NDArray[np.float32], counts: Integers) -> int:
+def most_promising(bounds: Floats32, counts: Integers) -> int:
     """Leaf with the smallest bound of those with records; at least one has some."""
     best = -1
     for leaf in range(counts.shape[0]):
@@ -162,7 +161,7 @@ def most_promising(bounds: NDArray[np.float32], counts: Integers) -> int:
 
 
 @inlined
-def next_leaf(bounds: NDArray[np.float32], candidates: Integers, turn: int, waiting: int) -> int:
+def next_leaf(bounds: Floats32, candidates: Integers, turn: int, waiting: int) -> int:
     """Leaf to look at in this turn: the most promising one in the first turns, then any."""
     if turn < FIRST_LEAVES:
         best = turn
@@ -206,7 +205,7 @@ def offer_near(
     standardised: Floats,
     point: Floats,
     rows: Integers,
-    distances: NDArray[np.float32],
+    distances: Floats32,
     threshold: Single,
     heap: Floats,
     heap_rows: Integers,
@@ -286,13 +285,7 @@ def find_nearest(standardised: Floats, row: int, leaves: Leaves, work: Workspace
 
 @inlined
 def best_of_far(
-    standardised: Floats,
-    point: Floats,
-    rows: Integers,
-    distances: NDArray[np.float32],
-    scale: float,
-    best: float,
-    best_row: int,
+    standardised: Floats, point: Floats, rows: Integers, distances: Floats32, scale: float, best: float, best_row: int
 ) -> tuple[float, int]:
     """Return the farthest of the records of a leaf and the best one so far; ties go to the lowest number."""
     threshold = farthest_threshold(best, scale, point.shape[0])

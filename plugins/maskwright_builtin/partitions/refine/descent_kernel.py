@@ -29,9 +29,8 @@ from maskwright_builtin.partitions.refine.groups import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
-    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 NOTHING, LEAVE, FETCH, SWAP = 0, 1, 2, 3
 """What a visit may do: the record moves to another group, another record comes to its group, or both."""
@@ -62,12 +61,12 @@ def fill(points: Floats, labels: Integers, state: Groups) -> None:
 @inlined_uncounted
 def best_exchange(
     points: Floats,
-    near: NDArray[np.int32],
+    near: Integers32,
     record: Index,
     visit: int,
     scratch: Floats,
     k: int,
-    of: NDArray[np.int32],
+    of: Integers32,
     heads: Floats,
     offsets: Floats,
 ) -> tuple[int, Index, Index]:
@@ -208,7 +207,7 @@ def carry_out(points: Floats, kind: int, record: Index, there: Index, partner: I
 
 @compiled_uncounted
 def descend(
-    points: Floats, near: NDArray[np.int32], scratch: Floats, state: Groups, k: int, kick: int, visit: int, budget: int
+    points: Floats, near: Integers32, scratch: Floats, state: Groups, k: int, kick: int, visit: int, budget: int
 ) -> int:
     """Let the queued records move or swap until none gains.
 

@@ -24,9 +24,8 @@ from maskwright_builtin.partitions.refine.groups import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
-    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 SMALLEST_POOL, LARGEST_POOL = 3, 5
 """Groups that one kick dissolves: two are nearly always made the same again. Fewer where there are fewer around."""
@@ -61,7 +60,7 @@ class Pool(NamedTuple):
     scratch: Floats
     dirty: Integers
     is_dirty: Booleans
-    best: NDArray[np.int32]
+    best: Integers32
 
 
 def empty_pool(state: Groups, p: int) -> Pool:
@@ -79,7 +78,7 @@ def empty_pool(state: Groups, p: int) -> Pool:
 
 
 @inlined_uncounted
-def gather_groups(near: NDArray[np.int32], record: Index, numbers: Floats, pool: Pool, state: Groups) -> int:
+def gather_groups(near: Integers32, record: Index, numbers: Floats, pool: Pool, state: Groups) -> int:
     """List the group of a record and two to four groups around it; return how many there are.
 
     `near`: near records of each record; shape (n, q).
@@ -230,7 +229,7 @@ def note_best(pool: Pool, state: Groups, dirty: int) -> None:
 @compiled_uncounted
 def kick_groups(
     points: Floats,
-    near: NDArray[np.int32],
+    near: Integers32,
     k: int,
     numbers: Floats,
     temperatures: Floats,

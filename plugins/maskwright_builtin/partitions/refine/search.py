@@ -16,10 +16,8 @@ from maskwright import processors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
-    from maskwright_builtin.numerics.arrays import Floats, Integers
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
     from maskwright_builtin.partitions.refine.groups import Groups
 
 
@@ -50,7 +48,7 @@ KICKS_AT_ONCE = 1024
 
 def searched_labels(
     points: Floats,
-    near: NDArray[np.int32],
+    near: Integers32,
     labels: Integers,
     k: int,
     kicks_per_group: int,
@@ -93,7 +91,7 @@ class _Kicks:
     """What all searches have in common: `total` kicks each, of `groups` groups with a mean sum of squares `scale`."""
 
     points: Floats
-    near: NDArray[np.int32]
+    near: Integers32
     k: int
     groups: int
     total: int
@@ -125,7 +123,7 @@ class _Kicks:
         return float(changes[1]), pool.best.astype(np.int64)
 
 
-def _neighbours_of_long_search(near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+def _neighbours_of_long_search(near: Integers32, k: int) -> Integers32:
     usual = KICKED_NEIGHBOURS_OF_SMALL if k <= SMALL_UP_TO else KICKED_NEIGHBOURS
     return np.ascontiguousarray(near[:, : max(min(near.shape[1], usual), near.shape[1] // 2)])
 
@@ -183,7 +181,7 @@ SLICE = 50_000
 """Records asked about between two signs of progress."""
 
 
-def nearest_records(points: Floats, count: int, progress: Progress) -> NDArray[np.int32]:
+def nearest_records(points: Floats, count: int, progress: Progress) -> Integers32:
     """Find the nearest other records of every record.
 
     `points`: Finite; equal ones near each other in order when there are many; shape (n, p). Returns nearest first.

@@ -14,11 +14,9 @@ from maskwright_builtin.measures.pairing import WeightedParams, listed, weights_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Column, Measurable
     from maskwright_builtin.measures.pairing import Weights
-    from maskwright_builtin.numerics.arrays import Booleans, Integers
+    from maskwright_builtin.numerics.arrays import Booleans, Integers, Integers32
 
 
 Names = Annotated[Annotated[list[str], Field(min_length=1)] | None, NamesVariables()]
@@ -57,8 +55,8 @@ class Categories:
     """
 
     name: str
-    original: NDArray[np.int32]
-    masked: NDArray[np.int32]
+    original: Integers32
+    masked: Integers32
     size: int
     has_missing: bool
 
@@ -77,7 +75,7 @@ class CategoricalFiles:
     weights: Weights | None
     notes: tuple[str, ...]
 
-    def originals(self, variable: Categories) -> NDArray[np.int32]:
+    def originals(self, variable: Categories) -> Integers32:
         """Original codes of the masked records; shape (m,)."""
         return variable.original if self.origin is None else variable.original[self.origin]
 
@@ -289,7 +287,7 @@ def _names(comparison: Comparison, variable: Categories) -> Iterator[tuple[int, 
             yield code, f"{_text(original, in_original[code])} (not published)"
 
 
-def _first(codes: NDArray[np.int32], size: int) -> Integers:
+def _first(codes: Integers32, size: int) -> Integers:
     """The first record of each code; -1 where no record has it."""
     first = np.full(size, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]

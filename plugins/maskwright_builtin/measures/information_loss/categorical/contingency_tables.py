@@ -23,11 +23,9 @@ from maskwright_builtin.measures.information_loss.categorical.category_codes imp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.measures.information_loss.categorical.category_codes import CategoricalFiles, Categories
-    from maskwright_builtin.numerics.arrays import Floats, Integers
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 
 FEW_CELLS = 2**16
@@ -103,7 +101,7 @@ def _of_first(files: CategoricalFiles, i: int, first: Categories, ways: int) -> 
             yield _table(files, (first, second, third), joint, (third.original, third.masked), size)
 
 
-def _joined(first: Categories, second: Categories) -> tuple[tuple[NDArray[np.int32], NDArray[np.int32]], int]:
+def _joined(first: Categories, second: Categories) -> tuple[tuple[Integers32, Integers32], int]:
     """Joint codes of two variables in both files, and how many there are."""
     if first.size * second.size < 2**31:
         narrow = (first.original * second.size + second.original, first.masked * second.size + second.masked)
@@ -119,8 +117,8 @@ def _joined(first: Categories, second: Categories) -> tuple[tuple[NDArray[np.int
 def _table(
     files: CategoricalFiles,
     variables: tuple[Categories, ...],
-    first: tuple[NDArray[np.int32], NDArray[np.int32]],
-    second: tuple[NDArray[np.int32], NDArray[np.int32]],
+    first: tuple[Integers32, Integers32],
+    second: tuple[Integers32, Integers32],
     first_size: int,
 ) -> Table:
     size = variables[-1].size
@@ -139,9 +137,7 @@ def _table(
     return Table(variables, counts[0], counts[1] * (n / m), prod(each.size for each in variables), occurring)
 
 
-def _counted(
-    first: NDArray[np.int32], second: NDArray[np.int32], size: int, cells: int, weights: Floats | None
-) -> Floats:
+def _counted(first: Integers32, second: Integers32, size: int, cells: int, weights: Floats | None) -> Floats:
     # Numba: plugins are listed without it.
     from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
 

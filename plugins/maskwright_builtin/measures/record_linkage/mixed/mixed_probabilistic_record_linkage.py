@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
-from maskwright_builtin.measures.key_variables.key_classes import key_set_names, listed, worst_of_sets
+from maskwright_builtin.measures.key_variables.key_classes import in_words, key_set_names, worst_of_sets
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import SMALLEST
 from maskwright_builtin.measures.record_linkage.mixed.agreement_levels import (
     MISSING,
@@ -140,7 +140,7 @@ def _on_keys(
     used = [bool(m[0] > u[0] * (1.0 + 1e-9)) for m, u in zip(classes.m, classes.u, strict=True)]
     silent = tuple(key.name for key, use in zip(files.keys, used, strict=True) if not use)
     if silent:
-        notes.append(f"not used for links, matches agree no more often than other pairs: {listed(silent)}")
+        notes.append(f"not used for links, matches agree no more often than other pairs: {in_words(silent)}")
     found = files.link(_costs(classes, levels, told, used, share if params.frequencies else None))
     parts = {"prior": classes.prior}
     bits = {}
@@ -161,7 +161,7 @@ def _levels(keys: Sequence[MixedKey], params: MixedProbabilisticRecordLinkagePar
     names = {key.name for key in keys}
     stray = [name for name in params.tolerance if name not in names]
     if stray and params.key_sets is None:
-        raise InputError(f"{NAME}: `tolerance` names {listed(tuple(stray))}, not among the keys")
+        raise InputError(f"{NAME}: `tolerance` names {in_words(tuple(stray))}, not among the keys")
     reach = [params.tolerance.get(key.name, 0.0) * key.scale if key.kind == "numeric" else 0.0 for key in keys]
     ordered = np.array([key.kind == "ordered" and key.span > 1.0 for key in keys])
     near = np.array([size * (1.0 + 1e-12) for size in reach])

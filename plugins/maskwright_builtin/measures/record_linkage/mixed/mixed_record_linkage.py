@@ -12,9 +12,9 @@ from pydantic import Field
 from maskwright import Comparison, InputError, Measure, Measurement, MeasurePart, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
+    in_words,
     key_set_mistakes,
     key_set_names,
-    listed,
     set_parts,
     worst_of_sets,
 )
@@ -134,7 +134,7 @@ class MixedFiles:
         self.keys, notes = mixed_keys(comparison, keys, params.nominal, ordered)
         stray = [name for name in params.nominal if name not in keys]
         if stray and params.key_sets is None:
-            raise InputError(f"{measure}: `nominal` names {listed(tuple(stray))}, not among the keys")
+            raise InputError(f"{measure}: `nominal` names {in_words(tuple(stray))}, not among the keys")
         origin = comparison.origin if comparison.origin is not None else comparison.masked.origin
         self.origin = np.arange(len(comparison.masked)) if origin is None else origin
         household = np.arange(len(comparison.original)) if comparison.households is None else comparison.households
@@ -175,7 +175,7 @@ class MixedFiles:
             per_record=100.0 * found.chance,
             interval=interval_of_mean(linked),
             notes=tuple(notes),
-            sentence=f"An intruder who knows {listed(names)} of a person in the file and takes the most similar record "
+            sentence=f"An intruder who knows {in_words(names)} of a person in the file and takes the most similar record "
             f"is expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
         )
 
@@ -213,7 +213,7 @@ def mixed_key_mistakes(params: MixedKeysParams, given: Measurable) -> Iterator[t
     keys = key_set_names(params, given)
     stray = [name for name in params.nominal if name not in keys]
     if stray:
-        yield "nominal", f"{listed(tuple(stray))}: not among the keys"
+        yield "nominal", f"{in_words(tuple(stray))}: not among the keys"
 
 
 def linkage_parts(params: MixedKeysParams) -> Iterator[MeasurePart]:

@@ -12,7 +12,6 @@ from maskwright_builtin.numerics.spatial import select, widest_column
 if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Numbers = Integers
 
 DEEPEST = 200
 """Cuts above a leaf, at most."""
@@ -35,19 +34,19 @@ class Forest(NamedTuple):
 
     low: Floats
     high: Floats
-    copies: Numbers
-    rows: Numbers
-    present: Numbers
-    root: Numbers
+    copies: Integers
+    rows: Integers
+    present: Integers
+    root: Integers
     root_low: Floats
     root_high: Floats
-    cut: Numbers
-    first: Numbers
-    second: Numbers
+    cut: Integers
+    first: Integers
+    second: Integers
     reach: Floats
     leaf_low: Floats
     leaf_high: Floats
-    bounds: Numbers
+    bounds: Integers
 
 
 @compiled
@@ -56,11 +55,11 @@ def cut_rows(
     high: Floats,
     split: Floats,
     leaf: int,
-    order: Numbers,
-    cut: Numbers,
-    children: Numbers,
+    order: Integers,
+    cut: Integers,
+    children: Integers,
     reach: Floats,
-    bounds: Numbers,
+    bounds: Integers,
 ) -> tuple[int, int]:
     """Cut rows into a tree, between two different values of the key on which they spread most.
 
