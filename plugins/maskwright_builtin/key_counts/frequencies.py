@@ -282,7 +282,7 @@ def positive_weights(weights: Floats | None) -> tuple[Floats | None, tuple[str, 
 
 
 def zero_weights(count: int) -> tuple[str, ...]:
-    """Note on records that stand for nobody, if there are any."""
+    """Note on records with weight 0, if there are any."""
     if not count:
         return ()
     return (f"{count} record(s) with a weight of zero count with weight 1: they stand for themselves",)

@@ -44,7 +44,7 @@ class Component(BaseModel, extra="forbid", frozen=True):
 
 
 def resolved(component: Component) -> tuple[Measure, BaseModel]:
-    """Measure and parameters of a component; ValueError says what is wrong with them."""
+    """Measure and parameters of a component; ValueError where they are wrong."""
     try:
         measure = find_measure(component.measure)
     except MaskwrightError as error:
@@ -90,7 +90,7 @@ def partial(comparison: Comparison, params: WeightedScoreParams, request: Reques
 
 
 def merged(facts: Sequence[Facts], params: WeightedScoreParams, request: Request) -> Measurement | Further:
-    """The score, or what a component asks."""
+    """The score, or what a component needs next."""
     merging, own = _at_work(params, request)
     found = merging.merged(facts, own, _component_request(request))
     done = [] if request is None else list(request["done"])
@@ -104,7 +104,7 @@ def merged(facts: Sequence[Facts], params: WeightedScoreParams, request: Request
 
 
 def condensed(facts: Sequence[Facts], params: WeightedScoreParams, request: Request) -> Sequence[Facts]:
-    """Facts of some neighbouring parts in less room, where the component whose turn it is can say them so."""
+    """Facts of some neighbouring parts in less room, where the component whose turn it is can condense them."""
     merging, own = _at_work(params, request)
     return facts if merging.condensed is None else merging.condensed(facts, own, _component_request(request))
 
@@ -112,14 +112,14 @@ def condensed(facts: Sequence[Facts], params: WeightedScoreParams, request: Requ
 def rows(
     comparison: Comparison, params: WeightedScoreParams, request: Request, part: PartOfFile
 ) -> tuple[Columns, Integers]:
-    """Rows of one part that the component whose turn it is asks for."""
+    """Rows of one part that the component whose turn it is needs."""
     merging, own = _at_work(params, request)
     assert merging.rows is not None
     return merging.rows(comparison, own, _component_request(request), part)
 
 
 def counted(columns: Columns, params: WeightedScoreParams, request: Request) -> Facts:
-    """What the component whose turn it is says of the rows that one task got.
+    """Facts of the component whose turn it is on the rows of one task.
 
     `columns`: shape (n,).
     """

@@ -65,8 +65,8 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     total = int(unit.max(initial=-1)) + 1
     what = "records" if households is None else "households"
     if params.size is not None and params.size > total:
-        said = "records" if households is None else block.groups_said
-        raise InputError(f"a sample of {params.size} {said} is asked for; there are {total}")
+        units = "records" if households is None else block.groups_said
+        raise InputError(f"a sample of {params.size} {units} is asked for; there are {total}")
     chosen = np.zeros(total, dtype=np.bool_)
     factor = np.ones(total)
     stratum = _strata(block, params.strata, unit, total)

@@ -47,19 +47,19 @@ def mean_distance(
     names: Sequence[str], per_variable: Mapping[str, float], others: Mapping[str, float], notes: Sequence[str]
 ) -> Measurement:
     """A measure, from the distances of all variables."""
-    said = list(notes)
+    lines = list(notes)
     without = [name for name in names if name not in per_variable]
     if without:
-        said.append(f"left out, no value (with weight) in one of the files: {listed(without)}")
+        lines.append(f"left out, no value (with weight) in one of the files: {listed(without)}")
     found = [*per_variable.values(), *others.values()]
     if not found:
-        return Measurement(float("nan"), notes=(*said, "not defined: no variable can be compared"))
+        return Measurement(float("nan"), notes=(*lines, "not defined: no variable can be compared"))
     parts = {"mean": float(np.mean(found)), "largest": max(found), **others}
-    return Measurement(parts["mean"], parts, per_variable, notes=tuple(said))
+    return Measurement(parts["mean"], parts, per_variable, notes=tuple(lines))
 
 
 MOST_VALUES = 10_000
-"""Different values of a categorical variable: a part tells how many records have each of them."""
+"""Different values of a categorical variable, at most: each part counts the records of each of them."""
 
 
 def cells_of_part(comparison: Comparison, params: HellingerParams, request: Request) -> Facts:
@@ -72,14 +72,14 @@ def cells_of_part(comparison: Comparison, params: HellingerParams, request: Requ
             "numbers": {
                 name: [int((~np.isnan(file[:, j])).sum()) for file in files] for j, name in enumerate(pairs.names)
             },
-            "told": {
+            "interval_counts": {
                 name: interval_counts_of(files[0][:, j], None, FIRST_POINTS) for j, name in enumerate(pairs.names)
             },
             "categories": {name: _categories(comparison, name) for name in params.categorical},
         }
     place = pairs.names.index
     return {
-        "told": {
+        "interval_counts": {
             name: interval_counts_of(files[0][:, place(name)], each) for name, each in request["intervals"].items()
         },
         "counts": {
@@ -103,15 +103,22 @@ def _categories(comparison: Comparison, name: str) -> list[dict[str, int]]:
 
 def condensed_cells(facts: Sequence[Facts], params: HellingerParams, request: Request) -> list[Facts]:
     """Values and counts of some neighbouring parts as those of one."""
-    told = {name: condensed([each["told"][name] for each in facts]) for name in facts[0]["told"]}
+    counts = {
+        name: condensed([each["interval_counts"][name] for each in facts]) for name in facts[0]["interval_counts"]
+    }
     if request is not None:
         names = facts[0]["counts"]
-        return [{"told": told, "counts": {name: _added(each["counts"][name] for each in facts) for name in names}}]
+        return [
+            {
+                "interval_counts": counts,
+                "counts": {name: _added(each["counts"][name] for each in facts) for name in names},
+            }
+        ]
     return [
         {
             "missing": _added(each["missing"] for each in facts),
             "numbers": {name: _added(each["numbers"][name] for each in facts) for name in facts[0]["numbers"]},
-            "told": told,
+            "interval_counts": counts,
             "categories": {
                 name: [dict(sum((Counter(each["categories"][name][file]) for each in facts), Counter())) for file in
                        (0, 1)]
@@ -141,12 +148,12 @@ def hellinger_of_parts(facts: Sequence[Facts], params: HellingerParams, request:
             if all(numbers):
                 known["numbers"][name] = numbers
                 ranks = ranks_of_edges(numbers[0], params.bins).tolist()
-                searches[name] = RankSearch.begun(ranks, [each["told"][name] for each in facts])
+                searches[name] = RankSearch.begun(ranks, [each["interval_counts"][name] for each in facts])
         return _next(known, searches, params) if searches else _distances(known)
     known = dict(request)
     searches = {name: RankSearch.from_json(each) for name, each in known["searches"].items()}
     for name in request["intervals"]:
-        searches[name] = searches[name].closer([each["told"][name] for each in facts])
+        searches[name] = searches[name].closer([each["interval_counts"][name] for each in facts])
     for name, edges in request["edges"].items():
         known["counts"][name] = [
             [sum(each["counts"][name][file][at] for each in facts) for at in range(len(edges))] for file in (0, 1)
@@ -170,8 +177,8 @@ def _next(known: dict[str, Any], searches: Mapping[str, RankSearch], params: Hel
         if not each.open and name not in known["counts"]
     }
     intervals = {name: each.intervals for name, each in searches.items() if each.open}
-    said = {name: each.to_json() for name, each in searches.items()}
-    return Further({**known, "searches": said, "intervals": intervals, "edges": edges})
+    lines = {name: each.to_json() for name, each in searches.items()}
+    return Further({**known, "searches": lines, "intervals": intervals, "edges": edges})
 
 
 def _distances(known: Mapping[str, Any]) -> Measurement:
@@ -205,7 +212,7 @@ def values_of_partition(comparison: Comparison, params: WeightedParams, request:
 
 
 def condensed_values(facts: Sequence[Facts], params: WeightedParams, request: Request) -> list[Mapping[str, Any]]:  # noqa: ARG001
-    """Values told by some neighbouring parts as those of one: 8 bytes each; what tasks say of ranges is little."""
+    """Values of some neighbouring parts as those of one: 8 bytes each; facts on ranges are few."""
     if request is not None:
         return list(facts)
     names = list(facts[0]["numbers"])
@@ -233,7 +240,7 @@ def values_by_range(
         j = pairs.names.index(name)
         present = [file[~np.isnan(file[:, j]), j] + 0.0 for file in (pairs.original, pairs.masked)]
         values = np.concatenate(present)
-        counts = [np.repeat(np.array(said, dtype=np.int64), [len(each) for each in present]) for said in
+        counts = [np.repeat(np.array(in_files, dtype=np.int64), [len(each) for each in present]) for in_files in
                   ((1, 0), (0, 1))]  # fmt: skip
         found, _ = distinct_rows({"value": values, "old": counts[0], "new": counts[1]}, ("value",))
         ranges = np.searchsorted(np.array(edges), found["value"], side="left").astype(np.int64)
@@ -281,9 +288,9 @@ def distance_of_parts(facts: Sequence[Facts], params: WeightedParams, request: R
     return mean_distance(request["names"], per_variable, {}, request["notes"])
 
 
-def _edges(told: Sequence[Sequence[float]]) -> list[float]:
-    """Values between ranges of about equally many of the values told."""
-    values = np.sort(np.concatenate([np.array(each, dtype=np.float64) for each in told]))
+def _edges(counts: Sequence[Sequence[float]]) -> list[float]:
+    """Values between ranges of about equally many of these values."""
+    values = np.sort(np.concatenate([np.array(each, dtype=np.float64) for each in counts]))
     places = np.arange(1, RANGES) * len(values) // RANGES
     return [float(each) for each in np.unique(values[places])]
 

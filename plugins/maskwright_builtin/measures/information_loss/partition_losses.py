@@ -39,24 +39,24 @@ def measured_zeros(
 
     `per_record`: shape (n_masked,).
     """
-    said = list(notes)
+    lines = list(notes)
     kept, lost, made, cells = (math.fsum(own[at] for own in counts.values()) for at in range(4))
     if empty:
-        said.append(f"left out, no record has a value in both files: {listed(empty)}")
+        lines.append(f"left out, no record has a value in both files: {listed(empty)}")
     if not cells:
-        return Measurement(math.nan, notes=(*said, "not defined: no variable can be compared"))
+        return Measurement(math.nan, notes=(*lines, "not defined: no variable can be compared"))
     per_variable = {
         name: _percent(own[1] + own[2], math.fsum(own[:3])) for name, own in counts.items() if math.fsum(own[:3]) > 0.0
     }
     if not per_variable:
-        said.append("no value is zero in either file: nothing could be lost")
+        lines.append("no value is zero in either file: nothing could be lost")
     parts = {
         "share_original": _percent(kept + lost, cells),
         "share_masked": _percent(kept + made, cells),
         "lost": _percent(lost, kept + lost),
         "made": _percent(made, kept + made),
     }
-    return Measurement(_percent(lost + made, kept + lost + made), parts, per_variable, per_record, notes=tuple(said))
+    return Measurement(_percent(lost + made, kept + lost + made), parts, per_variable, per_record, notes=tuple(lines))
 
 
 def _percent(part: float, whole: float) -> float:
@@ -70,8 +70,8 @@ def _missing(pairs: Pairs) -> list[int]:
 def missing_notes(facts: Sequence[Facts], rule: str) -> list[str]:
     """Note on the missing cells of both files, where there are any."""
     gone = [sum(each["missing"][at] for each in facts) for at in (0, 1)]
-    said = f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}"
-    return [said] if any(gone) else []
+    lines = f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {rule}"
+    return [lines] if any(gone) else []
 
 
 MISSING_RULE_OF_PAIRS = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"

@@ -234,10 +234,10 @@ class StandardUnits:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
         """What `to_json` gave."""
-        arrays = {name: np.array(said[name], dtype=np.float64) for name in ("center", "scale", "deviation")}
-        return cls(tuple(said["names"]), **arrays, present=np.array(said["present"], dtype=np.int64))
+        arrays = {name: np.array(plain[name], dtype=np.float64) for name in ("center", "scale", "deviation")}
+        return cls(tuple(plain["names"]), **arrays, present=np.array(plain["present"], dtype=np.int64))
 
 
 def plain_moments(moments: Moments) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def statistics_of_part(comparison: Comparison, params: ProbabilisticInformationL
                 name: [
                     {
                         "moments": PartMoments.of(file[:, j]).to_json(),
-                        "told": interval_counts_of(file[:, j], None, FIRST_POINTS),
+                        "interval_counts": interval_counts_of(file[:, j], None, FIRST_POINTS),
                     }
                     for file in files
                 ]
@@ -76,7 +76,7 @@ def statistics_of_part(comparison: Comparison, params: ProbabilisticInformationL
         }  # fmt: skip
     places = {name: pairs.names.index(name) for name in request["names"]}
     found: dict[str, Any] = {
-        "told": {
+        "interval_counts": {
             name: [
                 interval_counts_of(file[:, places[name]], intervals)
                 for file, intervals in zip(files, each, strict=True)
@@ -104,7 +104,7 @@ def condensed_statistics(
             name: [
                 {
                     "moments": PartMoments.merged(each["variables"][name][at]["moments"] for each in facts).to_json(),
-                    "told": condensed([each["variables"][name][at]["told"] for each in facts]),
+                    "interval_counts": condensed([each["variables"][name][at]["interval_counts"] for each in facts]),
                 }
                 for at in (0, 1)
             ]
@@ -112,11 +112,14 @@ def condensed_statistics(
         }
         return [{"missing": [sum(each["missing"][at] for each in facts) for at in (0, 1)], "variables": variables}]
     found: dict[str, Any] = {
-        "told": {name: [condensed([each["told"][name][at] for each in facts]) for at in (0, 1)] for name in
-                 facts[0]["told"]},
-        "inside": {name: np.sum([each["inside"][name] for each in facts], axis=0).tolist() for name in
-                   facts[0]["inside"]},
-    }  # fmt: skip
+        "interval_counts": {
+            name: [condensed([each["interval_counts"][name][at] for each in facts]) for at in (0, 1)]
+            for name in facts[0]["interval_counts"]
+        },
+        "inside": {
+            name: np.sum([each["inside"][name] for each in facts], axis=0).tolist() for name in facts[0]["inside"]
+        },
+    }
     if "sums" in facts[0]:
         found["sums"] = [condensed_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
     return [found]
@@ -125,7 +128,7 @@ def condensed_statistics(
 def loss_of_parts(
     facts: Sequence[Facts], params: ProbabilisticInformationLossParams, request: Request
 ) -> Measurement | Further:
-    """The measure `pil` of a file in parts, or what it asks next."""
+    """The measure `pil` of a file in parts, or its next request."""
     if request is None:
         known = _begun(facts, params)
         if isinstance(known, Measurement):
@@ -135,9 +138,10 @@ def loss_of_parts(
     searches = _read(known["searches"])
     for name, files in searches.items():
         if name in request["intervals"]:
-            told = [each["told"][name] for each in facts]
+            counts = [each["interval_counts"][name] for each in facts]
             searches[name] = [
-                search.closer([each[at] for each in told]) if search.open else search for at, search in enumerate(files)
+                search.closer([each[at] for each in counts]) if search.open else search
+                for at, search in enumerate(files)
             ]
     if "sums" not in known:
         moments = [moments_of_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
@@ -151,7 +155,7 @@ def loss_of_parts(
 
 
 def _begun(facts: Sequence[Facts], params: ProbabilisticInformationLossParams) -> Facts | Measurement:
-    """What the first round says."""
+    """What is known after the first round."""
     notes = missing_notes(facts, MISSING_RULE)
     lists = ("names", "center", "scale", "ends", "numbers")
     known: dict[str, Any] = {**{name: [] for name in lists}, "searches": {}, "inside": {}}
@@ -170,7 +174,9 @@ def _begun(facts: Sequence[Facts], params: ProbabilisticInformationLossParams) -
         known["ends"].append([old.low, old.high])
         known["numbers"].append([old.n, new.n])
         known["searches"][name] = [
-            RankSearch.begun(ranks_of_quantiles(n, params.step).tolist(), [each["told"] for each in file]).to_json()
+            RankSearch.begun(
+                ranks_of_quantiles(n, params.step).tolist(), [each["interval_counts"] for each in file]
+            ).to_json()
             for n, file in zip((old.n, new.n), own, strict=True)
         ]
     if empty:
@@ -183,7 +189,7 @@ def _begun(facts: Sequence[Facts], params: ProbabilisticInformationLossParams) -
 def _next(
     known: Facts, searches: Mapping[str, list[RankSearch]], params: ProbabilisticInformationLossParams
 ) -> Further:
-    """Ask for values between those told, and where quantiles are known for the numbers of values near them."""
+    """Request values between those counted, and where quantiles are known the numbers of values near them."""
     intervals, borders = {}, {}
     for name, files in searches.items():
         if any(each.open for each in files):
@@ -191,8 +197,8 @@ def _next(
         if not files[0].open and name not in known["inside"]:
             half, values = _window(known, name), _quantiles(known, searches, name, 0, params)
             borders[name] = [*(values - half).tolist(), *(values + half).tolist()]
-    said = {name: [each.to_json() for each in files] for name, files in searches.items()}
-    return Further({**known, "searches": said, "intervals": intervals, "borders": borders})
+    plain = {name: [each.to_json() for each in files] for name, files in searches.items()}
+    return Further({**known, "searches": plain, "intervals": intervals, "borders": borders})
 
 
 def _loss(
@@ -228,15 +234,15 @@ def _quantiles(
     return searches[name][file].values(ranks_of_quantiles(n, params.step).tolist())
 
 
-def _read(said: Mapping[str, Any]) -> dict[str, list[RankSearch]]:
-    return {name: [RankSearch.from_json(each) for each in files] for name, files in said.items()}
+def _read(plain: Mapping[str, Any]) -> dict[str, list[RankSearch]]:
+    return {name: [RankSearch.from_json(each) for each in files] for name, files in plain.items()}
 
 
-def _moments(said: Mapping[str, Any]) -> Moments:
-    p = len(said["mean"])
+def _moments(plain: Mapping[str, Any]) -> Moments:
+    p = len(plain["mean"])
     return Moments(**{
         name: np.array(values, dtype=np.float64) if name == "mean" else np.array(values, dtype=np.float64).reshape(p, p)
-        for name, values in said.items()
+        for name, values in plain.items()
     })  # fmt: skip
 
 

@@ -26,7 +26,7 @@ CONVERGED = 1e-12
 NEGLIGIBLE = 1e-10
 """Directions of the design with a smaller share of its largest variance are exact dependences."""
 MOST_PARAMETERS = 4000
-"""The information matrix of more takes minutes, and says less and less."""
+"""The information matrix of more takes minutes, and adds less and less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ def fit(design: Design, files: Files, progress: Progress) -> Fit:
     is taken from a part of the records until nothing is left to gain, and then once from all of them to make sure.
     """
     coefficients = np.zeros(design.size)
-    # The intercept alone fits the shares of the files: the start, and the fit when nothing else can be told.
+    # The intercept alone fits the shares of the files: the start, and the fit when nothing else is known.
     coefficients[0] = np.log(files.share(1) / files.share(0))
     thin = files.thinned()
     if len(thin.values[0]) < len(files.values[0]) and all(thin.share(file) > 0.0 for file in (0, 1)):

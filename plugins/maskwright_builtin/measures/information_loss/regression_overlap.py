@@ -43,7 +43,7 @@ def parsed(model: str) -> tuple[str, tuple[str, ...]]:
 
 
 def not_compared(unknown: list[str], names: Sequence[str]) -> str:
-    """Say which variables of a model are not compared."""
+    """Message on variables of a model that are not compared."""
     return f"{listed(unknown)} not among the numeric variables compared: {listed(list(names))}"
 
 
@@ -179,7 +179,7 @@ def mean_overlap(
     of_models: Sequence[tuple[int, Overlaps]], names: tuple[str, ...], notes: Sequence[str]
 ) -> Measurement:
     """The measure, from the overlaps of all models."""
-    said = list(notes)
+    notes_of_all = list(notes)
     parts: dict[str, float] = {}
     values: list[float] = []
     of_predictors: dict[str, list[float]] = {}
@@ -196,13 +196,15 @@ def mean_overlap(
             parts[label if label not in parts else f"{label} ({number})"] = overlap
             of_predictors.setdefault(names[j], []).append(overlap)
     if dropped:
-        said.append(f"predictors that depend exactly on others were left out of a model: {listed(sorted(dropped))}")
+        notes_of_all.append(
+            f"predictors that depend exactly on others were left out of a model: {listed(sorted(dropped))}"
+        )
     if undefined:
-        said.append(f"models without a coefficient (constant or too few records) for: {listed(undefined)}")
+        notes_of_all.append(f"models without a coefficient (constant or too few records) for: {listed(undefined)}")
     if not values:
-        return Measurement(float("nan"), notes=(*said, "not defined: no model has a coefficient"))
+        return Measurement(float("nan"), notes=(*notes_of_all, "not defined: no model has a coefficient"))
     per_variable = {name: float(np.mean(each)) for name, each in of_predictors.items()}
-    return Measurement(float(np.mean(values)), parts, per_variable, notes=tuple(said))
+    return Measurement(float(np.mean(values)), parts, per_variable, notes=tuple(notes_of_all))
 
 
 def models_of_part(comparison: Comparison, params: RegressionOverlapParams, request: Request) -> Facts:

@@ -93,7 +93,7 @@ def summary(gathered: Mapping[str, list[Floats]], small: int, names: tuple[str, 
 
 
 MOST_SUBDOMAINS = 1_000
-"""Different values of a declared variable: a part tells sums for each of them."""
+"""Different values of a declared variable, at most: a part has sums for each of them."""
 
 
 def subdomains_of_part(comparison: Comparison, params: SubdomainParams, request: Request) -> Facts:

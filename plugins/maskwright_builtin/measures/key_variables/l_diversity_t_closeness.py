@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 MOST_VALUES = 10_000
-"""Different values of a sensitive variable: each part tells how many records have each of them."""
+"""Different values of a sensitive variable, at most: each part counts the records of each of them."""
 
 
 def sensitive_of_part(measure: str, comparison: Comparison, params: SensitiveParams, request: object) -> Facts:  # noqa: ARG001

@@ -89,7 +89,7 @@ def score_weights(keys: int, largest: int) -> list[float]:
 
 
 def different_rows(codes: Sequence[Integers]) -> DifferentRows:
-    """Gather records with equal keys; a missing cell is told from every value.
+    """Gather records with equal keys; a missing cell differs from every value.
 
     `codes`: codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`; shape (n,).
     """

@@ -49,17 +49,17 @@ def individual_risk_of(
     """The measure `individual_risk`, however its classes were counted."""
     shares = {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
-    said = (
+    text = (
         f"If an intruder who knows {in_words(keys)} tried to recognise each of the {records:,} records, about {people} "
         "would be recognised rightly"
     )
     for bound, count in list(above.items())[:1]:
-        said += f"; {count:,} {'has' if count == 1 else 'have'} a chance above {100.0 * bound:g} % of being so"
+        text += f"; {count:,} {'has' if count == 1 else 'have'} a chance above {100.0 * bound:g} % of being so"
     return Measurement(
         100.0 * expected / records,
         parts={"expected_reidentifications": expected, "largest": largest, **shares, **parts},
         notes=(f"key variables: {', '.join(keys)}", *notes),
-        sentence=f"{said}.",
+        sentence=f"{text}.",
         tables=(table,),
     )
 
@@ -119,7 +119,7 @@ def risks_of_classes(columns: Columns, params: IndividualRiskParams, request: Re
 def individual_risk_of_parts(
     facts: Sequence[Facts], params: IndividualRiskParams, request: Request
 ) -> Measurement | Further:
-    """The measure `individual_risk` of a file in parts; `outlying_records` asks for a median, and is left out."""
+    """The measure `individual_risk` of a file in parts; `outlying_records` needs a median, and is left out."""
     if request is None:
         return classes_wanted(facts)
     found = {}

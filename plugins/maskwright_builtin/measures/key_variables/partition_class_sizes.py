@@ -116,7 +116,7 @@ def classes_by_set(columns: Columns, request: Request) -> Iterator[tuple[str, In
 
 
 def counted_classes(columns: Columns, params: KeySetsParams, request: Request) -> Facts:  # noqa: ARG001
-    """How many classes there are of each size, and what their weights say, in one task."""
+    """How many classes of one task have each size, and the risks by their weights."""
     assert request is not None
     facts: dict[str, Any] = {}
     for name, records, weight in classes_by_set(columns, request):
@@ -130,7 +130,7 @@ def counted_classes(columns: Columns, params: KeySetsParams, request: Request) -
 
 
 def classes_wanted(facts: Sequence[Facts]) -> Further:
-    """What the second round asks for: the classes of each part."""
+    """Request of the second round: the classes of each part."""
     if len({each["weighted"] for each in facts}) > 1:
         raise InputError("the weights are missing, negative or infinite in some of the parts: mend them, or give them "
                          "another role")  # fmt: skip

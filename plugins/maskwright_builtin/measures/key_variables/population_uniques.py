@@ -61,7 +61,7 @@ class PopulationUniquesParams(KeySetsParams, FractionParams, extra="forbid", fro
 
 @dataclass(frozen=True, eq=False)
 class _Estimate:
-    """What a model says.
+    """The estimate of a model.
 
     `unique`: chance that a cell's one record is alone in the population; 0 where it has more; shape (c,). `risk`:
     chance of a correct match with a record of the cell; shape (c,).
@@ -151,8 +151,8 @@ def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tupl
         per_record=100.0 * estimate.risk[of_record],
         notes=(f"key variables: {', '.join(keys)}; {table.cells:,} cells", *notes, *estimate.notes),
         sentence=(
-            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {in_words(keys)}; about {tau1:,.0f} "
-            f"of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole population too."
+            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {in_words(keys)}; about "
+            f"{tau1:,.0f} of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole population too."
         ),
     )
 
@@ -189,8 +189,8 @@ def _log_linear(table: KeyTable, keys: Sequence[str], model: Model, progress: Pr
     }
     if fitted.b is not None and fitted.standard_error:
         parts |= {"b": fitted.b, "b_standard_errors": fitted.b / fitted.standard_error}
-    said = ", ".join(f"{keys[first]} x {keys[second]}" for first, second in fitted.pairs)
-    about = f"log-linear model of main effects{f' and {said}' if said else ''}"
+    text = ", ".join(f"{keys[first]} x {keys[second]}" for first, second in fitted.pairs)
+    about = f"log-linear model of main effects{f' and {text}' if text else ''}"
     return _Estimate(np.where(alone, np.exp(-outside), 0.0), risk, parts, (about, *notes))
 
 
@@ -210,8 +210,8 @@ def _fitted(table: KeyTable, model: Model, progress: Progress) -> tuple[Fitted, 
         return fit(table, ())[0], ()
     if model == "auto" and table.cells <= LARGEST_SEARCHED:
         return search(table, progress), ()
-    said = (f"over {LARGEST_SEARCHED:,} cells: interactions are not searched",) if model == "auto" else ()
-    return fit(table, list(itertools.combinations(range(len(table.levels)), 2)))[0], said
+    text = (f"over {LARGEST_SEARCHED:,} cells: interactions are not searched",) if model == "auto" else ()
+    return fit(table, list(itertools.combinations(range(len(table.levels)), 2)))[0], text
 
 
 def _by_class_sizes(table: KeyTable, model: Model) -> _Estimate:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def undefined(notes: Sequence[str]) -> Measurement:
-    """What is said where no sensitive variable has a value."""
+    """The measurement where no sensitive variable has a value."""
     return Measurement(float("nan"), notes=(*notes, "not defined: no sensitive variable has a value"))
 
 
@@ -54,8 +54,8 @@ def t_closeness_of(
         parts={"mean": mean},
         per_variable={name: value for name, value in by_variable.items() if name in compared},
         notes=tuple(notes),
-        sentence=f"Among people with the same {in_words(keys)}, the values of {in_words(tuple(by_variable))} differ from "
-        f"those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
+        sentence=f"Among people with the same {in_words(keys)}, the values of {in_words(tuple(by_variable))} differ "
+        f"from those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
     )
 
 

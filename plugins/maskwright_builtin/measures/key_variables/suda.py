@@ -112,8 +112,8 @@ def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -
 def _on_keys(comparison: Comparison, params: SudaParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "suda")
     largest = min(params.largest or len(keys), len(keys))
-    for said in _too_many(len(keys), params.largest):
-        raise InputError(Problem(f"suda: {said}"))
+    for text in _too_many(len(keys), params.largest):
+        raise InputError(Problem(f"suda: {text}"))
     fraction, notes = sampling_fraction(comparison, params)
     rows = different_rows(codes)
     found = minimal_sample_uniques(rows, largest, comparison.progress)
@@ -191,8 +191,8 @@ def suda_mistakes(params: SudaParams, given: Measurable) -> Iterator[tuple[str, 
     """What is wrong with the parameters, given the variables: the parameter, and what it is."""
     yield from key_set_mistakes(params, given)
     sets = [key_set_names(params, given)] if params.key_sets is None else list(params.key_sets.values())
-    for said in _too_many(max(map(len, sets)), params.largest):
-        yield "largest", said
+    for text in _too_many(max(map(len, sets)), params.largest):
+        yield "largest", text
 
 
 def _parts(params: SudaParams) -> Iterator[MeasurePart]:
@@ -210,20 +210,20 @@ def _parts(params: SudaParams) -> Iterator[MeasurePart]:
 def _sets(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> dict[str, float]:
     parts: dict[str, float] = {}
     for positions, unique, minimal in zip(found.sets, found.unique, found.minimal, strict=True):
-        said = " + ".join(keys[each] for each in positions)
-        parts[f"unique on {said}"] = 100.0 * float(unique) / n
-        parts[f"minimal {said}"] = 100.0 * float(minimal) / n
+        text = " + ".join(keys[each] for each in positions)
+        parts[f"unique on {text}"] = 100.0 * float(unique) / n
+        parts[f"minimal {text}"] = 100.0 * float(minimal) / n
     return parts
 
 
 def _smallest(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> Iterator[str]:
     """The sets that single out most records."""
     order = sorted(np.flatnonzero(found.minimal), key=lambda each: -found.minimal[each])[:SETS_NOTED]
-    said = [
+    text = [
         f"{' + '.join(keys[key] for key in found.sets[each])} {100.0 * found.minimal[each] / n:.3g} %" for each in order
     ]
-    if said:
-        yield f"smallest sets that single out most records: {', '.join(said)}"
+    if text:
+        yield f"smallest sets that single out most records: {', '.join(text)}"
 
 
 def _values(
@@ -241,10 +241,10 @@ def _values(
         first[code[shown][::-1]] = np.flatnonzero(shown)[::-1]
         for value in np.flatnonzero((records >= FEWEST_NAMED) & (own > 0)):
             cell = column.values[first[value]]
-            said = f"{cell:g}" if column.variable.is_numeric else column.variable.categories[cell]
-            named.append((own[value], 100.0 * float(own[value] / weight.sum()), f"{name} = {said}"))
+            text = f"{cell:g}" if column.variable.is_numeric else column.variable.categories[cell]
+            named.append((own[value], 100.0 * float(own[value] / weight.sum()), f"{name} = {text}"))
     named.sort(key=lambda each: (-each[0], each[2]))
-    return {said: share for _, share, said in named[:most]}
+    return {text: share for _, share, text in named[:most]}
 
 
 SUDA = Measure(

@@ -157,12 +157,12 @@ def _units(facts: Sequence[Facts]) -> Facts:
         "used": [], "factor": [], "center": [], "weight": [], "wanted": SAMPLE, "names": facts[0]["names"],
         "scenarios": facts[0]["scenarios"], "records": sum(each["records"] for each in facts),
     }  # fmt: skip
-    for name, said in facts[0]["variables"].items():
+    for name, variable in facts[0]["variables"].items():
         own = [each["variables"][name] for each in facts]
-        factor = None if any(each["factor"] is None for each in own) else said["factor"]
+        factor = None if any(each["factor"] is None for each in own) else variable["factor"]
         moments = PartMoments.merged(each["moments"] for each in own)
         deviation = moments.spread(1) * (factor or 1.0)
-        request["used"].append(said["column"])
+        request["used"].append(variable["column"])
         request["factor"].append(factor)
         request["center"].append(moments.mean * (factor or 1.0) if deviation else 0.0)
         request["weight"].append(1.0 / deviation if deviation else 0.0)

@@ -103,7 +103,7 @@ def _searched(
 
 
 def _all_tied(queries: int, targets: int, progress: Progress) -> Nearness:
-    """No variable tells records apart: every target is at distance 0."""
+    """No variable distinguishes records: every target is at distance 0."""
     progress(1.0)
     none = np.zeros(queries, dtype=np.int64)
     return Nearness(none, np.full(queries, targets, dtype=np.int64), none)
@@ -130,7 +130,7 @@ def comparable_values(comparison: Comparison, pairs: Pairs, used: Sequence[int],
     """The `used` variables of both files, to be compared by the original's standard deviation (divisor n - 1).
 
     With `own`, each file is standardised by its own mean and standard deviation. A missing cell stands at the mean of
-    its variable in the original file. A variable that is constant in the original file tells no records apart.
+    its variable in the original file. A variable that is constant in the original file distinguishes no records.
     """
     original = np.empty((len(pairs.original), len(used)), order="F")
     masked = np.empty((len(pairs.masked), len(used)), order="F")

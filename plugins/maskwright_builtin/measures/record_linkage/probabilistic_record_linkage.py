@@ -141,24 +141,24 @@ def probabilistic_record_linkage(
     pairs_in_all = int(counts.sum())
     agreeing = [_agreeing(counts, j) for j in range(len(known))]
     # A single target is every record's partner, whatever agrees.
-    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
+    informative = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
     notes = list(pairs.notes)
-    silent = [known[j] for j in range(len(known)) if j not in telling]
+    silent = [known[j] for j in range(len(known)) if j not in informative]
     if silent and len(linking.targets) > 1:
         notes.append(f"not used, all pairs of records agree or none does: {listed(silent)}")
     prior = 1.0 / len(linking.targets) if params.prior in (None, "estimated") else float(params.prior or 0)
     parts = {"prior": prior}
     per_variable: dict[str, float] = {}
-    if telling:
-        classes = fit_classes(marginal_counts(counts, telling), prior, estimate_prior=params.prior == "estimated")
+    if informative:
+        classes = fit_classes(marginal_counts(counts, informative), prior, estimate_prior=params.prior == "estimated")
         parts["prior"] = classes.prior
         true = linking.own_agreement()
-        for place, j in enumerate(telling):
+        for place, j in enumerate(informative):
             found = {"m": classes.m[place], "u": classes.u[place], "true_m": true[j]}
             parts |= {f"{what}_{known[j]}": float(value) for what, value in found.items()}
             per_variable[known[j]] = float(classes.weights()[place])
-        notes += _warnings(classes, [known[j] for j in telling])
-        chance = linking.chance(_ranks(classes, telling, len(known)))
+        notes += _warnings(classes, [known[j] for j in informative])
+        chance = linking.chance(_ranks(classes, informative, len(known)))
     else:
         chance = linking.chance(np.zeros(2 ** len(known), dtype=np.int64))
     linked = reached(chance, households_of(comparison, pairs), params.household)
@@ -193,7 +193,7 @@ def _known_names(params: ProbabilisticRecordLinkageParams, given: Measurable) ->
 
 def _mistakes(params: ProbabilisticRecordLinkageParams, given: Measurable) -> Iterator[tuple[str, str]]:
     known = _known_names(params, given)
-    yield from (("known", said) for said in not_compared(known, given.compared))
+    yield from (("known", problem) for problem in not_compared(known, given.compared))
     stray = [name for name in params.cuts if name not in known]
     if stray:
         yield "cuts", f"cuts are declared for {listed(stray)}, not known variables"
@@ -332,11 +332,11 @@ def _agreeing(counts: Integers, j: int) -> int:
     return int(counts[np.arange(len(counts)) >> j & 1 == 1].sum())
 
 
-def _ranks(classes: Classes, telling: list[int], d: int) -> Integers:
+def _ranks(classes: Classes, informative: list[int], d: int) -> Integers:
     """Rank of each pattern over all d variables by its weight; equal for equal weights."""
     weight = np.zeros(d)
     found = classes.weights()
-    weight[telling] = np.where(found > SMALLEST_WEIGHT, found, 0.0)
+    weight[informative] = np.where(found > SMALLEST_WEIGHT, found, 0.0)
     agrees = np.arange(2**d)[:, None] >> np.arange(d) & 1
     total = agrees @ weight
     order = np.argsort(total, kind="stable")

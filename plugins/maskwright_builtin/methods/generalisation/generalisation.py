@@ -37,22 +37,22 @@ BY_CHANCE = 1000
 """One in so many files has such a key by chance alone."""
 
 RECORDS_CHECKED_FIRST = 10_000
-"""Records among which most keys are seen to tell nothing."""
+"""Records among which most keys are seen to determine nothing."""
 
 
 def determined_by_other_keys(block: Block, levels: Mapping[int, int]) -> Iterator[str]:
-    """Say which keys another tells below the level on which they are published."""
+    """Doubts on keys that another determines below the level on which they are published."""
     for j, level in levels.items():
         variable = block.variables[j]
         for i, its_level in levels.items():
             if i == j:
                 continue
             lower = range(_raised(variable), level)
-            told = next((low for low in lower if _determines(block, i, its_level, j, low, level)), None)
-            if told is not None:
+            lower_level = next((low for low in lower if _determines(block, i, its_level, j, low, level)), None)
+            if lower_level is not None:
                 yield (
                     f"{variable.name} is published on level {level}, and {block.names[i]} on level {its_level}, which "
-                    f"tells its level {told}: say with `levels` which fit"
+                    f"tells its level {lower_level}: say with `levels` which fit"
                 )
 
 
@@ -61,7 +61,7 @@ def _raised(variable: Variable) -> int:
 
 
 def _determines(block: Block, i: int, its_level: int, j: int, low: int, level: int) -> bool:
-    """Whether key i tells key j on a lower level than it is published on: among the first records, then among all."""
+    """Whether key i determines key j on a lower level than it is published on: among few records, then among all."""
     present = np.flatnonzero(~block.missing[:, i] & ~block.missing[:, j])
     for records in (present[:RECORDS_CHECKED_FIRST], present):
         given = _nodes(block, i, records, its_level)
@@ -81,7 +81,7 @@ def _nodes(block: Block, j: int, records: Integers, level: int) -> Integers:
 
 
 def _by_chance(given: Integers, finer: Integers, published: Integers) -> bool:
-    """Whether one key may tell finer categories of another than are published by chance, or tells no finer ones.
+    """Whether one key may determine finer categories than are published of another by chance, or determines none.
 
     Two records of one published category have the same finer one with the probability s. Of n records with g different
     values of the other key, n - g repeat one: they all agree with the probability s ** (n - g).
@@ -280,10 +280,10 @@ def _no_node(lattice: Lattice, evaluator: Evaluator, params: GeneralisationParam
     hint = f" (those of {', '.join(ends)} are of several categories)" if ends else ""
     what = "no levels were found that fulfil" if lattice.count > MOST_NODES else "no levels of the keys fulfil"
     failing, emptied, together = evaluator.failing_records(tuple(len(key.levels) - 1 for key in keys))
-    said = ", ".join(f"{name} fails in {count:,}" for name, count in failing.items() if count)
+    failures = ", ".join(f"{name} fails in {count:,}" for name, count in failing.items() if count)
     needed = float(np.ceil(1e4 * emptied / n) / 1e4)
     why = f"on the highest levels{hint} {emptied:,} of {n:,} records would have to be emptied"
-    why += f" ({said})" if said else ""
+    why += f" ({failures})" if failures else ""
     if emptied > np.floor(params.suppression_limit * n + 1e-9):
         why += f", which takes a suppression_limit of {needed:g}"
     if not together:

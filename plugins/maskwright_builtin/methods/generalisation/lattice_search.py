@@ -128,7 +128,7 @@ class Evaluator:
             self.most_emptied = min(self.most_emptied, most)
 
     def rows_on(self, node: Node) -> Rows:
-        """Classes of a node, or some of them where they are too many; `of_leaf` only where a criterion asks for it."""
+        """Classes of a node, or some of them where they are too many; `of_leaf` only where a criterion needs it."""
         low, source = self._nearest(node)
         if low == node:
             return source
@@ -280,7 +280,7 @@ class _Search:
         return path
 
     def _bisect(self, path: Sequence[int]) -> None:
-        """Find the lowest node of a path that passes, and rule out what that tells."""
+        """Find the lowest node of a path that passes, and rule out what follows from it."""
         low, high = 0, len(path) - 1
         while low <= high:
             middle = (low + high) // 2

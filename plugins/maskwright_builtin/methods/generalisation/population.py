@@ -53,11 +53,11 @@ def read_population(path: Path, keys: Sequence[Variable]) -> Population:
 
 
 def _as_declared(key: Variable) -> dict[str, object]:
-    """What is said of a key to read it in another file: categories by their texts, whatever their order."""
-    said: dict[str, object] = {"type": key.type if key.is_numeric else "nominal"}
+    """Options with which a key is read in another file: categories by their texts, whatever their order."""
+    options: dict[str, object] = {"type": key.type if key.is_numeric else "nominal"}
     if key.date_format is not None:
-        said["format"] = key.date_format
-    return said | ({"missing": list(key.missing_codes)} if key.missing_codes else {})
+        options["format"] = key.date_format
+    return options | ({"missing": list(key.missing_codes)} if key.missing_codes else {})
 
 
 def _coded(key: Variable, column: Column) -> tuple[Variable, Floats]:

@@ -31,7 +31,7 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     Parameters
     ----------
     block : Block
-        Without missing cells; told of the moments of all records that have its cells.
+        Without missing cells; it has the moments of all records that have its cells.
 
     Returns
     -------
@@ -66,13 +66,13 @@ def _by_record(block: Block, params: CorrelatedNoiseParams, rng: np.random.Gener
     """Add noise that is a function of the record's position in the file, and of how all records vary together."""
     from scipy.special import ndtri  # not before it is needed
 
-    told = _moments_of(COVARIANCES.of(block, params), block.names)
-    sizes = spreads_of(told)
+    moments = _moments_of(COVARIANCES.of(block, params), block.names)
+    sizes = spreads_of(moments)
     varies = sizes > 0.0
     values = block.values.copy()
     if varies.any():
         scale = sizes[varies]
-        correlations = told.covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
+        correlations = moments.covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
         eigenvalues, vectors = _components(correlations)
         drawn = ndtri(uniform_by_record(block, rng, len(eigenvalues)))
         # Added one by one: a product of matrices may round otherwise where there are more records.
@@ -132,15 +132,15 @@ def moments_of_all(facts: Sequence[Mapping[str, Any]], params: CorrelatedNoisePa
     """The same of all records."""
     found: dict[tuple[str, ...], ExactMoments] = {}
     for each in facts:
-        for names, said in each["patterns"]:
-            own, key = ExactMoments.from_json(said), tuple(names)
+        for names, plain in each["patterns"]:
+            own, key = ExactMoments.from_json(plain), tuple(names)
             found[key] = found[key] + own if key in found else own
     return {"patterns": [[list(names), each.to_json()] for names, each in found.items()]}
 
 
 def _moments_of(gathered: Mapping[str, Any], names: Sequence[str]) -> ExactMoments:
     """Moments of all records that have a value of these variables, and maybe of others."""
-    having = [(own, ExactMoments.from_json(said)) for own, said in gathered["patterns"] if set(names) <= set(own)]
+    having = [(own, ExactMoments.from_json(plain)) for own, plain in gathered["patterns"] if set(names) <= set(own)]
     shares = [each.among([own.index(name) for name in names]) for own, each in having]
     return sum(shares[1:], shares[0])
 

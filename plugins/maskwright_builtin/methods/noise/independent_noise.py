@@ -141,8 +141,8 @@ def moments_of_all(facts: Sequence[Mapping[str, Any]], params: AdditiveNoisePara
     """The same of all records."""
     found: dict[str, ExactMoments] = {}
     for each in facts:
-        for name, said in each["spreads"].items():
-            own = ExactMoments.from_json(said)
+        for name, plain in each["spreads"].items():
+            own = ExactMoments.from_json(plain)
             found[name] = found[name] + own if name in found else own
     return {"spreads": {name: each.to_json() for name, each in found.items()}}
 

@@ -162,10 +162,10 @@ class Transition(Protocol):
 
 @dataclass
 class Moves:
-    """What is to be said of the strata of a block.
+    """What is noted on the strata of a block.
 
     `joined`: cells that were joined with others. `lone`: records with a value in strata of one cell. `withheld`:
-    matrices that would tell frequencies of rare cells.
+    matrices that would disclose frequencies of rare cells.
     """
 
     joined: int = 0
@@ -273,7 +273,7 @@ def _notes(
 def notes_of_all(
     gathered: Mapping[str, Any], variables: Sequence[Variable], randomising: Randomising
 ) -> dict[str, Any]:
-    """What is said once of all records: cells that were joined, and the matrices, where they are published."""
+    """Notes on all records: cells that were joined, and the matrices, where they are published."""
     moves = Moves()
     of_name = {variable.name: variable for variable in variables}
     nothing = np.zeros(0, dtype=np.int64)
@@ -316,7 +316,7 @@ def refuse_many_cells(stratum: Stratum) -> None:
 
 
 def _publish(stratum: Stratum, chances: Transition, moves: Moves, *, tells_frequencies: bool) -> None:
-    """Put a matrix among those that are published, unless somebody could be seen in it."""
+    """Put a matrix among those that are published, unless it could disclose a person."""
     refuse_many_cells(stratum)
     if tells_frequencies and stratum.counts.min() < FEWEST_PUBLISHED:
         moves.withheld += 1

@@ -292,14 +292,14 @@ def with_diverse_classes(
         failing = np.zeros(len(shown), dtype=np.bool_)
         for each in bounds:
             failing |= each.failing(of_leaf.astype(np.int32), len(shown))
-        asked = np.flatnonzero(failing)
-        if not len(asked) or len(shown) == 1:
+        short = np.flatnonzero(failing)
+        if not len(short) or len(shown) == 1:
             return np.asarray(shown[of_leaf[of_record]], dtype=np.int64)
-        nearest, costs = np.empty(len(asked), dtype=np.int64), np.empty(len(asked))
-        nearest_classes(np.ascontiguousarray(shown), sizes, worth, asked, nearest, costs)
+        nearest, costs = np.empty(len(short), dtype=np.int64), np.empty(len(short))
+        nearest_classes(np.ascontiguousarray(shown), sizes, worth, short, nearest, costs)
         joined: set[int] = set()
         for place in np.argsort(costs, kind="stable").tolist():
-            one, other = int(asked[place]), int(nearest[place])
+            one, other = int(short[place]), int(nearest[place])
             if one in joined or other in joined:
                 continue
             joined |= {one, other}

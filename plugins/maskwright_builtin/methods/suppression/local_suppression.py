@@ -216,11 +216,11 @@ def _counted(
     if params.count == "wildcard":
         notes["records_safe_by_emptied_keys"] = int(bought.sum())
     if below.any():
-        said = (
+        warning = (
             f"k holds by the count '{params.count}', in which an empty key matches others; with an empty key as a "
             "value of its own, some records are in classes below k (note records_below_k_own)"
         )
-        notes["warnings"] = [said]
+        notes["warnings"] = [warning]
     return notes
 
 

@@ -51,7 +51,7 @@ def matching_k(codes: Integers, k: int, count: Matching, worth: Floats, progress
 
 
 def silent(share: float) -> None:
-    """Progress that is told to nobody."""
+    """Progress that is not shown."""
 
 
 class _Search:

@@ -280,10 +280,10 @@ class _Synthesis:
         again = np.arange(len(rows))
         broken = np.ones(len(rows), dtype=np.bool_)
         for attempt in range(REDRAWS + 1):
-            told: Progress = (lambda share: progress(0.6 + 0.3 * share)) if not attempt else (lambda _: None)
+            report: Progress = (lambda share: progress(0.6 + 0.3 * share)) if not attempt else (lambda _: None)
             here = {name: column[again] for name, column in known.items()}
             seen_here = {name: column[again] for name, column in seen.items()}
-            drawn, possible = sequence.drawn(len(again), seen_here, here, self.completion, self.rng, self.tally, told)
+            drawn, possible = sequence.drawn(len(again), seen_here, here, self.completion, self.rng, self.tally, report)
             for name, column in drawn.items():
                 values.setdefault(name, np.full(len(rows), np.nan))[again] = column
             broken = ~possible

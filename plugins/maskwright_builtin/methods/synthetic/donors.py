@@ -258,17 +258,17 @@ class DonorSearch:
             part = rows[begin : begin + step]
             first = self.donors.run_of[self.donors.start[nodes[part]]]
             many = self.donors.run_of[self.donors.stop[nodes[part]] - 1] - first + 1
-            looked = np.minimum(many, MOST_DONORS)
-            owner = np.repeat(np.arange(len(part)), looked)
-            place = np.arange(len(owner)) - np.repeat(np.cumsum(looked) - looked, looked)
+            compared = np.minimum(many, MOST_DONORS)
+            owner = np.repeat(np.arange(len(part)), compared)
+            place = np.arange(len(owner)) - np.repeat(np.cumsum(compared) - compared, compared)
             # Of more values than are looked at, evenly spread ones from a random start.
-            offset = (self.rng.random(len(part)) * many / looked)[owner]
-            runs = first[owner] + (place * (many / looked)[owner] + offset).astype(np.int64) % many[owner]
+            offset = (self.rng.random(len(part)) * many / compared)[owner]
+            runs = first[owner] + (place * (many / compared)[owner] + offset).astype(np.int64) % many[owner]
             values = self.donors.of_runs(runs, self.rng)
             fits = self._fits(part[owner], nodes[part][owner], values)
             # The shortest of exponential waiting times belongs to a value with probability in proportion to its rate.
             wait = np.where(fits, self.rng.exponential(size=len(owner)) / self.donors.run_size[runs], np.inf)
-            shortest = np.minimum.reduceat(wait, np.cumsum(looked) - looked) if len(part) else wait
+            shortest = np.minimum.reduceat(wait, np.cumsum(compared) - compared) if len(part) else wait
             chosen = fits & (wait == shortest[owner])
             found[part[owner[chosen]]] = values[chosen]
             left.append(part[np.isinf(shortest)])

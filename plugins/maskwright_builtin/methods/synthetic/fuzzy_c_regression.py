@@ -245,11 +245,11 @@ def _explained(targets: Floats, fitted: Floats) -> float:
 
 
 def _too_near(explained: float) -> tuple[str, ...]:
-    said = (
+    doubt = (
         f"a dependent variable comes out nearly as it was (more than {NEARLY_ALL:.0%} of its variance is explained): "
         "take fewer models or independent variables, 'label: draw', or 'residuals: resample'"
     )
-    return (said,) if explained > NEARLY_ALL else ()
+    return (doubt,) if explained > NEARLY_ALL else ()
 
 
 def fewest_records(params: FuzzyCRegressionParams, p: int) -> int:  # noqa: ARG001 - the signature is the contract's

@@ -108,7 +108,7 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     }  # fmt: skip
     unchanged = np.abs(values - block.values) <= UNCHANGED * block.scale
     notes["values_unchanged"] = int(np.count_nonzero(unchanged))
-    # A value that its whole cluster shares is the cluster's mean: it stays, and tells nothing of one record.
+    # A value that its whole cluster shares is the cluster's mean: it stays, and discloses nothing of one record.
     given_back = unchanged & _varies(block.values, labels)
     notes["values_given_back"] = int(np.count_nonzero(given_back))
     values, restored = onto_edits(block, params, whole, values)
@@ -129,11 +129,11 @@ def _varies(values: Floats, labels: Integers) -> Booleans:
 
 def _given_back(block: Block, cells: Booleans) -> tuple[str, ...]:
     names = ", ".join(block.names[position] for position in np.flatnonzero(cells.any(axis=0)))
-    said = (
+    doubt = (
         f"in some clusters the other variables determine {names}, so that original values come back: raise k, or take "
         "an independent variable out"
     )
-    return (said,) if names else ()
+    return (doubt,) if names else ()
 
 
 def _clusters(block: Block, independents: Floats, params: MicroHybridParams, rng: np.random.Generator) -> Integers:

@@ -330,11 +330,11 @@ def note_moments(restored: Restored | None) -> dict[str, Any]:
         "largest_moment_shift_before_adjustment": restored.after,
     }
     if restored.after > RESTORED:
-        said = (
+        warning = (
             "the edits and the means and covariances could not both be kept: the edits are, and a mean or covariance "
             "is off, by how much stands in the run record"
         )
-        notes["warnings"] = [said]
+        notes["warnings"] = [warning]
     return notes
 
 

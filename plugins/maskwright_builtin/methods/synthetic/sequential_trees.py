@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MOST_CLASSES = 48
-"""Categories that a tree tells apart when it grows; rarer ones count as one, and are donors as they are."""
+"""Categories that a tree distinguishes when it grows; rarer ones count as one, and are donors as they are."""
 MOST_PLACES = 4
 """Digits after the point that are looked for where none are declared."""
 
@@ -48,10 +48,10 @@ class SyntheticSequence:
     """Distributions of variables, each given those before it, learnt from original records.
 
     `given`: what is not synthesised, before all others; shape (n,). `order`: what is synthesised, in this order.
-    `originals`: numbers or category codes of these variables; NaN where missing; shape (n,). `progress`: told the share
+    `originals`: numbers or category codes of these variables; NaN where missing; shape (n,). `progress`: gets the share
     of trees that have grown.
 
-    The tree of a variable with missing cells tells first whether there is a value, a second one which.
+    The tree of a variable with missing cells predicts first whether there is a value, a second one which.
     """
 
     def __init__(
@@ -170,12 +170,12 @@ def _classes(values: Floats) -> tuple[Integers, int]:
 
 
 def _nothing(n: int) -> Predictor:
-    """A predictor that tells nothing, for the first variable of all."""
+    """A predictor without information, for the first variable of all."""
     return Predictor(np.zeros(n, dtype=np.uint16), 2, nominal=True)
 
 
 class _Coding:
-    """How the values of a variable are told to trees, in original and in synthetic records."""
+    """How the values of a variable are given to trees, in original and in synthetic records."""
 
     def __init__(self, variable: Variable, originals: Floats) -> None:
         self._variable = variable

@@ -108,7 +108,7 @@ def classification_tree(
     weights: Floats | None = None,
     limits: TreeLimits | None = None,
 ) -> Tree:
-    """Tree that tells classes apart, by Gini impurity.
+    """Tree that distinguishes classes, by Gini impurity.
 
     `classes`: 0..number-1; shape (n,). `weights`: not negative. `min_leaf` counts records; shape (n,).
 
@@ -128,7 +128,7 @@ def regression_tree(
     Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, Wadsworth.
     """
     weight = np.ones(len(values)) if weights is None else np.array(weights, dtype=np.float64)
-    # Sums of squares of numbers far from 0 would lose what tells them apart.
+    # Sums of squares of numbers far from 0 would lose what distinguishes them.
     total = float(weight.sum())
     centred = values - (float(np.dot(weight, values)) / total if total > 0.0 else 0.0)
     channel = np.zeros(len(values), dtype=np.int64)

@@ -80,9 +80,9 @@ def searched_labels(
     if kicks_per_group == 0:
         return [(0.0, state.of.astype(np.int64)) for _ in generators]
     scale = float(state.errors[state.sizes > 0].sum()) * k / n
-    asked = _neighbours_of_long_search(near, k) if kicks_per_group >= LONG_FROM else near
+    wider = _neighbours_of_long_search(near, k) if kicks_per_group >= LONG_FROM else near
     groups = int(np.count_nonzero(state.sizes))
-    kicks = _Kicks(points, asked, k, groups, kicks_per_group * groups, scale, annealed, visit)
+    kicks = _Kicks(points, wider, k, groups, kicks_per_group * groups, scale, annealed, visit)
     return _side_by_side(kicks, state, generators, span(progress, share, 1.0))
 
 
@@ -137,14 +137,14 @@ def _side_by_side(
     done, telling, stopped = [0.0] * len(generators), Lock(), Event()
 
     def run(number: int) -> tuple[float, Integers]:
-        def tell(share: float) -> None:
+        def notify(share: float) -> None:
             if stopped.is_set():
                 raise _StoppedError
             done[number] = share
             with telling:
                 progress(sum(done) / len(done))
 
-        return kicks.change(deepcopy(state), generators[number], tell)
+        return kicks.change(deepcopy(state), generators[number], notify)
 
     with ThreadPoolExecutor(min(processors(), len(generators))) as threads:
         running = [threads.submit(run, number) for number in range(len(generators))]

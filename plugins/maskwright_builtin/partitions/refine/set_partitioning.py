@@ -123,8 +123,8 @@ def _costs(points: Floats, pool: Pool) -> Floats:
 
 
 def _reduced(points: Floats, pool: Pool, prices: Floats) -> Floats:
-    asked = np.concatenate([prices[groups].sum(axis=1) for groups in pool.values()])
-    return np.asarray(_costs(points, pool) - asked)
+    charged = np.concatenate([prices[groups].sum(axis=1) for groups in pool.values()])
+    return np.asarray(_costs(points, pool) - charged)
 
 
 def _cheapest(points: Floats, pool: Pool, prices: Floats, most: int) -> Pool:

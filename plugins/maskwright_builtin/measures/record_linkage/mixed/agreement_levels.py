@@ -171,7 +171,7 @@ def fit_levels(
 ) -> LevelClasses:  # fmt: skip
     """Fit both classes to the counts of patterns by EM; keys are independent within a class.
 
-    `levels`: level of each key in each pattern; -1 where a missing cell says nothing; shape (patterns,). `counts`:
+    `levels`: level of each key in each pattern; -1 where a missing cell does not count; shape (patterns,). `counts`:
     pairs with each pattern; shape (patterns,). `prior`: share of matches among all pairs, or where it starts.
 
     Jaro (1989), Journal of the American Statistical Association 84(406), 414-420; Winkler (1988).
@@ -206,7 +206,7 @@ def _start(agree: float, size: int) -> Floats:
 
 
 def _probability(levels: Sequence[Integers], share: Sequence[Floats]) -> Floats:
-    """Probability of each pattern in a class; a key that says nothing counts as certain."""
+    """Probability of each pattern in a class; a key that does not count is certain."""
     product = np.ones(len(levels[0]))
     for level, own in zip(levels, share, strict=True):
         product *= np.append(own, 1.0)[level]

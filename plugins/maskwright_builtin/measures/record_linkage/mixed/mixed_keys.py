@@ -31,7 +31,7 @@ class CategoryPlaces:
 
 
 def band_of_text(before: Variable, after: Variable) -> dict[str, Band]:
-    """What each published category stands for, by what the variable says or the original's hierarchy calls so."""
+    """What each published category stands for, by the bands of the variable or the original's hierarchy."""
     if after.bands:
         return dict(zip(after.categories, after.bands, strict=True))
     known: dict[str, Band] = {}

@@ -125,14 +125,16 @@ def _on_keys(
     true = true_levels(files.queries, files.targets, files.households, levels)
     notes = list(files.notes)
     neutral = params.missing == "neutral"
-    told = levels.has.copy()
-    told[MISSING] &= not neutral
+    informative = levels.has.copy()
+    informative[MISSING] &= not neutral
     if params.estimate == "em":
-        classes, note = _by_em(files, params, levels, told)
+        classes, note = _by_em(files, params, levels, informative)
         notes += note
     else:
         d = len(keys)
-        own, other = ([shares(one[told[:, j], j]) for j in range(d)] for one in (true, np.maximum(counted - true, 0.0)))
+        own, other = (
+            [shares(one[informative[:, j], j]) for j in range(d)] for one in (true, np.maximum(counted - true, 0.0))
+        )
         classes = LevelClasses(own, other, float(true[:, 0].sum() / counted[:, 0].sum()))
         notes.append("m and u are counted from the true pairs, which only the releasing office knows")
     if files.missing:
@@ -141,7 +143,7 @@ def _on_keys(
     silent = tuple(key.name for key, use in zip(files.keys, used, strict=True) if not use)
     if silent:
         notes.append(f"not used for links, matches agree no more often than other pairs: {in_words(silent)}")
-    found = files.link(_costs(classes, levels, told, used, share if params.frequencies else None))
+    found = files.link(_costs(classes, levels, informative, used, share if params.frequencies else None))
     parts = {"prior": classes.prior}
     bits = {}
     for j, key in enumerate(files.keys):
@@ -150,7 +152,7 @@ def _on_keys(
         if there:
             parts[f"true_m_{key.name}"] = float(true[0, j] / there)
         weight = np.log2(classes.m[j] / classes.u[j])
-        bits[key.name] = float(weight[0] - weight[int(told[:2, j].sum())])
+        bits[key.name] = float(weight[0] - weight[int(informative[:2, j].sum())])
     measured = files.measurement(found, notes, parts)
     return Measurement(
         measured.value, measured.parts, bits, measured.per_record, measured.interval, measured.notes, measured.sentence
@@ -171,7 +173,7 @@ def _levels(keys: Sequence[MixedKey], params: MixedProbabilisticRecordLinkagePar
 
 
 def _by_em(
-    files: MixedFiles, params: MixedProbabilisticRecordLinkageParams, levels: Levels, told: Booleans
+    files: MixedFiles, params: MixedProbabilisticRecordLinkageParams, levels: Levels, informative: Booleans
 ) -> tuple[LevelClasses, list[str]]:
     patterns = int(np.prod(levels.has.sum(axis=0), dtype=np.float64))
     if patterns > PATTERNS_AT_MOST:
@@ -185,7 +187,7 @@ def _by_em(
     if compared < records:
         notes.append(f"patterns are counted for {compared:,} of the {records:,} records, each compared with all")
     present = counts > 0
-    sizes = told.sum(axis=0)
+    sizes = informative.sum(axis=0)
     own = [level[present] for level in levels.of_patterns()]
     own = [np.where(level < size, level, -1) for level, size in zip(own, sizes, strict=True)]
     start = params.prior if isinstance(params.prior, float) else 1.0 / len(files.targets.of_record)
@@ -196,7 +198,7 @@ def _by_em(
 
 
 def _costs(
-    classes: LevelClasses, levels: Levels, told: Booleans, used: Sequence[bool], share: Sequence[Floats] | None
+    classes: LevelClasses, levels: Levels, informative: Booleans, used: Sequence[bool], share: Sequence[Floats] | None
 ) -> Costs:
     """Weights as costs: the highest weight is the least cost."""
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
@@ -205,7 +207,7 @@ def _costs(
     by_level = np.zeros((4, d))
     top = np.zeros((1 if share is None else len(share[0]), d))
     for j in np.flatnonzero(used).tolist():
-        by_level[told[:, j], j] = -np.rint(BIT * np.log2(classes.m[j] / classes.u[j]))
+        by_level[informative[:, j], j] = -np.rint(BIT * np.log2(classes.m[j] / classes.u[j]))
         top[:, j] = by_level[0, j]
         if share is not None:
             top[:, j] = -np.rint(BIT * np.log2(classes.m[j][0] / np.maximum(share[j], SMALLEST)))

@@ -159,7 +159,7 @@ class MixedFiles:
         return link(self.queries, self.targets, costs, self.households, self.progress)
 
     def measurement(self, found: Links, notes: Sequence[str], parts: dict[str, float] | None = None) -> Measurement:
-        """What the links say."""
+        """The measurement of the links."""
         linked = reached(found.chance, self.own_households, self.household)
         value = 100.0 * float(linked.mean())
         linkable = found.ties[found.ties > 0]
@@ -175,8 +175,8 @@ class MixedFiles:
             per_record=100.0 * found.chance,
             interval=interval_of_mean(linked),
             notes=tuple(notes),
-            sentence=f"An intruder who knows {in_words(names)} of a person in the file and takes the most similar record "
-            f"is expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
+            sentence=f"An intruder who knows {in_words(names)} of a person in the file and takes the most similar "
+            f"record is expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
         )
 
 

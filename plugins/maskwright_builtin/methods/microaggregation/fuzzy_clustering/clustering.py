@@ -87,7 +87,7 @@ def fuzzy_c_means(
     centroid moves further, in units of the root mean squared distance of the records from their mean. `float32`:
     distances and memberships in binary32, sums in binary64, and a last update in binary64. Faster; the objective may
     then rise by its rounding. Ignored where `m` and c leave binary32 too few digits. `threads`: default all processors.
-    Results do not depend on it. `progress`: told the share of `max_iterations` done.
+    Results do not depend on it. `progress`: gets the share of `max_iterations` done.
 
     Memory for the records, and for each thread a few copies of the centroids; memberships are never kept. A centroid
     that no record weighs for stays. Records that coincide with centroids belong to those alone, in equal shares.
@@ -96,7 +96,7 @@ def fuzzy_c_means(
     constraints. Journal of Intelligent & Fuzzy Systems 39(5), propositions 1, 4 and 6, as corrected: equation (5) is
     the projection of the weighted mean. Miyamoto, S. and Mukaidono, M. (1997), for the entropy.
     """
-    reporter = progress or _untold
+    reporter = progress or no_progress
     states = clustering_iterations(
         values, centroids, m=m, lambda_=lambda_, scale=scale, equalities=equalities, projector=projector,
         tolerance=tolerance, max_iterations=max_iterations, float32=float32, threads=threads,
@@ -211,8 +211,8 @@ def checked_centroids(geometry: Geometry, centroids: Floats) -> Floats:
     return points
 
 
-def _untold(share: float) -> None:
-    """Nobody is told."""
+def no_progress(share: float) -> None:
+    """Progress that is not shown."""
 
 
 def _precision(fuzziness: Fuzziness, m: float | None, c: int, float32: bool) -> str:
