@@ -152,7 +152,8 @@ def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tupl
         notes=(f"key variables: {', '.join(keys)}; {table.cells:,} cells", *notes, *estimate.notes),
         sentence=(
             f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {in_words(keys)}; about "
-            f"{tau1:,.0f} of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole population too."
+            f"{tau1:,.0f} of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole "
+            "population too."
         ),
     )
 
