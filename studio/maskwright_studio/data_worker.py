@@ -67,7 +67,7 @@ class ReleaseQueries(DataQueries):
         }
 
     def overlaid(self, name: str, masked: str, stamp: Sequence[int], values: bool = False) -> dict[str, Any]:
-        """Distribution of a variable in both files, in the same classes; what they stand for only where asked."""
+        """Distribution of a variable in both files, in the same classes; what they stand for only where requested."""
         before, after = self.data, self._released(masked, stamp)
         if name not in _published(before, after):
             raise mw.InputError(f"{name} is not in both files")
@@ -147,7 +147,7 @@ class ReleaseQueries(DataQueries):
         return {"combinations": combinations, "keys": keys, "left_out": every[MOST_KEYS:]}
 
     def values_of(self, masked: str, stamp: Sequence[int], records: Sequence[int]) -> dict[str, Any]:
-        """Masked values of some records, which were asked for by a click."""
+        """Masked values of some records, which a click has requested."""
         data = self._released(masked, stamp)
         rows = np.array([each - 1 for each in records if 0 < each <= len(data)], np.int64)
         return {"names": list(data.names), "rows": np.array([_texts(each, rows) for each in data]).T.tolist()}
@@ -304,14 +304,14 @@ def main() -> None:
 def _works_ahead(answers: ReleaseQueries) -> bool:
     try:
         return answers.ahead()
-    except Exception:  # noqa: BLE001 - whoever asks for it is told
+    except Exception:  # noqa: BLE001 - the page that needs it gets it as an answer
         return False
 
 
 def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, object]:
-    details = {name: value for name, value in request.items() if name not in {"id", "ask"}}
+    details = {name: value for name, value in request.items() if name not in {"id", "query"}}
     try:
-        return {"answer": getattr(answers, request["ask"])(**details)}
+        return {"answer": getattr(answers, request["query"])(**details)}
     except mw.MaskwrightError as error:
         first, *others = error.problems
         more = f" (and {len(others)} more)" if others else ""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 POLITE = 10.0
-"""Seconds that a job has to end by itself once it is asked to."""
+"""Seconds that a job has to end by itself once it is signalled."""
 
 State = Literal["running", "ending", "done", "refused", "failed", "cancelled"]
 
@@ -29,11 +29,11 @@ ENDED: Mapping[int, State] = {0: "done", 1: "refused"}
 class Job:
     """One piece of long work.
 
-    `number`: from 1, in this session. `request`: what its worker was told, and what the page that started it keeps with
-    it. `stages`: the last is the one at work. `cautions`: notices about what the release may disclose. `problems`: why
-    it did not end well, as `maskwright_studio.worker.told_problem` has them. `code`: exit code, as the command line
-    would have it. `result`: what the work returned, as JSON. `read`: files that a run has read, each with its name,
-    bytes and hash; no page shows them. `ended`: when, in seconds of the clock on the wall.
+    `number`: from 1, in this session. `request`: what its worker gets, and what the page that started it keeps with
+    it. `stages`: the last is the one at work. `cautions`: notices about what the release may disclose. `problems`:
+    why it did not end well, as `maskwright_studio.worker.problem_fields` has them. `code`: exit code, as the
+    command line would have it. `result`: what the work returned, as JSON. `read`: files that a run has read, each
+    with its name, bytes and hash; no page shows them. `ended`: when, in seconds of the clock on the wall.
     """
 
     number: int
@@ -57,16 +57,16 @@ class Job:
         return self.state not in {"running", "ending"}
 
     def time_left(self) -> float | None:
-        """Seconds left of the stage at work, guessed from its share; None where nothing can be said."""
+        """Seconds left of the stage at work, guessed from its share; None where it is not known."""
         if self.is_over or not self.stages:
             return None
         _, share, since = self.stages[-1]
         spent = time.monotonic() - since
         return spent * (1 - share) / share if share > 0.02 and spent > 1 else None
 
-    def hear(self, told: dict[str, Any]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
         """Take one line of the worker."""
-        match told:
+        match message:
             case {"stage": title}:
                 self.stages.append([title, 0.0, time.monotonic()])
             case {"share": share} if self.stages:
@@ -77,8 +77,8 @@ class Job:
                 self.cautions.append(text)
             case {"code": code}:
                 self.code = code
-                self.result, self.read = told.get("result"), told.get("read", [])
-                self.problems = told.get("problems", [])
+                self.result, self.read = message.get("result"), message.get("read", [])
+                self.problems = message.get("problems", [])
 
 
 @dataclass(eq=False)
@@ -142,15 +142,15 @@ class Jobs:
         assert process.stdout is not None
         with contextlib.suppress(ValueError, asyncio.LimitOverrunError):
             async for line in process.stdout:
-                job.hear(json.loads(line))
-        # What the worker says last is not its end: "done" is said of a process that is gone.
+                job.receive(json.loads(line))
+        # The last line of the worker is not its end: a job is "done" once its process is gone.
         await process.wait()
         job.seconds, job.ended = time.monotonic() - job.started, time.time()
         if job.state == "ending":
             job.state = "cancelled"
         elif job.code is None:
             job.state = "failed"
-            said = "the process that did the work was ended from outside"
-            job.problems = [{"message": said, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
+            ended = "the process that did the work was ended from outside"
+            job.problems = [{"message": ended, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
         else:
             job.state = ENDED.get(job.code, "failed")

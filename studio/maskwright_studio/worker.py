@@ -230,9 +230,9 @@ def outcome(request: Mapping[str, Any], reporter: JobReporter) -> dict[str, obje
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
         problems = [problem_fields(each, request.get("folder", "")) for each in error.problems]
-        said = None if record is None else run_summary(record, Path(request["folder"]))
+        summary = None if record is None else run_summary(record, Path(request["folder"]))
         read = [] if record is None else record["inputs"]
-        return {"code": error.exit_code, "result": said, "read": read, "problems": problems}
+        return {"code": error.exit_code, "result": summary, "read": read, "problems": problems}
     return {"code": 0, "result": result, "read": read}
 
 
@@ -273,7 +273,7 @@ def problem_fields(problem: mw.Problem, folder: str) -> dict[str, object]:
 
 
 def with_place(problem: mw.Problem) -> str:
-    """A problem as the command line tells it, without its hint."""
+    """A problem as the command line shows it, without its hint."""
     return str(replace(problem, hint=None))
 
 

@@ -22,8 +22,8 @@ class ExplorerProcess:
     _process: asyncio.subprocess.Process | None = None
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def ask(self, **request: object) -> dict[str, Any]:
-        """Ask, and wait for the answer."""
+    async def query(self, **request: object) -> dict[str, Any]:
+        """Send a request, and wait for the answer."""
         async with self._asking:
             process = await self._alive()
             assert process.stdout is not None
@@ -220,7 +220,7 @@ class Exploration:
                 await self._going
 
     def _of_other_columns(self) -> None:
-        """Forget what was said of columns that are not there any more."""
+        """Forget the settings of columns that are not there any more."""
         self.settings = replace(self.settings, independent=Settings.independent, dependent=Settings.dependent)
         self.line, self.end = None, None
 
@@ -249,7 +249,7 @@ class Exploration:
         if not rows:
             raise Refusal("there are no points yet", "Click some on the plane, or load a file.")
         columns = dict(zip([*independent, *dependent], zip(*rows, strict=True), strict=True))
-        await self._process.ask(
+        await self._process.query(
             do="begin", method=settings.method, columns=columns, independent=independent, dependent=dependent,
             c=settings.c, m=settings.m, tolerance=settings.epsilon,
             max_iterations=settings.iterations, seed=settings.seed, line=self.line,
@@ -257,7 +257,7 @@ class Exploration:
 
     async def _next(self) -> None:
         was_running = self.doing == "running"
-        state = self._waiting.pop() if self._waiting else await self._process.ask(do="step")
+        state = self._waiting.pop() if self._waiting else await self._process.query(do="step")
         if was_running and self.doing != "running":
             self._waiting.append(state)
             return

@@ -41,7 +41,7 @@ async def progress(session: Session, query: Query) -> str:
 
 
 def _shown(session: Session, job: Job | None) -> dict[str, Any]:
-    """What the templates are told of a job."""
+    """What the templates get of a job."""
     pipeline = session.needed_pipeline()
     about = {} if job is None else job.request
     is_of_it = about.get("work") == "run" and about.get("pipeline") == str(pipeline.path)
@@ -188,7 +188,7 @@ async def plan(session: Session, _: Query) -> str:
 
 
 async def _planned(session: Session) -> dict[str, Any]:
-    found: dict[str, Any] = await session.data.ask(session.needed_pipeline(), "plan", again=session.plans)
+    found: dict[str, Any] = await session.data.query(session.needed_pipeline(), "plan", again=session.plans)
     return found
 
 
