@@ -7,15 +7,14 @@ import contextlib
 import glob
 import json
 import os
-import signal
 import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from maskwright_studio.jobs import LONGEST_LINE
 from maskwright_studio.refusal import Refusal, changed_outside
+from maskwright_studio.worker_processes import not_started, send, signal_group, start_worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +27,7 @@ PATIENCE = 0.4
 
 
 class NotYet(Exception):  # noqa: N818 - nothing is wrong
-    """The answer is being worked on; whoever asks the same later gets it.
+    """The answer is being worked on; the same query later gets it.
 
     `share`: of the stage, in [0, 1]. `notice`: why it is begun again; '' where it is not.
     """
@@ -41,14 +40,14 @@ class NotYet(Exception):  # noqa: N818 - nothing is wrong
 
 
 class Superseded(Exception):  # noqa: N818 - nothing is wrong
-    """A later question on the same topic was asked: nobody waits for this answer."""
+    """There is a later query on the same topic: this answer is not needed."""
 
 
 @dataclass(eq=False)
 class DataProcess:
     """The child that holds the data.
 
-    `memory`: bytes that it holds, as it said last; 0 where it is not known. `stage`, `share`: how far it is in what it
+    `memory`: bytes that it holds, as last reported; 0 where it is not known. `stage`, `share`: how far it is in what it
     does.
     """
 
@@ -60,7 +59,7 @@ class DataProcess:
     _held: str = ""
     _process: asyncio.subprocess.Process | None = None
     _listening: asyncio.Task[None] | None = None
-    _asked: int = 0
+    _last_request: int = 0
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
@@ -72,8 +71,8 @@ class DataProcess:
         """Whether there is a process."""
         return self._process is not None and self._process.returncode is None
 
-    async def ask(self, pipeline: PipelineFile, what: str, *, topic: str = "", **details: object) -> Any:
-        """Ask the process of a pipeline's data."""
+    async def query(self, pipeline: PipelineFile, what: str, *, topic: str = "", **details: object) -> Any:
+        """Query the data of a pipeline."""
         if pipeline.changed_outside():
             raise changed_outside(pipeline.path.name)
         async with self._starting:
@@ -92,20 +91,19 @@ class DataProcess:
         return answer.result()
 
     def begin(self, pipeline: PipelineFile) -> None:
-        """Read the data before a page asks for them, unless they are read in parts: these may be too many."""
+        """Read the data before a page needs them, unless they are read in parts: these may be too many."""
         if self._beginning is None or self._beginning.done():
             self._beginning = asyncio.create_task(self._begin(pipeline))
 
     async def _begin(self, pipeline: PipelineFile) -> None:
-        with contextlib.suppress(Refusal, NotYet):  # the page that asks is told
+        with contextlib.suppress(Refusal, NotYet):  # the page that needs it gets it as an answer
             if not is_read_in_parts(pipeline.text):
-                await self.ask(pipeline, "variables")
+                await self.query(pipeline, "variables")
 
     async def close(self) -> None:
         """End the process."""
         if self._process is not None and self.is_alive:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            signal_group(self._process)
             await self._process.wait()
         if self._listening is not None:
             await self._listening
@@ -119,19 +117,12 @@ class DataProcess:
         self._answers.clear()
         self._topics.clear()
         self.stage, self.share, self.memory, self._state, self._held = "", 0.0, 0, state, pipeline.path.name
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "maskwright_studio.data_worker", stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise Refusal(f"no process could be started: {error.strerror}") from None
-        self._tell({"pipeline": str(pipeline.path)})
+        self._process = await start_worker("data_worker")
+        send(self._process, {"pipeline": str(pipeline.path)})
         self._listening = asyncio.create_task(self._listen(self._process))
 
     def _let_go(self, pipeline: PipelineFile) -> None:
-        """Tell whoever still waits for the process that is to be ended why no answer comes."""
+        """Refuse what still waits for the process that is to be ended."""
         name, held = pipeline.path.name, self._held
         for answer in self._waiting.values():
             answer.set_exception(
@@ -145,38 +136,32 @@ class DataProcess:
         self._waiting.clear()
 
     def _send(self, what: str, topic: str, details: dict[str, object]) -> asyncio.Future[Any]:
-        self._asked += 1
+        assert self._process is not None
+        self._last_request += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(_seen)
-        self._waiting[self._asked] = answer
+        self._waiting[self._last_request] = answer
         if topic:
             late = self._topics.pop(topic, 0)
             if late in self._waiting:
                 self._waiting.pop(late).set_exception(Superseded())
-                self._tell({"cancel": late})
-            self._topics[topic] = self._asked
-        self._tell({"id": self._asked, "ask": what, **details})
+                send(self._process, {"cancel": late})
+            self._topics[topic] = self._last_request
+        send(self._process, {"id": self._last_request, "query": what, **details})
         return answer
-
-    def _tell(self, said: dict[str, object]) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        # A process that has just ended is told of by its listener.
-        with contextlib.suppress(OSError, RuntimeError):
-            self._process.stdin.write(json.dumps(said).encode() + b"\n")
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         with contextlib.suppress(ValueError, asyncio.LimitOverrunError):
             async for line in process.stdout:
-                self._hear(json.loads(line))
+                self._receive(json.loads(line))
         await process.wait()
         for answer in self._waiting.values():
             answer.set_exception(Refusal(LOST, "Show this page again: the data are read again."))
         self._waiting.clear()
 
-    def _hear(self, told: dict[str, Any]) -> None:
-        match told:
+    def _receive(self, line: dict[str, Any]) -> None:
+        match line:
             case {"stage": stage}:
                 self.stage, self.share = stage, 0.0
             case {"share": share}:
@@ -197,7 +182,7 @@ LOST = "the process that holds the data was ended from outside"
 
 
 def _seen(answer: asyncio.Future[Any]) -> None:
-    """Nobody may be waiting any more for a refusal: that is no mistake."""
+    """Take a refusal that is not waited for any more: that is no mistake."""
     if not answer.cancelled():
         answer.exception()
 
@@ -265,23 +250,23 @@ TRACEBACK_HINT = "The command line may show more, with --traceback."
 
 @dataclass(eq=False)
 class CommandLine:
-    """Commands at work, and what those that ended said.
+    """Commands at work, and the answers of those that ended.
 
     `folder`: that they are started in.
     """
 
     folder: Path
-    _asked: dict[object, asyncio.Task[Any]] = field(default_factory=dict)
+    _answers: dict[object, asyncio.Task[Any]] = field(default_factory=dict)
     _processes: set[asyncio.subprocess.Process] = field(default_factory=set)
 
     async def look(self, file: Path, *words: str) -> Any:
-        """Ask about a file; the answer is kept as long as the file is as it was."""
+        """Query a file; the answer is kept as long as the file is as it was."""
         with contextlib.suppress(OSError):
             found = file.stat()
             key = (words, found.st_mtime_ns, found.st_size)
-            if key not in self._asked:
-                self._asked[key] = asyncio.create_task(self.answer(*words))
-            task = self._asked[key]
+            if key not in self._answers:
+                self._answers[key] = asyncio.create_task(self.answer(*words))
+            task = self._answers[key]
             await asyncio.wait({task}, timeout=PATIENCE)
             if not task.done():
                 raise NotYet(f"Looking into {file.name}", 0.0, "")
@@ -297,17 +282,17 @@ class CommandLine:
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            raise Refusal(f"no process could be started: {error.strerror}") from None
+            raise not_started(error) from None
         self._processes.add(process)
         try:
-            said, problem = await process.communicate()
+            output, problem = await process.communicate()
         finally:
             self._processes.discard(process)
         if process.returncode == 0:
-            return json.loads(said)
+            return json.loads(output)
         lines = problem.decode(errors="replace").replace(f"{self.folder}{os.sep}", "").strip()
-        if not lines and said and (process.returncode or 0) > 0:
-            return json.loads(said)
+        if not lines and output and (process.returncode or 0) > 0:
+            return json.loads(output)
         if not lines and (process.returncode or 0) > 0:
             raise Refusal(f"the command ended with exit code {process.returncode} and said nothing", TRACEBACK_HINT)
         raise Refusal(lines.rstrip(".") or "the process that did this was ended from outside")
@@ -315,6 +300,5 @@ class CommandLine:
     async def close(self) -> None:
         """End what is at work."""
         for process in list(self._processes):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        await asyncio.gather(*self._asked.values(), return_exceptions=True)
+            signal_group(process)
+        await asyncio.gather(*self._answers.values(), return_exceptions=True)

@@ -308,8 +308,8 @@ class DataQueries:
             try:
                 mw.plan_pipeline(self._pipeline, {"protect": steps}, data=held)
             except mw.MaskwrightError as error:
-                told = problem_fields(error.problems[0], str(Path(self._pipeline).parent))
-                failing.append({"name": name, "message": told["message"], "hint": told["hint"]})
+                problem = problem_fields(error.problems[0], str(Path(self._pipeline).parent))
+                failing.append({"name": name, "message": problem["message"], "hint": problem["hint"]})
             progress(1.0)
         return {"points": len(points), "failing": failing}
 

@@ -16,10 +16,10 @@ import numpy as np
 
 import maskwright as mw
 from maskwright_studio.data_queries import BINS, MOST_BARS, DataQueries, distribution_of, formatted_values
-from maskwright_studio.worker import JobReporter, with_place
+from maskwright_studio.worker import JobReporter, line_writer, read_requests, with_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -67,7 +67,7 @@ class ReleaseQueries(DataQueries):
         }
 
     def overlaid(self, name: str, masked: str, stamp: Sequence[int], values: bool = False) -> dict[str, Any]:
-        """Distribution of a variable in both files, in the same classes; what they stand for only where asked."""
+        """Distribution of a variable in both files, in the same classes; what they stand for only where requested."""
         before, after = self.data, self._released(masked, stamp)
         if name not in _published(before, after):
             raise mw.InputError(f"{name} is not in both files")
@@ -147,7 +147,7 @@ class ReleaseQueries(DataQueries):
         return {"combinations": combinations, "keys": keys, "left_out": every[MOST_KEYS:]}
 
     def values_of(self, masked: str, stamp: Sequence[int], records: Sequence[int]) -> dict[str, Any]:
-        """Masked values of some records, which were asked for by a click."""
+        """Masked values of some records, which a click has requested."""
         data = self._released(masked, stamp)
         rows = np.array([each - 1 for each in records if 0 < each <= len(data)], np.int64)
         return {"names": list(data.names), "rows": np.array([_texts(each, rows) for each in data]).T.tolist()}
@@ -275,42 +275,43 @@ ARGUMENT = re.compile(r"^(argument \w+, item|rule) \d+(:\d+)?: (edit edit-\d+: )
 
 def main() -> None:
     """Answer until standard input ends."""
-    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what plugins print is no line of ours
-
-    def say(told: object) -> None:
-        lines.write(json.dumps(told, allow_nan=False) + "\n")
-        lines.flush()
-
-    asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    write = line_writer()
+    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     cancelled: set[int] = set()
-    threading.Thread(target=_read_requests, args=(asked, cancelled), daemon=True).start()
-    answers = ReleaseQueries(asked.get()["pipeline"], JobReporter(say))
+
+    def take(request: dict[str, Any]) -> None:
+        if "cancel" in request:
+            cancelled.add(request["cancel"])
+        else:
+            requests.put(request)
+
+    threading.Thread(target=read_requests, args=(take,), daemon=True).start()
+    answers = ReleaseQueries(requests.get()["pipeline"], JobReporter(write))
     is_needed = False
     while True:
         # Between questions: what the next page will ask.
-        while is_needed and asked.empty():
+        while is_needed and requests.empty():
             is_needed = _works_ahead(answers)
-        request = asked.get()
+        request = requests.get()
         if request["id"] in cancelled:
             continue
         outcome = _outcome(answers, request)
         is_needed = True
-        say({"memory": _memory()})
-        say({"id": request["id"], **outcome})
+        write({"memory": _memory()})
+        write({"id": request["id"], **outcome})
 
 
 def _works_ahead(answers: ReleaseQueries) -> bool:
     try:
         return answers.ahead()
-    except Exception:  # noqa: BLE001 - whoever asks for it is told
+    except Exception:  # noqa: BLE001 - the page that needs it gets it as an answer
         return False
 
 
 def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, object]:
-    details = {name: value for name, value in request.items() if name not in {"id", "ask"}}
+    details = {name: value for name, value in request.items() if name not in {"id", "query"}}
     try:
-        return {"answer": getattr(answers, request["ask"])(**details)}
+        return {"answer": getattr(answers, request["query"])(**details)}
     except mw.MaskwrightError as error:
         first, *others = error.problems
         more = f" (and {len(others)} more)" if others else ""
@@ -323,26 +324,6 @@ def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, obje
     except Exception as error:  # noqa: BLE001 - the data stay, and the page says that it is a mistake of ours
         hint = "The command line shows more: maskwright describe, validate or edits, with --traceback."
         return {"problems": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", hint]}
-
-
-def _read_requests(asked: queue.SimpleQueue[dict[str, Any]], cancelled: set[int]) -> None:
-    """Take lines; at their end the studio is gone, and nothing here is worth keeping."""
-    for line in input_lines():
-        with contextlib.suppress(ValueError):
-            told = json.loads(line)
-            if "cancel" in told:
-                cancelled.add(told["cancel"])
-            else:
-                asked.put(told)
-    os._exit(0)
-
-
-def input_lines() -> Iterator[bytes]:
-    """Lines of standard input, by the system's own calls: a thread inside `sys.stdin` would keep this from ending."""
-    rest = b""
-    while found := os.read(0, 65536):
-        *whole, rest = (rest + found).split(b"\n")
-        yield from whole
 
 
 def _memory() -> int:

@@ -45,7 +45,7 @@ class Axis:
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """Round numbers on the axis, with no more digits than tell them apart."""
+        """Round numbers on the axis, with no more digits than distinguish them."""
         step = _round_step((self.high - self.low) / MARKS)
         digits = max(0, -math.floor(math.log10(step)))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
@@ -172,12 +172,12 @@ def risk_utility_map(found: Mapping[str, Any]) -> RiskUtilityMap:
 
 def _label(cell: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     figures = ", ".join(f"{column} {cell['figures'][column]:.4g}" for column in (found["risk"], found["loss"]))
-    told = [
+    remarks = [
         *(["best score"] if cell["name"] == found["best"] else []),
         *(["on the front"] if cell["name"] in found["front"] else []),
         *([cell["why_not"]] if cell["why_not"] else []),
     ]
-    return f"{cell['name']}: {', '.join([figures, *told])}"
+    return f"{cell['name']}: {', '.join([figures, *remarks])}"
 
 
 STEPS = (0.02, 0.05, 0.1, 0.2, 0.4)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
-import sys
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright_studio.refusal import Refusal
+from maskwright_studio.worker_processes import send, signal_group, start_worker
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 POLITE = 10.0
-"""Seconds that a job has to end by itself once it is asked to."""
-
-LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one line of a worker: a result is one line."""
+"""Seconds that a job has to end by itself once it is signalled."""
 
 State = Literal["running", "ending", "done", "refused", "failed", "cancelled"]
 
@@ -33,11 +29,11 @@ ENDED: Mapping[int, State] = {0: "done", 1: "refused"}
 class Job:
     """One piece of long work.
 
-    `number`: from 1, in this session. `request`: what its worker was told, and what the page that started it keeps with
-    it. `stages`: the last is the one at work. `cautions`: notices about what the release may disclose. `problems`: why
-    it did not end well, as `maskwright_studio.worker.told_problem` has them. `code`: exit code, as the command line
-    would have it. `result`: what the work returned, as JSON. `read`: files that a run has read, each with its name,
-    bytes and hash; no page shows them. `ended`: when, in seconds of the clock on the wall.
+    `number`: from 1, in this session. `request`: what its worker gets, and what the page that started it keeps with
+    it. `stages`: the last is the one at work. `cautions`: notices about what the release may disclose. `problems`:
+    why it did not end well, as `maskwright_studio.worker.problem_fields` has them. `code`: exit code, as the
+    command line would have it. `result`: what the work returned, as JSON. `read`: files that a run has read, each
+    with its name, bytes and hash; no page shows them. `ended`: when, in seconds of the clock on the wall.
     """
 
     number: int
@@ -61,16 +57,16 @@ class Job:
         return self.state not in {"running", "ending"}
 
     def time_left(self) -> float | None:
-        """Seconds left of the stage at work, guessed from its share; None where nothing can be said."""
+        """Seconds left of the stage at work, guessed from its share; None where it is not known."""
         if self.is_over or not self.stages:
             return None
         _, share, since = self.stages[-1]
         spent = time.monotonic() - since
         return spent * (1 - share) / share if share > 0.02 and spent > 1 else None
 
-    def hear(self, told: dict[str, Any]) -> None:
+    def receive(self, message: dict[str, Any]) -> None:
         """Take one line of the worker."""
-        match told:
+        match message:
             case {"stage": title}:
                 self.stages.append([title, 0.0, time.monotonic()])
             case {"share": share} if self.stages:
@@ -81,8 +77,8 @@ class Job:
                 self.cautions.append(text)
             case {"code": code}:
                 self.code = code
-                self.result, self.read = told.get("result"), told.get("read", [])
-                self.problems = told.get("problems", [])
+                self.result, self.read = message.get("result"), message.get("read", [])
+                self.problems = message.get("problems", [])
 
 
 @dataclass(eq=False)
@@ -98,6 +94,10 @@ class Jobs:
         """The job at work, or the one that ended last."""
         return self.all[-1] if self.all else None
 
+    def numbered(self, number: object) -> Job | None:
+        """The job of a number, as an address or a form has it."""
+        return next((each for each in self.all if str(each.number) == number), None)
+
     async def start(self, title: str, request: dict[str, Any]) -> Job:
         """Start a job."""
         if self.last is not None and not self.last.is_over:
@@ -105,16 +105,11 @@ class Jobs:
         job = Job(len(self.all) + 1, title, request)
         self.all.append(job)
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", "-m", "maskwright_studio.worker", stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
+            self._process = await start_worker("worker")
+        except Refusal:
             job.state = "failed"
-            raise Refusal(f"no process could be started: {error.strerror}") from None
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            raise
+        send(self._process, request)
         self._following = asyncio.create_task(self._follow(job, self._process))
         return job
 
@@ -124,14 +119,14 @@ class Jobs:
         if job is None or process is None or job.is_over:
             raise Refusal("nothing is at work")
         job.state = "ending"
-        _signal(process, signal.SIGINT)
+        signal_group(process, signal.SIGINT)
         await self._ended(process)
 
     async def close(self) -> None:
         """End what is at work."""
         process = self._process
         if process is not None and process.returncode is None:
-            _signal(process, signal.SIGINT)
+            signal_group(process, signal.SIGINT)
             await self._ended(process)
         if self._following is not None:
             await self._following
@@ -140,27 +135,22 @@ class Jobs:
         try:
             await asyncio.wait_for(process.wait(), POLITE)
         except TimeoutError:
-            _signal(process, signal.SIGKILL)
+            signal_group(process)
             await process.wait()
 
     async def _follow(self, job: Job, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
         with contextlib.suppress(ValueError, asyncio.LimitOverrunError):
             async for line in process.stdout:
-                job.hear(json.loads(line))
-        # What the worker says last is not its end: "done" is said of a process that is gone.
+                job.receive(json.loads(line))
+        # The last line of the worker is not its end: a job is "done" once its process is gone.
         await process.wait()
         job.seconds, job.ended = time.monotonic() - job.started, time.time()
         if job.state == "ending":
             job.state = "cancelled"
         elif job.code is None:
             job.state = "failed"
-            said = "the process that did the work was ended from outside"
-            job.problems = [{"message": said, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
+            ended = "the process that did the work was ended from outside"
+            job.problems = [{"message": ended, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
         else:
             job.state = ENDED.get(job.code, "failed")
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)

@@ -45,7 +45,7 @@ def written_by(folder: Path, pipeline: str) -> dict[str, str]:
 
 
 def with_own_outputs(text: str, stem: str, beside: str, source: str, taken: Collection[str]) -> str:
-    """Text of a new pipeline whose outputs are nobody else's: they begin with its own name where others are taken."""
+    """Text of a new pipeline whose outputs are no other's: they begin with its own name where others are taken."""
     section = value_at(mw.read_settings(text.removeprefix(MARK)), ("output",))
     names = {key: name for key, name in section.items() if isinstance(name, str)} if isinstance(section, dict) else {}
 
@@ -83,7 +83,7 @@ def output_of(session: Session, key: str) -> Path | None:
 
 
 def needed_output(session: Session, key: str, what: str) -> tuple[str, list[int]]:
-    """Path of a file that the pipeline has written, and what tells its versions apart."""
+    """Path of a file that the pipeline has written, and what distinguishes its versions."""
     path = output_of(session, key)
     if path is None:
         raise Refusal(f"this pipeline writes no {what}", f"Add {key} to the section output on the page Pipeline.")
@@ -98,7 +98,7 @@ LARGEST_RECORD = 8_000_000
 """Bytes of a run record that is read for this; one with the risk of a million records is not."""
 
 LARGEST_HASHED = 200_000_000
-"""Bytes of data that are hashed where their stamp alone does not tell; of more it is said that they may be others."""
+"""Bytes of data that are hashed where their stamp alone does not suffice; more may be others, which is noted."""
 
 SLACK = 2.0
 """Seconds between the end of a run and the last of its files."""
@@ -170,7 +170,7 @@ def has_its_data(job: Job, pipeline: PipelineFile) -> bool | None:
 
 
 def _is_as_read(path: Path, size: int, read: list[dict[str, Any]]) -> bool | None:
-    """Whether a file has the bytes that a run has read of it; None where it is too large to tell."""
+    """Whether a file has the bytes that a run has read of it; None where it is too large for that."""
     known = [each for each in read if each["file"] == path.name]
     try:
         found = path.stat()
@@ -196,7 +196,7 @@ def _by_a_run(session: Session, path: Path, written: float) -> _Origin | None:
 
 
 def _by_the_record(session: Session, path: Path, written: float) -> _Origin | None:
-    """The run that the record beside a file tells of."""
+    """The run of the record beside a file."""
     record = output_of(session, "record")
     try:
         if record is None or record.stat().st_size > LARGEST_RECORD or record.stat().st_mtime + SLACK < written:
@@ -235,7 +235,7 @@ def _unless_later(pipeline: PipelineFile, time: float) -> bool | None:
 
 
 def _version(found: os.stat_result) -> tuple[int, ...]:
-    """What tells a file from another one that was put in its place with the same time and size."""
+    """What distinguishes a file from another one that was put in its place with the same time and size."""
     return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
 

@@ -140,13 +140,13 @@ def _kind(described: Mapping[str, Any]) -> tuple[Kind, tuple[str, ...]]:
 
 
 def _bounds(described: Mapping[str, Any]) -> str:
-    said = (
+    limits = (
         ("minimum", "at least"),
         ("exclusiveMinimum", "more than"),
         ("maximum", "at most"),
         ("exclusiveMaximum", "less than"),
     )
-    found = [f"{words} {described[key]}" for key, words in said if abs(described.get(key, 2**63)) < 2**63]
+    found = [f"{words} {described[key]}" for key, words in limits if abs(described.get(key, 2**63)) < 2**63]
     text = " and ".join(found)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 

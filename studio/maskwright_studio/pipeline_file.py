@@ -39,11 +39,11 @@ def change_in_words(old: str, new: str) -> str:
         return "text changed"
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return "text changed"
-    found = [said for key in dict.fromkeys([*before, *after]) for said in _of_section(key, before, after)]
+    found = [change for key in dict.fromkeys([*before, *after]) for change in _of_section(key, before, after)]
     if not found:
         return "comments or layout changed"
-    said = f"{found[0]} and {len(found) - 1} more" if len(found) > 2 else ", ".join(found)
-    return said if len(said) <= MOST_LETTERS else f"{said[: MOST_LETTERS - 1]}…"
+    change = f"{found[0]} and {len(found) - 1} more" if len(found) > 2 else ", ".join(found)
+    return change if len(change) <= MOST_LETTERS else f"{change[: MOST_LETTERS - 1]}…"
 
 
 def _of_section(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
@@ -170,7 +170,7 @@ def stored_waivers(path: Path) -> dict[str, list[str]]:
         found = json.loads(_file_of(path, "waivers.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {str(key): [str(each) for each in told] for key, told in found.items()} if isinstance(found, dict) else {}
+    return {str(key): [str(each) for each in value] for key, value in found.items()} if isinstance(found, dict) else {}
 
 
 def store_waivers(path: Path, given: dict[str, list[str]]) -> None:
@@ -183,11 +183,11 @@ def _file_of(path: Path, ending: str) -> Path:
     return state_folder() / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.{ending}"
 
 
-def _write_whole(path: Path, told: object) -> None:
+def _write_whole(path: Path, value: object) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(told))
+            file.write(json.dumps(value))
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -233,8 +233,8 @@ async def _act(session: Session, work: Any, rests_on: RestsOn, request: Request)
 
 
 def _refused(refusal: Refusal) -> Answer:
-    said = " ".join(filter(None, (ended(refusal.message), refusal.hint)))
-    return Answer(say=sentence(said), wrong=True, offers=refusal.offers)
+    text = " ".join(filter(None, (ended(refusal.message), refusal.hint)))
+    return Answer(say=sentence(text), wrong=True, offers=refusal.offers)
 
 
 def _refused_as_stale(refusal: Refusal) -> Response:

@@ -59,7 +59,7 @@ SANDBOX = (
 
 @dataclass(eq=False)
 class Documents:
-    """Files that may be looked at once each."""
+    """Files that may be opened once each."""
 
     _waiting: dict[str, tuple[Path, bool]] = field(default_factory=dict)
 
@@ -83,7 +83,7 @@ class Session:
 
     `start`: a folder, or a pipeline in one: absolute. `private`: a folder of the studio's own, which is removed at its
     end. `folder`: nothing outside it is opened. `data`: holds the data of the pipeline. `commands`: for files that no
-    pipeline names yet. `plans`: how often a plan was asked for anew.
+    pipeline names yet. `plans`: how often a plan was requested anew.
     """
 
     def __init__(self, start: Path, private: Path) -> None:

@@ -128,9 +128,9 @@ def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
 
 def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dict[str, Any]]) -> None:
     """Keep which doubts a waiver covers as its reason is given, or holds for what came since."""
-    told = {_doubt_digest(each) for each in doubts if covers(entry, each)}
+    covered = {_doubt_digest(each) for each in doubts if covers(entry, each)}
     kept = stored_waivers(pipeline.path)
-    known = told | set(kept.pop(_key(entry), ()))
+    known = covered | set(kept.pop(_key(entry), ()))
     try:
         store_waivers(pipeline.path, kept | {_key(entry): sorted(known)})
     except OSError as error:
@@ -138,20 +138,20 @@ def remember(pipeline: PipelineFile, entry: dict[str, Any], doubts: Sequence[dic
 
 
 def number_of(doubt: dict[str, Any]) -> str:
-    """What tells a kind of doubt about one thing from the others of a plan; one waiver covers all of it."""
+    """What distinguishes a kind of doubt about one thing from the others of a plan; one waiver covers all of it."""
     return f"{doubt['id']} {doubt['subject']}"
 
 
 def _key(entry: dict[str, Any]) -> str:
     """Name of a waiver: another reason makes another one."""
-    said = json.dumps({key: str(value) for key, value in entry.items()}, sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = json.dumps({key: str(value) for key, value in entry.items()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _doubt_digest(doubt: dict[str, Any]) -> str:
     """Name of a doubt with its text, of which no word is kept."""
-    said = " ".join((doubt["id"], str(doubt["subject"]), doubt["message"]))
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = " ".join((doubt["id"], str(doubt["subject"]), doubt["message"]))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _joined(subject: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import maskwright as mw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from maskwright import Compared, MeasureRecord, Progress
 
@@ -175,20 +176,41 @@ class JobReporter:
 
 def main() -> None:
     """Do what the first line of standard input asks for."""
-    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # what plugins print is no line of ours
-    writing = threading.Lock()
-
-    def say(told: Mapping[str, object]) -> None:
-        with writing:
-            lines.write(json.dumps(told, allow_nan=False) + "\n")
-            lines.flush()
-
+    write = line_writer()
     request = json.loads(_first_line())
     threading.Thread(target=_end_with_the_studio, daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    say(outcome(request, JobReporter(say)))
+    write(outcome(request, JobReporter(write)))
+
+
+def line_writer() -> Callable[[Mapping[str, object]], None]:
+    """What writes lines of JSON to standard output; what plugins print goes nowhere."""
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    writing = threading.Lock()
+
+    def write(message: Mapping[str, object]) -> None:
+        with writing:
+            lines.write(json.dumps(message, allow_nan=False) + "\n")
+            lines.flush()
+
+    return write
+
+
+def read_requests(take: Callable[[dict[str, Any]], None]) -> None:
+    """Take the lines of standard input; at their end the studio is gone, and nothing here is worth keeping."""
+    for line in _input_lines():
+        with contextlib.suppress(ValueError):
+            take(json.loads(line))
+    os._exit(0)
+
+
+def _input_lines() -> Iterator[bytes]:
+    """Lines of standard input, by the system's own calls: a thread inside `sys.stdin` would keep this from ending."""
+    rest = b""
+    while found := os.read(0, 65536):
+        *whole, rest = (rest + found).split(b"\n")
+        yield from whole
 
 
 def outcome(request: Mapping[str, Any], reporter: JobReporter) -> dict[str, object]:
@@ -208,9 +230,9 @@ def outcome(request: Mapping[str, Any], reporter: JobReporter) -> dict[str, obje
     except mw.MaskwrightError as error:
         record = getattr(error, "record", None)
         problems = [problem_fields(each, request.get("folder", "")) for each in error.problems]
-        said = None if record is None else run_summary(record, Path(request["folder"]))
+        summary = None if record is None else run_summary(record, Path(request["folder"]))
         read = [] if record is None else record["inputs"]
-        return {"code": error.exit_code, "result": said, "read": read, "problems": problems}
+        return {"code": error.exit_code, "result": summary, "read": read, "problems": problems}
     return {"code": 0, "result": result, "read": read}
 
 
@@ -251,7 +273,7 @@ def problem_fields(problem: mw.Problem, folder: str) -> dict[str, object]:
 
 
 def with_place(problem: mw.Problem) -> str:
-    """A problem as the command line tells it, without its hint."""
+    """A problem as the command line shows it, without its hint."""
     return str(replace(problem, hint=None))
 
 

@@ -167,8 +167,8 @@ def processor() -> tuple[str, ...]:
     binding: Any = import_module("llvmlite.binding")
     config: Any = import_module("numba.core.config")
     if config.CPU_NAME:
-        told = [each[1:] for each in str(config.CPU_FEATURES or "").split(",") if each.startswith("+")]
-        return (platform.machine(), *sorted(told))
+        features = [each[1:] for each in str(config.CPU_FEATURES or "").split(",") if each.startswith("+")]
+        return (platform.machine(), *sorted(features))
     return (platform.machine(), *sorted(name for name, has in binding.get_host_cpu_features().items() if has))
 
 

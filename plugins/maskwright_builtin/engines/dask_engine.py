@@ -67,7 +67,7 @@ OWN_SETTINGS = {
 
 
 _GONE = (OSError, TimeoutError, RuntimeError)
-"""What Dask raises when there is nobody to speak to any more: the last one when its client has given up."""
+"""What Dask raises when there is no connection any more: the last one when its client has given up."""
 
 
 class _Cluster:
@@ -130,7 +130,7 @@ class _Cluster:
                 return receipt
 
     def _sent(self, stage: Stage) -> str:
-        """File, for the owner only, that says what a stage does."""
+        """File, for the owner only, with what a stage does."""
         path = self._terms.scratch / f".{stage.name}-{uuid.uuid4().hex}.stage"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -231,9 +231,9 @@ class _Task:
         try:
             found = future.result()
         except KilledWorker as killed:
-            said = f"stage {self._stage}, task {self._key}: {killed.allowed_failures + 1} workers ended over it"
+            message = f"stage {self._stage}, task {self._key}: {killed.allowed_failures + 1} workers ended over it"
             hint = "Was there enough memory? What is finished is kept: --resume goes on from there."
-            raise _PoisonedError(Problem(said, hint=hint)) from None
+            raise _PoisonedError(Problem(message, hint=hint)) from None
         except ModuleNotFoundError as error:
             raise InputError(
                 Problem(f"a worker cannot import {error.name}", hint="Install there what is installed here.")

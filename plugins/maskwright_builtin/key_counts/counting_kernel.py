@@ -1,4 +1,4 @@
-"""Compiled: rows of packed keys are numbered, and matched where some of their keys are missing."""
+"""Compiled: rows of packed keys are numbered, matched where keys are missing, and given their mean of 1 / F."""
 
 from __future__ import annotations
 
@@ -6,13 +6,34 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.key_counts.packed_rows_kernel import are_equal, first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
-    Numbers = NDArray[np.int64]
+
+SPREAD = np.int64(-7046029254386353131)
+"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
+
+
+@inlined
+def first_slot(words: Integers, row: int, common: Integers, last: int) -> int:
+    """Where to look first for a row, by the bits in `common`; `last` is a power of two less one."""
+    mixed = np.int64(0)
+    for word in range(words.shape[1]):
+        mixed = (mixed ^ (words[row, word] & common[word])) * SPREAD
+        mixed ^= (mixed >> np.int64(32)) & np.int64(0xFFFFFFFF)
+    return int(mixed & last)
+
+
+@inlined
+def are_equal(words: Integers, row: int, other: int, common: Integers) -> bool:
+    """Whether two rows are equal by the bits in `common`."""
+    same = True
+    for word in range(words.shape[1]):
+        same &= (words[row, word] ^ words[other, word]) & common[word] == 0
+    return same
+
 
 SUBSET, COMPLETE, ANY, MOST = 0, 1, 2, 3
 """Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all; rows that
@@ -20,7 +41,7 @@ show more than half of what it shows."""
 
 
 @compiled
-def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: Numbers, first: Numbers) -> int:
+def number_rows(words: Integers, table: Integers32, dense: bool, of_row: Integers, first: Integers) -> int:
     """Number the different rows as they first occur.
 
     `words`: shape (n, w). `of_row`, `first`: Written: the number of each row, and the first row of each number; shape
@@ -42,7 +63,7 @@ def number_rows(words: Numbers, table: NDArray[np.int32], dense: bool, of_row: N
 
 
 @inlined
-def _counts(rule: int, mine: Numbers, other: Numbers, masks: Numbers) -> bool:
+def _counts(rule: int, mine: Integers, other: Integers, masks: Integers) -> bool:
     """Whether rows that show the keys in `mine` count rows that show those in `other`."""
     asked, shown, lacking = 0, 0, 0
     for key in range(masks.shape[0]):
@@ -62,15 +83,15 @@ def _counts(rule: int, mine: Numbers, other: Numbers, masks: Numbers) -> bool:
 
 @compiled
 def add_matches(
-    words: Numbers,
-    observed: Numbers,
-    starts: Numbers,
-    masks: Numbers,
+    words: Integers,
+    observed: Integers,
+    starts: Integers,
+    masks: Integers,
     rule: int,
-    size: Numbers,
-    weight: NDArray[np.float64],
-    records: Numbers,
-    population: NDArray[np.float64],
+    size: Integers,
+    weight: Floats,
+    records: Integers,
+    population: Floats,
 ) -> None:
     """Add to each row the records of rows with other keys missing that match it.
 
@@ -145,16 +166,16 @@ def add_matches(
 
 @compiled
 def count_matching_households(
-    words: Numbers,
-    observed: Numbers,
-    starts: Numbers,
-    masks: Numbers,
+    words: Integers,
+    observed: Integers,
+    starts: Integers,
+    masks: Integers,
     rule: int,
-    pair_starts: Numbers,
-    pair_household: Numbers,
-    weight: NDArray[np.float64],
-    records: Numbers,
-    population: NDArray[np.float64],
+    pair_starts: Integers,
+    pair_household: Integers,
+    weight: Floats,
+    records: Integers,
+    population: Floats,
 ) -> None:
     """Count the different households with a member that matches each row.
 
@@ -209,3 +230,31 @@ def count_matching_households(
                             records[row] += 1
                             population[row] += weight[household]
                     other = following[other]
+
+
+SERIES_FROM = 20
+"""From here on few terms of the series are left at any pi, and the recursion would take as many steps."""
+
+
+@compiled
+def fill_risks(file: Integers, fraction: Floats, risk: Floats) -> None:
+    """Risk of each record.
+
+    `file`: f, at least 1; shape (n,). `fraction`: pi, above 0 and at most 1; shape (n,). `risk`: written; shape (n,).
+    """
+    for i in range(file.shape[0]):
+        f, pi = file[i], fraction[i]
+        if pi >= 0.5 or f >= SERIES_FROM:
+            term, total = 1.0, 1.0
+            step = 0
+            while term > 1e-17 * total:
+                step += 1
+                term *= step * (1.0 - pi) / (f + step)
+                total += term
+            risk[i] = pi / f * total
+        else:
+            q = pi / (1.0 - pi)
+            value = -q * np.log(pi)
+            for below in range(1, f):
+                value = q * (1.0 / below - value)
+            risk[i] = value

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
+
 
 WORD = 62
 """Bits used of a word: it stays positive, so that shifts mean the same everywhere."""
@@ -28,12 +30,12 @@ class PackedKeys:
     62.
     """
 
-    words: NDArray[np.int64]
-    masks: NDArray[np.int64]
+    words: Integers
+    masks: Integers
     bits: int
 
 
-def pack_keys(codes: Sequence[NDArray[np.int64]]) -> PackedKeys:
+def pack_keys(codes: Sequence[Integers]) -> PackedKeys:
     """Pack the codes of all keys.
 
     `codes`: one for each key: 0, 1, ..., the fewer the better; -1 where missing; shape (n,).
@@ -54,7 +56,7 @@ def pack_keys(codes: Sequence[NDArray[np.int64]]) -> PackedKeys:
     return PackedKeys(words, masks, sum(widths))
 
 
-def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def classes_of(codes: Sequence[Integers]) -> Integers:
     """Class 0..c-1 of each record, numbered as they first occur; shape (n,).
 
     `codes`: one for each key, -1 where missing; shape (n,).
@@ -62,18 +64,18 @@ def classes_of(codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     return numbered(pack_keys(codes))[0]
 
 
-def class_sizes(classes: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def class_sizes(classes: Integers, households: Integers | None) -> Integers:
     """Records of each class, or different households; shape (c,)."""
     counted = classes if households is None else classes[first_of_household(classes, households)]
     return np.bincount(counted)
 
 
-def first_of_household(classes: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+def first_of_household(classes: Integers, households: Integers) -> Integers:
     """The first record of each household in each class."""
     return numbered(pack_keys([classes, households]))[1]
 
 
-def numbered(packed: PackedKeys) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def numbered(packed: PackedKeys) -> tuple[Integers, Integers]:
     """Number the different rows.
 
     Returns numbers 0..c-1 as the rows first occur; the first row of each; shape (n,).
@@ -103,15 +105,15 @@ class KeyCounts:
     equal to f without weights; shape (n,).
     """
 
-    file: NDArray[np.int64]
-    population: NDArray[np.float64]
+    file: Integers
+    population: Floats
 
 
 def count_keys(
-    codes: Sequence[NDArray[np.int64]],
+    codes: Sequence[Integers],
     missing_keys: MissingKeys = "own",
-    weights: NDArray[np.float64] | None = None,
-    households: NDArray[np.int64] | None = None,
+    weights: Floats | None = None,
+    households: Integers | None = None,
 ) -> KeyCounts:
     """Count for each record i those j that match it.
 
@@ -156,7 +158,7 @@ def count_keys(
     return KeyCounts(size[of_row], weight[of_row])
 
 
-def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[Floats, Floats]:
     """``alpha wildcard + (1 - alpha) alpha0``, of f and of F: a match with a missing key counts as a part of one.
 
     `alpha`: 0 to 1.
@@ -176,13 +178,13 @@ class _Patterns:
     `order`: shape (r,). `words`: in that order; shape (r, w). `starts`: shape (m + 1,). `observed`: shape (m, w).
     """
 
-    order: NDArray[np.int64]
-    words: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    observed: NDArray[np.int64]
+    order: Integers
+    words: Integers
+    starts: Integers
+    observed: Integers
 
 
-def _patterns(packed: PackedKeys, first: NDArray[np.int64]) -> _Patterns:
+def _patterns(packed: PackedKeys, first: Integers) -> _Patterns:
     words = packed.words[first]
     shown = [(words & mask).any(axis=1) for mask in packed.masks]
     pattern, example = numbered(pack_keys([each.astype(np.int64) - 1 for each in shown]))
@@ -200,7 +202,7 @@ def _rule(missing_keys: MissingKeys) -> int:
     return {"subset": SUBSET, "alpha0": COMPLETE, "wildcard": ANY}[missing_keys]
 
 
-def matched_sizes(packed: PackedKeys, size: NDArray[np.int64], rule: int) -> NDArray[np.int64]:
+def matched_sizes(packed: PackedKeys, size: Integers, rule: int) -> Integers:
     """Sum of the sizes of the rows that each row counts, those that show the same among them; shape (n,).
 
     `size`: shape (n,).
@@ -218,12 +220,8 @@ def matched_sizes(packed: PackedKeys, size: NDArray[np.int64], rule: int) -> NDA
 
 
 def _records_matched(
-    packed: PackedKeys,
-    first: NDArray[np.int64],
-    missing_keys: MissingKeys,
-    size: NDArray[np.int64],
-    weight: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    packed: PackedKeys, first: Integers, missing_keys: MissingKeys, size: Integers, weight: Floats
+) -> tuple[Integers, Floats]:
     from maskwright_builtin.key_counts.counting_kernel import add_matches
 
     found = _patterns(packed, first)
@@ -237,12 +235,12 @@ def _records_matched(
 
 def _households_matched(
     packed: PackedKeys,
-    first: NDArray[np.int64],
+    first: Integers,
     missing_keys: MissingKeys,
-    in_row: NDArray[np.int64],
-    household: NDArray[np.int64],
-    weight: NDArray[np.float64],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    in_row: Integers,
+    household: Integers,
+    weight: Floats,
+) -> tuple[Integers, Floats]:
     from maskwright_builtin.key_counts.counting_kernel import count_matching_households
 
     found = _patterns(packed, first)
@@ -266,14 +264,14 @@ def _households_matched(
     return _back(records, found.order), _back(population, found.order)
 
 
-def _back(ordered: NDArray[Number], order: NDArray[np.int64]) -> NDArray[Number]:
+def _back(ordered: NDArray[Number], order: Integers) -> NDArray[Number]:
     """From the order of the patterns to that of the rows."""
     found = np.empty_like(ordered)
     found[order] = ordered
     return found
 
 
-def positive_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+def positive_weights(weights: Floats | None) -> tuple[Floats | None, tuple[str, ...]]:
     """Weights with which every record stands for somebody, and what was done to that end.
 
     `weights`: none of them negative; shape (n,).
@@ -284,15 +282,13 @@ def positive_weights(weights: NDArray[np.float64] | None) -> tuple[NDArray[np.fl
 
 
 def zero_weights(count: int) -> tuple[str, ...]:
-    """Note on records that stand for nobody, if there are any."""
+    """Note on records with weight 0, if there are any."""
     if not count:
         return ()
     return (f"{count} record(s) with a weight of zero count with weight 1: they stand for themselves",)
 
 
-def sampling_fraction(
-    file: NDArray[np.int64], population: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def sampling_fraction(file: Integers, population: Floats) -> tuple[Floats, Booleans]:
     """Share of the people with a record's keys who are in the file, ``f / F``, and where it had to be cut to 1.
 
     `file`: f; shape (n,). `population`: f, positive; smaller than f where weights are below 1; shape (n,).
@@ -302,7 +298,7 @@ def sampling_fraction(
     return np.minimum(file / population, 1.0), above
 
 
-def individual_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+def individual_risk(file: Integers, fraction: Floats) -> Floats:
     """Mean of 1 / F given f, for F - f negative binomial with f and pi: the chance that a link is right.
 
     ``r(f, pi) = (pi^f / f) 2F1(f, f; f + 1; 1 - pi) = (pi / f) sum_n n! (1 - pi)^n / ((f + 1) ... (f + n))``, all terms
@@ -313,14 +309,14 @@ def individual_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> N
 
     Benedetti and Franconi (1998); Franconi and Polettini (2004), Privacy in Statistical Databases, LNCS 3050, 262-272.
     """
-    from maskwright_builtin.key_counts.negative_binomial_kernel import fill_risks  # Numba, heavy
+    from maskwright_builtin.key_counts.counting_kernel import fill_risks  # Numba, heavy
 
     risk = np.empty(len(file), dtype=np.float64)
     fill_risks(file.astype(np.int64), fraction.astype(np.float64), risk)
     return risk
 
 
-def approximate_risk(file: NDArray[np.int64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+def approximate_risk(file: Integers, fraction: Floats) -> Floats:
     """The approximation of sdcMicro and others: exact for f of 1 and 2, else ``pi / (f - 1 + pi)``.
 
     Never too low, and at most 4.04 percent too high.

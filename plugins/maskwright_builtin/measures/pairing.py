@@ -13,7 +13,7 @@ from maskwright import Column, Comparison, Dataset, InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 LARGEST = 1e100
@@ -31,9 +31,9 @@ class Pairs:
     """
 
     names: tuple[str, ...]
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    origin: NDArray[np.int64] | None
+    original: Floats
+    masked: Floats
+    origin: Integers | None
     notes: tuple[str, ...]
 
     @property
@@ -41,7 +41,7 @@ class Pairs:
         """Number of variables."""
         return len(self.names)
 
-    def originals(self, variable: int) -> NDArray[np.float64]:
+    def originals(self, variable: int) -> Floats:
         """Original values of the masked records; shape (m,)."""
         column = self.original[:, variable]
         return column if self.origin is None else column[self.origin]
@@ -89,14 +89,14 @@ def _missing_cells(data: Dataset, names: Sequence[str]) -> int:
     return sum(int(np.count_nonzero(column.missing | np.isnan(column.values))) for column in columns)
 
 
-def households_of(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64] | None:
+def households_of(comparison: Comparison, pairs: Pairs) -> Integers | None:
     """Household of each masked record's original, where households are declared; shape (m,)."""
     if comparison.households is None or pairs.origin is None:
         return comparison.households
     return comparison.households[pairs.origin]
 
 
-def largest_of_household(counts: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+def largest_of_household(counts: Integers, households: Integers) -> Integers:
     """Largest count among the records of each household; shape (h,)."""
     present, household = np.unique(households, return_inverse=True)
     largest = np.zeros(present.size, dtype=np.int64)
@@ -104,21 +104,21 @@ def largest_of_household(counts: NDArray[np.int64], households: NDArray[np.int64
     return largest
 
 
-def _by_column(data: Dataset, names: tuple[str, ...]) -> NDArray[np.float64]:
+def _by_column(data: Dataset, names: tuple[str, ...]) -> Floats:
     values = np.empty((len(data), len(names)), order="F")
     for j, name in enumerate(names):
         values[:, j] = numbers_of(data[name])
     return values
 
 
-def numbers_of(column: Column) -> NDArray[np.float64]:
+def numbers_of(column: Column) -> Floats:
     """Numbers of a column, NaN where missing; shape (n,). Not copied where its values are that."""
-    values: NDArray[np.float64] = np.asarray(column.values, dtype=np.float64)
+    values: Floats = np.asarray(column.values, dtype=np.float64)
     gone = column.missing & ~np.isnan(values)
     return np.where(gone, np.nan, values) if gone.any() else values
 
 
-def _checked_origin(comparison: Comparison, n: int, m: int) -> NDArray[np.int64] | None:
+def _checked_origin(comparison: Comparison, n: int, m: int) -> Integers | None:
     origin = comparison.origin if comparison.origin is not None else comparison.masked.origin
     if origin is None:
         return None
@@ -129,13 +129,13 @@ def _checked_origin(comparison: Comparison, n: int, m: int) -> NDArray[np.int64]
     return origin.astype(np.int64)
 
 
-def present_values(column: NDArray[np.float64]) -> NDArray[np.float64]:
+def present_values(column: Floats) -> Floats:
     """Values of a column that are not missing, in their order."""
     gone = np.isnan(column)
     return column[~gone] if gone.any() else column
 
 
-def spread(column: NDArray[np.float64], ddof: int) -> float:
+def spread(column: Floats, ddof: int) -> float:
     """Return the standard deviation of the present values, centred first; 0 for equal values or too few of them."""
     present = present_values(column)
     # The extremes decide what is constant: the standard deviation of equal numbers is not always exactly 0.
@@ -166,8 +166,8 @@ class Weights:
     `original`: shape (n,). `masked`: those of the originals of the masked records; shape (m,).
     """
 
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
+    original: Floats
+    masked: Floats
 
 
 def weights_of(comparison: Comparison, measure: str, *, weighted: bool) -> Weights | None:
@@ -185,7 +185,7 @@ def weights_of(comparison: Comparison, measure: str, *, weighted: bool) -> Weigh
     return Weights(original / original.mean(), masked / masked.mean())
 
 
-def mean(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+def mean(values: Floats, weights: Floats | None) -> float:
     """(Weighted) mean of values without missing ones; NaN when there is none, or none with weight."""
     if not values.size:
         return float("nan")
@@ -195,12 +195,12 @@ def mean(values: NDArray[np.float64], weights: NDArray[np.float64] | None) -> fl
     return float(np.dot(values, weights)) / total if total > 0.0 else float("nan")
 
 
-def chosen(weights: NDArray[np.float64] | None, records: NDArray[np.bool_]) -> NDArray[np.float64] | None:
+def chosen(weights: Floats | None, records: Booleans) -> Floats | None:
     """Weights of some records."""
     return None if weights is None else weights[records]
 
 
-def effective_number(weights: NDArray[np.float64]) -> float:
+def effective_number(weights: Floats) -> float:
     """Kish's effective number of records, ``sum(w)**2 / sum(w**2)``: at most n, and n for equal weights.
 
     The variance of a weighted mean is that of a plain mean of so many records, when weights and values are unrelated.

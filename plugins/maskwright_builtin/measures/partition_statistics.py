@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from maskwright import Column
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
-def distinct_rows(
-    columns: Mapping[str, NDArray[np.generic]], keys: Sequence[str]
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+Facts = Mapping[str, Any]
+"""What one part of a file contributes to a measure: plain data, as JSON has it."""
+Request = Mapping[str, Any] | None
+"""What all parts are to find out next; None in the first round."""
+Columns = Mapping[str, "NDArray[np.generic]"]
+"""Columns of equal length by name."""
+
+
+def distinct_rows(columns: Columns, keys: Sequence[str]) -> tuple[Columns, Integers]:
     """The different rows, in the order of their keys, with the sums of all other columns; and where each is.
 
     `columns`: shape (n,). Returns which of them each row is; shape (c,).
@@ -39,7 +47,7 @@ def distinct_rows(
     return found, of_row
 
 
-def places_of_values(column: Column) -> dict[str, NDArray[np.int64]]:
+def places_of_values(column: Column) -> dict[str, Integers]:
     """Records of each value that is there: its category, or the number as text."""
     there = np.flatnonzero(~column.missing)
     values = column.values[there]
@@ -61,11 +69,11 @@ def counts_of_values(column: Column) -> dict[str, int]:
 
 
 POINTS = 128
-"""Different values that a part tells of each interval, at most."""
+"""Different values of each interval, at most, that a part counts."""
 
 FIRST_POINTS = 1024
 """The same where all its values are one interval: of a part of 50,000 records fewer than `POINTS` values are then left
-between two of them, and the next round tells all of these."""
+between two of them, and the next round counts all of these."""
 
 MOST_POINTS = 4096
 """Values of an interval that are kept of all parts together."""
@@ -76,9 +84,9 @@ how many are smaller, and how many are no larger."""
 
 
 def interval_counts_of(
-    column: NDArray[np.float64], intervals: Sequence[Sequence[float]] | None, points: int = POINTS
+    column: Floats, intervals: Sequence[Sequence[float]] | None, points: int = POINTS
 ) -> list[IntervalCounts]:
-    """What a part tells of its values in some intervals, in all where there are none.
+    """Counts of the values of a part in some intervals, in all where there are none.
 
     `column`: NaN where missing; shape (n,).
     """
@@ -92,7 +100,7 @@ def interval_counts_of(
     return found
 
 
-def _interval_counts(ordered: NDArray[np.float64], below: int, points: int) -> IntervalCounts:
+def _interval_counts(ordered: Floats, below: int, points: int) -> IntervalCounts:
     if not len(ordered):
         return [below, below, [], [], []]
     starts = np.append(np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])), len(ordered))
@@ -104,7 +112,7 @@ def _interval_counts(ordered: NDArray[np.float64], below: int, points: int) -> I
     ]  # fmt: skip
 
 
-def counted(column: NDArray[np.float64], borders: Sequence[float]) -> list[list[int]]:
+def counted(column: Floats, borders: Sequence[float]) -> list[list[int]]:
     """How many values of a part are smaller than each border, and how many are no larger.
 
     `column`: NaN where missing; shape (n,).
@@ -125,7 +133,7 @@ class RankSearch:
 
     @classmethod
     def begun(cls, ranks: Sequence[int], parts: Sequence[list[IntervalCounts]]) -> Self:
-        """What the first round tells of some ranks."""
+        """Intervals of some ranks after the first round."""
         return cls({}, ((-np.inf, np.inf, tuple(dict.fromkeys(int(rank) for rank in ranks))),)).closer(parts)
 
     def closer(self, parts: Sequence[list[IntervalCounts]]) -> Self:
@@ -143,10 +151,10 @@ class RankSearch:
 
     @property
     def intervals(self) -> list[list[float]]:
-        """What parts are asked for."""
+        """Intervals that parts are to count in."""
         return [[low, high] for low, high, _ in self.open]
 
-    def values(self, ranks: Sequence[int]) -> NDArray[np.float64]:
+    def values(self, ranks: Sequence[int]) -> Floats:
         """Values of ranks that are known."""
         return np.array([self.found[int(rank)] for rank in ranks], dtype=np.float64)
 
@@ -155,23 +163,23 @@ class RankSearch:
         return [[list(each) for each in self.found.items()], [[*ends, list(ranks)] for *ends, ranks in self.open]]
 
     @classmethod
-    def from_json(cls, said: Sequence[Any]) -> Self:
+    def from_json(cls, plain: Sequence[Any]) -> Self:
         """What `to_json` gave."""
         return cls(
-            {int(rank): float(value) for rank, value in said[0]},
-            tuple((float(low), float(high), tuple(ranks)) for low, high, ranks in said[1]),
+            {int(rank): float(value) for rank, value in plain[0]},
+            tuple((float(low), float(high), tuple(ranks)) for low, high, ranks in plain[1]),
         )
 
 
 def condensed(parts: Sequence[list[IntervalCounts]]) -> list[IntervalCounts]:
-    """What some parts tell together, as if they were one; of more than `MOST_POINTS` values some are left out.
+    """Counts of some parts as if they were one; of more than `MOST_POINTS` values some are left out.
 
     How many values are smaller is then the most, and how many are no larger the least that there may be.
     """
     found: list[IntervalCounts] = []
-    for told in zip(*parts, strict=True):
-        below, upto = (sum(each[at] for each in told) for at in (0, 1))
-        columns = _together(told)
+    for counts in zip(*parts, strict=True):
+        below, upto = (sum(each[at] for each in counts) for at in (0, 1))
+        columns = _together(counts)
         count = len(columns[0])
         if count > MOST_POINTS:
             chosen = np.linspace(0, count - 1, MOST_POINTS).astype(np.int64)
@@ -181,15 +189,15 @@ def condensed(parts: Sequence[list[IntervalCounts]]) -> list[IntervalCounts]:
 
 
 def _together(parts: Sequence[IntervalCounts]) -> list[NDArray[Any]]:
-    """Values told by any part, how many may be smaller at most, and how many are no larger at least."""
-    told = [each for each in parts if len(each[2])]
-    if not told:
+    """Values counted in any part, how many may be smaller at most, and how many are no larger at least."""
+    counts = [each for each in parts if len(each[2])]
+    if not counts:
         return [np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)]
-    values = np.concatenate([np.asarray(each[2], dtype=np.float64) for each in told])
-    # Just behind a value told, as many may be smaller as are smaller than the next one told; from a value told on,
+    values = np.concatenate([np.asarray(each[2], dtype=np.float64) for each in counts])
+    # Just behind a counted value, as many may be smaller as are smaller than the next one; from a counted value on,
     # at least as many are no larger.
-    most = np.concatenate([np.diff(np.asarray(each[3], dtype=np.int64), append=each[1]) for each in told])
-    least = np.concatenate([np.diff(np.asarray(each[4], dtype=np.int64), prepend=each[0]) for each in told])
+    most = np.concatenate([np.diff(np.asarray(each[3], dtype=np.int64), append=each[1]) for each in counts])
+    least = np.concatenate([np.diff(np.asarray(each[4], dtype=np.int64), prepend=each[0]) for each in counts])
     order = np.argsort(values, kind="stable")
     values, most, least = values[order], np.cumsum(most[order]), np.cumsum(least[order])
     below = sum(each[0] for each in parts)
@@ -199,7 +207,7 @@ def _together(parts: Sequence[IntervalCounts]) -> list[NDArray[Any]]:
 
 
 def _bounds(parts: Sequence[IntervalCounts], ranks: Sequence[int]) -> tuple[list[float], list[float]]:
-    """Largest value told that is at most the order statistic of each rank, and smallest that is at least it."""
+    """Largest counted value that is at most the order statistic of each rank, and smallest that is at least it."""
     points, smaller, no_larger = _together(parts)
     low = points[np.searchsorted(smaller, ranks, side="right") - 1]
     high = points[np.searchsorted(no_larger, np.asarray(ranks) + 1, side="left")]

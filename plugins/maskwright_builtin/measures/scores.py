@@ -94,13 +94,6 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
     Missing cells, weights and households count as in the components with their default parameters. There is no
     interval.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ScoreParams
-    rng : numpy.random.Generator
-        Handed on to the measures it is made of.
-
     Returns
     -------
     Measurement
@@ -200,13 +193,6 @@ def thesis_score(comparison: Comparison, params: ThesisScoreParams, rng: np.rand
     unique, so a method above 50 is useless. PI and therefore MG are not bounded.
 
     Missing cells and households count as in the components; weights are not used. There is no interval.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ThesisScoreParams
-    rng : numpy.random.Generator
-        Handed on to the measures it is made of.
 
     Returns
     -------

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 CRITICAL = 1.959963984540054
 """Quantile 0.975 of the normal distribution."""
 
 
-def interval_of_mean(credit: NDArray[np.float64]) -> tuple[float, float]:
+def interval_of_mean(credit: Floats) -> tuple[float, float]:
     """95 percent interval, in percent, of the expected credit of a record or household.
 
     To the n credits z^2 records are added in thought, z = 1.96, half of them with credit 0 and half with 1. The
@@ -58,8 +58,8 @@ class MeanOverVariables:
     `households`: shape (records,).
     """
 
-    def __init__(self, records: int, households: NDArray[np.int64] | None) -> None:
-        self._unit: NDArray[np.int64] | None = None
+    def __init__(self, records: int, households: Integers | None) -> None:
+        self._unit: Integers | None = None
         self._total = np.zeros(records)
         self._variables = 0
         if households is not None:
@@ -67,7 +67,7 @@ class MeanOverVariables:
             self._unit = unit.astype(np.int64)
             self._total = np.zeros(present.size)
 
-    def add(self, share: NDArray[np.float64], there: NDArray[np.bool_]) -> None:
+    def add(self, share: Floats, there: Booleans) -> None:
         """Add a variable.
 
         `there`: the records that have it; shape (records,).

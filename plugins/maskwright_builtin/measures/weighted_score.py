@@ -22,14 +22,12 @@ from maskwright import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
-    from numpy.typing import NDArray
 
-    Facts = Mapping[str, Any]
-    Asked = Mapping[str, Any] | None
-    from collections.abc import Callable
+    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
+    from maskwright_builtin.numerics.arrays import Integers
 
 
 class Component(BaseModel, extra="forbid", frozen=True):
@@ -47,7 +45,7 @@ class Component(BaseModel, extra="forbid", frozen=True):
 
 
 def resolved(component: Component) -> tuple[Measure, BaseModel]:
-    """Measure and parameters of a component; ValueError says what is wrong with them."""
+    """Measure and parameters of a component; ValueError where they are wrong."""
     try:
         measure = find_measure(component.measure)
     except MaskwrightError as error:
@@ -86,17 +84,17 @@ ROWS = "rows"
 """What is asked of all parts has the rows that they gave under this name."""
 
 
-def partial(comparison: Comparison, params: WeightedScoreParams, asked: Asked) -> Facts:
+def partial(comparison: Comparison, params: WeightedScoreParams, request: Request) -> Facts:
     """What the component whose turn it is wants to know of one part."""
-    merging, own = _at_work(params, asked)
-    return merging.partial(comparison, own, _component_request(asked))
+    merging, own = _at_work(params, request)
+    return merging.partial(comparison, own, _component_request(request))
 
 
-def merged(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) -> Measurement | Further:
-    """The score, or what a component asks."""
-    merging, own = _at_work(params, asked)
-    found = merging.merged(facts, own, _component_request(asked))
-    done = [] if asked is None else list(asked["done"])
+def merged(facts: Sequence[Facts], params: WeightedScoreParams, request: Request) -> Measurement | Further:
+    """The score, or what a component needs next."""
+    merging, own = _at_work(params, request)
+    found = merging.merged(facts, own, _component_request(request))
+    done = [] if request is None else list(request["done"])
     if isinstance(found, Further):
         return Further({"done": done, "asked": dict(found.asked)}, found.rows_to)
     done.append([None if math.isnan(found.value) else found.value, list(found.notes)])
@@ -106,29 +104,29 @@ def merged(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) ->
     return score_of((each, *own) for each, own in zip(params.components, values, strict=True))
 
 
-def condensed(facts: Sequence[Facts], params: WeightedScoreParams, asked: Asked) -> Sequence[Facts]:
-    """Facts of some neighbouring parts in less room, where the component whose turn it is can say them so."""
-    merging, own = _at_work(params, asked)
-    return facts if merging.condensed is None else merging.condensed(facts, own, _component_request(asked))
+def condensed(facts: Sequence[Facts], params: WeightedScoreParams, request: Request) -> Sequence[Facts]:
+    """Facts of some neighbouring parts in less room, where the component whose turn it is can condense them."""
+    merging, own = _at_work(params, request)
+    return facts if merging.condensed is None else merging.condensed(facts, own, _component_request(request))
 
 
 def rows(
-    comparison: Comparison, params: WeightedScoreParams, asked: Asked, part: PartOfFile
-) -> tuple[Mapping[str, NDArray[np.generic]], NDArray[np.int64]]:
-    """Rows of one part that the component whose turn it is asks for."""
-    merging, own = _at_work(params, asked)
+    comparison: Comparison, params: WeightedScoreParams, request: Request, part: PartOfFile
+) -> tuple[Columns, Integers]:
+    """Rows of one part that the component whose turn it is needs."""
+    merging, own = _at_work(params, request)
     assert merging.rows is not None
-    return merging.rows(comparison, own, _component_request(asked), part)
+    return merging.rows(comparison, own, _component_request(request), part)
 
 
-def counted(columns: Mapping[str, NDArray[np.generic]], params: WeightedScoreParams, asked: Asked) -> Facts:
-    """What the component whose turn it is says of the rows that one task got.
+def counted(columns: Columns, params: WeightedScoreParams, request: Request) -> Facts:
+    """Facts of the component whose turn it is on the rows of one task.
 
     `columns`: shape (n,).
     """
-    merging, own = _at_work(params, asked)
+    merging, own = _at_work(params, request)
     assert merging.counted is not None
-    return merging.counted(columns, own, _component_request(asked))
+    return merging.counted(columns, own, _component_request(request))
 
 
 def refused(params: WeightedScoreParams) -> str | None:
@@ -143,18 +141,18 @@ def refused(params: WeightedScoreParams) -> str | None:
     return None
 
 
-def _at_work(params: WeightedScoreParams, asked: Asked) -> tuple[Merging, BaseModel]:
+def _at_work(params: WeightedScoreParams, request: Request) -> tuple[Merging, BaseModel]:
     """The component whose turn it is."""
-    measure, own = resolved(params.components[0 if asked is None else len(asked["done"])])
+    measure, own = resolved(params.components[0 if request is None else len(request["done"])])
     assert measure.merging is not None, "refused"
     return measure.merging, own
 
 
-def _component_request(asked: Asked) -> Asked:
+def _component_request(request: Request) -> Request:
     """What that component has asked."""
-    if asked is None or asked["asked"] is None:
+    if request is None or request["asked"] is None:
         return None
-    return {**asked["asked"], **({ROWS: asked[ROWS]} if ROWS in asked else {})}
+    return {**request["asked"], **({ROWS: request[ROWS]} if ROWS in request else {})}
 
 
 WEIGHTED_SCORE_OVER_PARTS = Merging(
@@ -190,13 +188,6 @@ def weighted_score(comparison: Comparison, params: WeightedScoreParams, rng: np.
     to 1.
 
     Missing cells, weights and households count as in each component with its parameters. There is no interval.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedScoreParams
-    rng : numpy.random.Generator
-        Handed on to the measures it is made of.
 
     Returns
     -------

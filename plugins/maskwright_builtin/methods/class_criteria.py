@@ -1,4 +1,4 @@
-"""Criteria of equivalence classes: size, population, l-diversity and t-closeness."""
+"""Equivalence classes of a block on its key variables, and their criteria: size, l-diversity, t-closeness."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import InputError
+from maskwright import CompanionVariables, InputError, KeyVariables, PromisesK
+from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block
     from maskwright_builtin.methods.generalisation.hierarchy_levels import Rows
     from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 DISTINCT, ENTROPY, RECURSIVE, EQUAL, ORDERED = 0, 1, 2, 3, 4
@@ -39,23 +39,23 @@ class Sensitive:
     kind: int
     bound: float
     c: float
-    rows: NDArray[np.int32]
-    values: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    rows: Integers32
+    values: Integers32
+    counts: Integers
+    shares: Floats
 
     @property
     def is_monotone(self) -> bool:
         """Whether a class that fulfils it does so when any other is joined to it, also one that does not."""
         return self.kind == DISTINCT
 
-    def by_class(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.float64]:
+    def by_class(self, of_leaf: Integers32, classes: int) -> Floats:
         """Diversity or distance of each class; NaN for one without values."""
-        from maskwright_builtin.methods.generalisation.diversity_kernel import criterion_by_class  # Numba is heavy
+        from maskwright_builtin.methods.generalisation.rows_kernel import criterion_by_class  # Numba is heavy
 
         return criterion_by_class(of_leaf[self.rows], self.values, self.counts, classes, self.shares, self.kind, self.c)
 
-    def failing(self, of_leaf: NDArray[np.int32], classes: int) -> NDArray[np.bool_]:
+    def failing(self, of_leaf: Integers32, classes: int) -> Booleans:
         """Which classes do not fulfil it; one without values does."""
         found = self.by_class(of_leaf, classes)
         if self.kind in (EQUAL, ORDERED):
@@ -75,9 +75,7 @@ class Sensitive:
             )
 
 
-def sensitive(
-    name: str, kind: int, bound: float, c: float, values: NDArray[np.float64], of_record: NDArray[np.int32]
-) -> Sensitive:
+def sensitive(name: str, kind: int, bound: float, c: float, values: Floats, of_record: Integers32) -> Sensitive:
     """Bound on a sensitive variable; records without a value are left out.
 
     `values`: NaN where missing; shape (n,). `of_record`: leaf row of each record; shape (n,).
@@ -105,12 +103,12 @@ class Criteria:
         k: int,
         k_map: LeastPeople | None,
         bounds: Sequence[Sensitive],
-        households: NDArray[np.int64] | None,
-        of_record: NDArray[np.int32],
+        households: Integers | None,
+        of_record: Integers32,
         risk: LargestRisk | None = None,
     ) -> None:
         self.k, self.k_map, self.risk, self._bounds = k, k_map, risk, tuple(bounds)
-        self._homes: tuple[NDArray[np.int32], NDArray[np.int64]] | None = None
+        self._homes: tuple[Integers32, Integers] | None = None
         if households is not None:
             pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
             self._homes = pairs[:, 1].astype(np.int32), np.ascontiguousarray(pairs[:, 0])
@@ -130,7 +128,7 @@ class Criteria:
         """Records that may be published with a risk above its bound."""
         return 0 if self.risk is None else self.risk.most_above
 
-    def too_small(self, rows: Rows) -> NDArray[np.bool_]:
+    def too_small(self, rows: Rows) -> Booleans:
         """Classes that are too small, in the file or in the population, or at a risk that nobody may have."""
         small = self._sizes(rows) < self.k
         if self.k_map is not None:
@@ -139,19 +137,19 @@ class Criteria:
             small |= self.risk.above(rows)
         return np.asarray(small & (rows.counts > 0), dtype=np.bool_)
 
-    def at_risk(self, rows: Rows) -> NDArray[np.bool_]:
+    def at_risk(self, rows: Rows) -> Booleans:
         """Classes at a risk that only some may have."""
         if self.risk is None or not self.risk.most_above:
             return np.zeros(len(rows.counts), dtype=np.bool_)
         return self.risk.above(rows)
 
-    def riskiest(self, rows: Rows, emptied: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def riskiest(self, rows: Rows, emptied: Booleans) -> Booleans:
         """Classes to empty beside those that are, so that no more records are left at risk than may be."""
         if self.risk is None or not self.risk.most_above:
             return np.zeros(len(rows.counts), dtype=np.bool_)
         return self.risk.riskiest(rows, emptied)
 
-    def failing(self, rows: Rows) -> dict[str, NDArray[np.bool_]]:
+    def failing(self, rows: Rows) -> dict[str, Booleans]:
         """Classes that fail each criterion, by what a person calls it."""
         found = {f"k = {self.k}": self._sizes(rows) < self.k}
         if self.k_map is not None:
@@ -163,7 +161,7 @@ class Criteria:
             found[f"{what} of {each.name}"] = each.failing(rows.of_leaf, len(rows.counts))
         return found
 
-    def uniform(self, rows: Rows, *, monotone: bool) -> NDArray[np.bool_]:
+    def uniform(self, rows: Rows, *, monotone: bool) -> Booleans:
         """Classes that are not diverse enough, or too far from the file; by monotone bounds, or by the others."""
         failing = np.zeros(len(rows.counts), dtype=np.bool_)
         for each in self._bounds:
@@ -171,7 +169,7 @@ class Criteria:
                 failing |= each.failing(rows.of_leaf, len(rows.counts))
         return failing
 
-    def fulfilled_together(self, rows: Rows, emptied: NDArray[np.bool_]) -> bool:
+    def fulfilled_together(self, rows: Rows, emptied: Booleans) -> bool:
         """Whether the records of the emptied classes fulfil all bounds as one class; True where there are none."""
         if not emptied.any():
             return True
@@ -187,7 +185,7 @@ class Criteria:
             return False
         return not any(self.uniform(together, monotone=kind)[0] for kind in (True, False))
 
-    def reached(self, rows: Rows, emptied: NDArray[np.bool_]) -> dict[str, int | float]:
+    def reached(self, rows: Rows, emptied: Booleans) -> dict[str, int | float]:
         """What the published classes have of people and of risk, where that is bounded, for the notes of a run.
 
         `emptied`: the emptied records are left out; shape (c,).
@@ -201,10 +199,10 @@ class Criteria:
             notes["records_above_individual_risk"] = int(rows.counts[kept & (risk > self.risk.bound)].sum())
         return notes
 
-    def _sizes(self, rows: Rows) -> NDArray[np.int64]:
+    def _sizes(self, rows: Rows) -> Integers:
         return rows.counts if self._homes is None else self._homes_of(rows)
 
-    def _homes_of(self, rows: Rows) -> NDArray[np.int64]:
+    def _homes_of(self, rows: Rows) -> Integers:
         assert self._homes is not None
         leaf, home = self._homes
         from maskwright_builtin.methods.generalisation.rows_kernel import owners_of_classes  # Numba is heavy
@@ -247,7 +245,7 @@ def bounds_of(
     block: Block,
     diversity: Mapping[str, int | Diversity],
     closeness: Mapping[str, float | Closeness],
-    of_record: NDArray[np.int32],
+    of_record: Integers32,
 ) -> Iterator[Sensitive]:
     """Bounds on sensitive variables.
 
@@ -268,3 +266,112 @@ def bounds_of(
         distance = wanted.distance or ("equal" if nominal else "ordered")
         kind = EQUAL if distance == "equal" else ORDERED
         yield sensitive(name, kind, wanted.most, 0.0, block.companions[name], of_record)
+
+
+SmallestClass = Annotated[
+    int,
+    PromisesK(),
+    Field(
+        ge=2,
+        strict=True,
+        description="Smallest number of published records (households, where they are declared) that are equal on the "
+        "keys, an empty cell being a value of its own. Usual: 3 to 10.",
+    ),
+]
+
+KeyNames = Annotated[
+    tuple[str, ...],
+    KeyVariables(),
+    Field(
+        description="Key variables, by which a person could be recognised. Left out: the step's variables with role "
+        "quasi_identifier or, if it has none, all its variables.",
+    ),
+]
+
+LeastDiversity = Annotated[
+    dict[str, Annotated[int, Field(ge=2)] | Diversity],
+    CompanionVariables(),
+    Field(
+        description="Least diversity of sensitive variables in every class: {occupation: 2} of different values, "
+        "{disease: {entropy: 2.5}}, {disease: {recursive: 3, c: 2}}. Records without a value do not count.",
+    ),
+]
+
+LargestDistance = Annotated[
+    dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness],
+    CompanionVariables(),
+    Field(
+        description="Largest distance between the values of sensitive variables in a class and in the file, from 0 to "
+        "1: {income: 0.3}, {income: {most: 0.3, distance: equal}}. Low bounds need a few large classes.",
+    ),
+]
+
+Importance = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+"""What a key is worth beside the others, by name; 1 by default."""
+
+
+GONE = -1
+"""Code of a cell that is published as suppressed cells are."""
+
+
+def key_positions(block: Block, keys: Sequence[str]) -> list[int]:
+    """Positions of the keys: those named, else the quasi-identifiers, else all variables."""
+    strangers = [name for name in keys if name not in block.names]
+    if strangers:
+        raise InputError(f"the step does not mask the key {', '.join(strangers)}: list it among its variables")
+    if keys:
+        return [block.names.index(name) for name in dict.fromkeys(keys)]
+    quasi = [j for j, variable in enumerate(block.variables) if variable.role == "quasi_identifier"]
+    return quasi or list(range(block.p))
+
+
+def key_codes(block: Block, positions: Sequence[int]) -> Integers:
+    """Codes 0, 1, ... of the cells of each key; shape (n, len(positions)).
+
+    `GONE` where there is no value, unless the cell has a missing code that suppressed cells do not have: then a code
+    after those of the values.
+    """
+    codes = np.empty((block.n, len(positions)), dtype=np.int64)
+    for place, j in enumerate(positions):
+        missing = block.missing[:, j]
+        codes[:, place] = np.unique(np.where(missing, 0.0, block.values[:, j]), return_inverse=True)[1]
+        kinds = block.kinds_of(j)[missing]
+        codes[missing, place] = np.where(kinds > 0, codes[:, place].max(initial=-1) + kinds, GONE)
+    return codes
+
+
+def emptied_cells(block: Block, positions: Sequence[int], gone: Booleans) -> tuple[Booleans, Booleans]:
+    """Missing cells of a block, and those among them that lose their missing code, when keys are emptied.
+
+    `gone`: keys that are to be published as suppressed cells are; shape (n, len(positions). Returns shape (n, p).
+    """
+    missing = block.missing.copy()
+    missing[:, positions] |= gone
+    suppressed = np.zeros_like(missing)
+    if block.missing_kinds is not None:
+        suppressed[:, positions] = gone & (block.missing_kinds[:, positions] > 0)
+    return missing, suppressed
+
+
+def class_size(codes: Integers, households: Integers | None) -> Integers:
+    """Size of the class of each record: records, or households, with the same codes; shape (n,).
+
+    A cell without a value is a value of its own: whoever reads the file sees that it is empty.
+    """
+    classes = classes_of(list(codes.T))
+    return np.asarray(class_sizes(classes, households)[classes], dtype=np.int64)
+
+
+def kept_in_households(reached: Integers, codes: Integers, households: Integers) -> Integers:
+    """Empty a key that is the same in every household in all members, where it is emptied in one: the others show it.
+
+    `reached`, `codes`: after keys were emptied, and before; shape (n, q). `households`: shape (n,).
+    """
+    closed = reached.copy()
+    _, first, homes = np.unique(households, return_index=True, return_inverse=True)
+    for key in range(codes.shape[1]):
+        if np.array_equal(codes[first[homes], key], codes[:, key]):
+            gone = np.zeros(len(first), dtype=np.bool_)
+            gone[homes[reached[:, key] == GONE]] = True
+            closed[gone[homes], key] = GONE
+    return closed

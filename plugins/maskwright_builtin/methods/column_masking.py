@@ -11,14 +11,13 @@ from maskwright import Block, Masked
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import ExactMoments, Limit
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 def mask_columns(
     block: Block,
-    change: Callable[[NDArray[np.float64], int], NDArray[np.float64]],
+    change: Callable[[Floats, int], Floats],
     notes: Mapping[str, Any] | None = None,
     *,
     doubts: Sequence[str] = (),
@@ -45,7 +44,7 @@ def mask_columns(
     )  # fmt: skip
 
 
-def spread(values: NDArray[np.float64]) -> float:
+def spread(values: Floats) -> float:
     """Standard deviation (ddof = 1); 0 for one value, and where it is nothing but rounding noise."""
     if len(values) < 2:
         return 0.0
@@ -61,7 +60,7 @@ def spread_of(moments: ExactMoments) -> float:
     return float(spreads_of(moments)[0])
 
 
-def spreads_of(moments: ExactMoments) -> NDArray[np.float64]:
+def spreads_of(moments: ExactMoments) -> Floats:
     """Standard deviations of several variables; shape (p,)."""
     if moments.n < 2:
         return np.zeros(moments.p)

@@ -34,13 +34,6 @@ class LossyCompressionParams(BaseModel, extra="forbid", frozen=True):
 def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001
     """Compress the table as a picture, and read it again.
 
-    Parameters
-    ----------
-    block : Block
-    params : LossyCompressionParams
-    rng : numpy.random.Generator
-        Left alone.
-
     Returns
     -------
     Masked

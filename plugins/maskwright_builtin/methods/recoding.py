@@ -33,7 +33,7 @@ from maskwright_builtin.methods.recoding_parameters import AgeBands, FirstDay, G
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 FORMS: dict[Grain, str] = {
@@ -52,13 +52,6 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
     month (2020-07), or a band; or it stays a date, the first day of the period. Bands and periods are ordinal
     categories; joined categories keep the type of the variable. The recoding is the same for every record.
 
-    Parameters
-    ----------
-    block : Block
-    params : RecodingParams
-    rng : numpy.random.Generator
-        Left alone.
-
     Returns
     -------
     Masked
@@ -69,11 +62,6 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
     InputError
         Bounds for categories, groups for numbers or dates, a category that the variable does not have, a new name that
         is that of a category that stays, or ordinal categories that are joined over another one.
-
-    References
-    ----------
-    Hundepool, A. et al. (2012): Statistical Disclosure Control. Wiley, section 3.4.2 (global recoding). Willenborg, L.
-    and de Waal, T. (2001): Elements of Statistical Disclosure Control. Springer, section 1.3.
     """
     values = np.full((block.n, block.p), np.nan)
     variables: list[Variable] = []
@@ -109,12 +97,12 @@ def protect(block: Block, params: RecodingParams, rng: np.random.Generator) -> M
 class Recoded(NamedTuple):
     """Code of each value among the new categories, and what each of those stands for."""
 
-    codes: NDArray[np.int64]
+    codes: Integers
     categories: tuple[str, ...]
     bands: tuple[Band, ...]
 
 
-def banded(variable: Variable, values: NDArray[np.float64], params: RecodingParams, *, part: bool = False) -> Recoded:
+def banded(variable: Variable, values: Floats, params: RecodingParams, *, part: bool = False) -> Recoded:
     """Band of each number; `part`: there are other values in the file."""
     how = params.recode.get(variable.name)
     if how is not None and not (isinstance(how, tuple) and isinstance(how[0], float)):
@@ -126,7 +114,7 @@ def banded(variable: Variable, values: NDArray[np.float64], params: RecodingPara
     return Recoded(np.searchsorted(bounds, values, side="right"), names, between(bounds.tolist()))
 
 
-def beginnings(variable: Variable, values: NDArray[np.float64], grain: Grain) -> NDArray[np.float64]:
+def beginnings(variable: Variable, values: Floats, grain: Grain) -> Floats:
     """First day, or first second, of the period that each date or moment is in."""
     if not variable.is_date or (grain == "hour" and variable.type == "date"):
         raise InputError(f"{variable.name} is {variable.type}: it has no {grain}")
@@ -136,7 +124,7 @@ def beginnings(variable: Variable, values: NDArray[np.float64], grain: Grain) ->
 
 
 def recoded_dates(
-    variable: Variable, values: NDArray[np.float64], params: RecodingParams, periods: Sequence[str] | None = None
+    variable: Variable, values: Floats, params: RecodingParams, periods: Sequence[str] | None = None
 ) -> Recoded:
     """Period or band of each date.
 
@@ -165,7 +153,7 @@ def recoded_dates(
     raise InputError(f"{variable.name} is a {variable.type}: give {hint}")
 
 
-def _texts_of_periods(variable: Variable, values: NDArray[np.float64], grain: Grain) -> pa.StringArray:
+def _texts_of_periods(variable: Variable, values: Floats, grain: Grain) -> pa.StringArray:
     """Name of the period that each date or moment is in."""
     begins = beginnings(variable, values, grain) if grain == "hour" else np.floor(values / variable.day)
     return write_dates(begins, np.zeros(len(begins), dtype=np.bool_), FORMS[grain])
@@ -225,7 +213,7 @@ def bands_of_periods(names: Sequence[str], grain: Grain, variable: Variable) -> 
     return tuple(Band(lower=low, upper=high) for low, high in pairs)
 
 
-def bands_of_groups(variable: Variable, codes: NDArray[np.int64]) -> tuple[Band, ...]:
+def bands_of_groups(variable: Variable, codes: Integers) -> tuple[Band, ...]:
     """What each group of categories stands for, by the group of each category; empty where that is not known."""
     own = variable.bands or tuple(Band(members=(category,)) for category in variable.categories)
     groups: dict[int, list[Band]] = {}
@@ -236,7 +224,7 @@ def bands_of_groups(variable: Variable, codes: NDArray[np.int64]) -> tuple[Band,
     return tuple(known) if len(known) == len(found) else ()
 
 
-def rounded_quantiles(values: NDArray[np.float64], bands: int) -> NDArray[np.float64]:
+def rounded_quantiles(values: Floats, bands: int) -> Floats:
     """Bounds of about equally large bands, rounded to two significant digits of the spread; rising."""
     if not len(values):
         return np.zeros(0)
@@ -259,7 +247,7 @@ def band_names(shown: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def joined(variable: Variable, groups: Mapping[str, Sequence[str]]) -> tuple[Integers, tuple[str, ...]]:
     """Code of each old category among the new ones, and the new categories in the order of their first members."""
     unknown = {member for members in groups.values() for member in members} - set(variable.categories)
     if unknown:

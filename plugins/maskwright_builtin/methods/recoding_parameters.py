@@ -12,10 +12,8 @@ from pydantic import AfterValidator, BaseModel, Field
 from maskwright import Band, DependentVariables, InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from maskwright import Hierarchy, Variable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 def _rising(bounds: tuple[float | date, ...]) -> tuple[float | date, ...]:
@@ -102,7 +100,7 @@ def hierarchy_of(variable: Variable) -> Hierarchy:
     return variable.hierarchy
 
 
-def on_level(variable: Variable, values: NDArray[np.float64], level: int) -> tuple[NDArray[np.int64], Variable]:
+def on_level(variable: Variable, values: Floats, level: int) -> tuple[Integers, Variable]:
     """Node of each value on a level of the variable's hierarchy, and the variable as it is published then.
 
     `values`: without missing cells: codes into its categories, numbers, or days; shape (n,).

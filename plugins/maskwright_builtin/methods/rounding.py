@@ -26,9 +26,8 @@ from maskwright import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Variable
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Total:
     """A variable as a linear combination of others: column `position` is ``constant + values @ weights``."""
 
     position: int
-    weights: NDArray[np.float64]
+    weights: Floats
     constant: float
 
 
@@ -84,7 +83,7 @@ def _depends_on(total: str, parts: Iterable[str], found: dict[str, dict[str, flo
     return False
 
 
-def with_totals(values: NDArray[np.float64], totals: Sequence[Total]) -> NDArray[np.float64]:
+def with_totals(values: Floats, totals: Sequence[Total]) -> Floats:
     """Copy with the totals computed; a total that is missing, or lacks a part, stays as it is.
 
     `values`: NaN where missing; shape (n, p).
@@ -126,13 +125,6 @@ class RoundingParams(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
 
 def protect(block: Block, params: RoundingParams, rng: np.random.Generator) -> Masked:
     """Round the variables of a group so that its edits hold between the multiples.
-
-    Parameters
-    ----------
-    block : Block
-    params : RoundingParams
-    rng : numpy.random.Generator
-        Used for ``kind: random``.
 
     Returns
     -------
@@ -193,7 +185,7 @@ def _variant(params: RoundingParams) -> Method:
     return ROUNDING.claiming(preserves={"equals"}) if params.kind == "deterministic" else ROUNDING
 
 
-def _bases(block: Block, params: RoundingParams) -> NDArray[np.float64]:
+def _bases(block: Block, params: RoundingParams) -> Floats:
     """Base of each variable; shape (p,)."""
     if isinstance(params.base, dict):
         without = [name for name in block.names if name not in params.base]
@@ -215,9 +207,7 @@ def _bases(block: Block, params: RoundingParams) -> NDArray[np.float64]:
     return bases
 
 
-def _repaired(
-    block: Block, values: NDArray[np.float64], other: NDArray[np.float64], totals: Sequence[Total]
-) -> tuple[NDArray[np.float64], int, int]:
+def _repaired(block: Block, values: Floats, other: Floats, totals: Sequence[Total]) -> tuple[Floats, int, int]:
     """Values, in which as many records as possible obey the edits; how many were changed for it, and how many do not.
 
     `values`, `other`: the rounded values, and for each the multiple on the other side of the original; shape (n, p).
@@ -249,7 +239,7 @@ def _flips(p: int, totals: set[int]) -> Iterator[list[int]]:
             yield list(chosen)
 
 
-def _obeyed(block: Block, edits: EditSet, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _obeyed(block: Block, edits: EditSet, values: Floats) -> Booleans:
     """Records in which no edit fails; shape (m,)."""
     columns = RecordChunk.from_arrays(
         {name: values[:, position] for position, name in enumerate(block.names)},

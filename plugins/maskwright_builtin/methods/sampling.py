@@ -11,7 +11,7 @@ from maskwright import Block, Claims, CompanionVariables, Formerly, InputError, 
 from maskwright_builtin.numerics.ordering import numbered_together
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Integers
 
 
 class SamplingParams(BaseModel, extra="forbid", frozen=True):
@@ -65,8 +65,8 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     total = int(unit.max(initial=-1)) + 1
     what = "records" if households is None else "households"
     if params.size is not None and params.size > total:
-        said = "records" if households is None else block.groups_said
-        raise InputError(f"a sample of {params.size} {said} is asked for; there are {total}")
+        units = "records" if households is None else block.groups_said
+        raise InputError(f"a sample of {params.size} {units} is asked for; there are {total}")
     chosen = np.zeros(total, dtype=np.bool_)
     factor = np.ones(total)
     stratum = _strata(block, params.strata, unit, total)
@@ -88,7 +88,7 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     )
 
 
-def _strata(block: Block, names: tuple[str, ...], unit: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+def _strata(block: Block, names: tuple[str, ...], unit: Integers, total: int) -> Integers:
     """Stratum of each unit; shape (total,)."""
     if not names:
         return np.zeros(total, dtype=np.int64)

@@ -12,9 +12,8 @@ from maskwright import Block, Claims, InputError, Limit, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Variable
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 FEWEST = 3
@@ -68,13 +67,6 @@ class TopAndBottomCodingParams(BaseModel, extra="forbid", frozen=True, allow_inf
 def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001
     """Replace the values beyond the limits of each variable.
 
-    Parameters
-    ----------
-    block : Block
-    params : TopAndBottomCodingParams
-    rng : numpy.random.Generator
-        Left alone.
-
     Returns
     -------
     Masked
@@ -89,17 +81,13 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
     InputError
         When a limit is beyond all values of a variable, so that all would become equal, or the lower one is not below
         the upper one.
-
-    References
-    ----------
-    Hundepool, A. et al. (2012): Statistical disclosure control, section 3.3.3. Wiley.
     """
     warnings: list[str] = []
     limits: list[Limit] = []
     # Of a part of the file it is not said what holds in all of its values.
     part = block.n < block.file_n
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         variable = block.variables[position]
         upper, lower = _limits(params, variable, values)
         if upper <= lower and (part or np.ptp(values) > 0.0):
@@ -157,7 +145,7 @@ def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def _limits(params: TopAndBottomCodingParams, variable: Variable, values: NDArray[np.float64]) -> tuple[float, float]:
+def _limits(params: TopAndBottomCodingParams, variable: Variable, values: Floats) -> tuple[float, float]:
     """Upper and lower limit of a variable; infinite where it has none."""
     top = _declared(params.top, variable)
     bottom = _declared(params.bottom, variable)

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 WORTH_COMPILING = 50_000
@@ -18,7 +18,7 @@ MOVES_PER_VALUE = 4
 """More places than this, on average, are only moved where most values differ in their last digits alone."""
 
 
-def stable_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def stable_order(values: Floats) -> Integers:
     """Places of the values in ascending order, equal ones in the order of their places.
 
     `values`: NaNs come last; shape (n,). Returns shape (n,).
@@ -46,7 +46,7 @@ LARGEST_CODE = 2**40
 """Codes of combinations are numbered anew before they grow beyond."""
 
 
-def numbered(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
+def numbered(values: Floats | Integers) -> Integers:
     """Number of each value among those that occur, in ascending order; missing ones (NaN) are the last value.
 
     `values`: shape (n,). Returns shape (n,).
@@ -60,7 +60,7 @@ def numbered(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int6
     return np.asarray(np.unique(np.nan_to_num(values, nan=np.inf), return_inverse=True)[1], dtype=np.int64)
 
 
-def _whole(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _whole(values: Floats | Integers) -> Integers | None:
     """Values as integers, None where they are none."""
     if values.dtype.kind == "i":
         return values.astype(np.int64, copy=False)
@@ -70,7 +70,7 @@ def _whole(values: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]
     return codes if np.array_equal(codes, values) else None
 
 
-def numbered_together(columns: Sequence[NDArray[np.float64] | NDArray[np.int64]]) -> NDArray[np.int64]:
+def numbered_together(columns: Sequence[Floats | Integers]) -> Integers:
     """Number of each combination of values, in the order of the first column, then of the second, and so on.
 
     `columns`: at least one; shape (n,). Returns 0..c-1; shape (n,).
@@ -87,7 +87,7 @@ def numbered_together(columns: Sequence[NDArray[np.float64] | NDArray[np.int64]]
     return numbered(classes)
 
 
-def matched_by_rank(values: NDArray[np.float64], ascending: NDArray[np.float64]) -> NDArray[np.float64]:
+def matched_by_rank(values: Floats, ascending: Floats) -> Floats:
     """Give each value the one of its rank; equal values rank in the order of the records.
 
     `values`: shape (m,). `ascending`: the new values, sorted; shape (m,).

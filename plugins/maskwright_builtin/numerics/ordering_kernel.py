@@ -9,14 +9,14 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 LARGEST = np.int64(2**63 - 1)
 
 
 @compiled
-def packed_with_places(values: NDArray[np.float64], places: int) -> NDArray[np.int64]:
+def packed_with_places(values: Floats, places: int) -> Integers:
     """Integers in the order of the numbers, with the place of each in the bits that `places` has.
 
     `values`: NaNs come last; shape (n,). Returns shape (n,).
@@ -36,7 +36,7 @@ def packed_with_places(values: NDArray[np.float64], places: int) -> NDArray[np.i
 
 
 @compiled
-def settle(values: NDArray[np.float64], order: NDArray[np.int64], most: int) -> bool:
+def settle(values: Floats, order: Integers, most: int) -> bool:
     """Put places in ascending order of their values by moving each down to where it belongs.
 
     `values`: shape (n,). `order`: Written. Places whose values compare neither way (equal, or NaN) keep their order;

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Floats, Integers
+
 
 @inlined
-def squared_distance(points: NDArray[np.float64], record: int, point: NDArray[np.float64]) -> float:
+def squared_distance(points: Floats, record: int, point: Floats) -> float:
     """Squared distance of a record from a point, summed in column order, without fused multiply-add.
 
     `points`: shape (n, p). `point`: shape (p,).
@@ -24,20 +26,20 @@ def squared_distance(points: NDArray[np.float64], record: int, point: NDArray[np
     return total
 
 
-Floats = Any
+Row = Any
 """A row of numbers, in binary32 or binary64."""
 
 
 @compiled
 def widest_column(
-    values: NDArray[np.floating[Any]], order: NDArray[np.int64], low: int, high: int, weight: NDArray[np.floating[Any]]
+    values: NDArray[np.floating[Any]], order: Integers, low: int, high: int, weight: NDArray[np.floating[Any]]
 ) -> int:
     """Column with the largest weighted range among the records of ``order[low:high]``; the first of several.
 
     `values`: without NaN; shape (n, p). `order`: shape (n,). `weight`: makes the columns comparable; shape (p,).
     """
-    smallest: Floats = values[order[low]].copy()
-    largest: Floats = smallest.copy()
+    smallest: Row = values[order[low]].copy()
+    largest: Row = smallest.copy()
     for at in range(low + 1, high):
         record = order[at]
         for j in range(values.shape[1]):
@@ -52,7 +54,7 @@ def widest_column(
 
 
 @compiled
-def select(keys: NDArray[np.floating[Any]], order: NDArray[np.int64], low: int, high: int, place: int) -> None:
+def select(keys: NDArray[np.floating[Any]], order: Integers, low: int, high: int, place: int) -> None:
     """Rearrange ``[low, high)`` so that what comes before `place` is no larger than what comes from it on.
 
     `keys`: without NaN; written; shape (n,). `order`: the record of each key, no two the same: the lower one of equal
@@ -91,7 +93,7 @@ def _comes_first(key: float, record: int, other_key: float, other: int) -> bool:
 
 
 @inlined
-def _put_in_turn(keys: NDArray[np.floating[Any]], order: NDArray[np.int64], one: int, other: int) -> None:
+def _put_in_turn(keys: NDArray[np.floating[Any]], order: Integers, one: int, other: int) -> None:
     if _comes_first(keys[other], order[other], keys[one], order[one]):
         keys[one], keys[other] = keys[other], keys[one]
         order[one], order[other] = order[other], order[one]

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 STEPS = 100
 
 
-def weibull_shape(
-    logarithms: NDArray[np.float64], mean: float, sd: float, weight: NDArray[np.float64] | float
-) -> float:
+def weibull_shape(logarithms: Floats, mean: float, sd: float, weight: Floats | float) -> float:
     """Shape of greatest likelihood, by Newton's steps from the one that matches the spread of the logarithms.
 
     `logarithms`: of the values; at least two different ones; shape (m,). `weight`: of each value; 1 is as good as any

@@ -12,14 +12,14 @@ from maskwright_builtin.partitions.records import consecutive_groups, standardis
 from maskwright_builtin.partitions.univariate.partition import univariate_labels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 ROTATIONS = 500
 """Steps of the varimax rotation at most; some twenty are usual."""
 
 
-def first_rotated_factor(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def first_rotated_factor(points: Floats) -> Floats:
     """Scores on the first rotated factor.
 
     Principal-component factors of the correlation matrix with eigenvalue above 1 (at least one), varimax rotation with
@@ -47,7 +47,7 @@ def first_rotated_factor(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(deviations @ weights) * (-1.0 if factor.sum() < 0.0 else 1.0)
 
 
-def _varimax(loadings: NDArray[np.float64]) -> NDArray[np.float64]:
+def _varimax(loadings: Floats) -> Floats:
     """Rotate to the largest variance of squared loadings, by singular value decompositions."""
     rotation = np.eye(loadings.shape[1])
     reached = 0.0
@@ -90,18 +90,13 @@ def cluster(
     k: int,
     params: ProjectionParams,
     rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
-) -> NDArray[np.int64]:
+) -> Integers:
     """Sort the records by a key and cut them into consecutive clusters.
 
     Parameters
     ----------
     block : Block
         Keys are made from `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : ProjectionParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -140,13 +135,13 @@ def cluster(
     return univariate_labels(key, k) if params.groups == "optimal" else consecutive_groups(key, k)
 
 
-def _column(block: Block, position: int) -> NDArray[np.float64]:
+def _column(block: Block, position: int) -> Floats:
     """Standardised column; a missing cell is the file's mean."""
     column = (block.values[:, position] - block.center[position]) / block.scale[position]
     return np.where(block.missing[:, position], 0.0, column)
 
 
-def _first_component(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _first_component(points: Floats) -> Floats:
     """Scores on the first principal component of the correlations."""
     deviations = points - points.mean(axis=0)
     sizes = np.sqrt(np.einsum("ij,ij->j", deviations, deviations))

@@ -10,14 +10,14 @@ from maskwright import Block, InputError
 from maskwright_builtin.numerics.ordering import stable_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 LARGEST = 1e150
 """Largest standardised value whose square, and a sum of such, is finite."""
 
 
-def standardised_records(block: Block, k: int) -> NDArray[np.float64]:
+def standardised_records(block: Block, k: int) -> Floats:
     """Points whose distances a partition compares.
 
     Returns `Block.standardised`, finite and at most `LARGEST` in size; shape (n, p).
@@ -33,7 +33,7 @@ def standardised_records(block: Block, k: int) -> NDArray[np.float64]:
     return standardised
 
 
-def centred(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
+def centred(standardised: Floats) -> Floats:
     """Points about their own mean, scaled by a power of two to at most about 1: squares neither overflow nor vanish.
 
     `standardised`: finite and at most `LARGEST` in size; n >= 1; shape (n, p).
@@ -48,7 +48,7 @@ def centred(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(points, dtype=np.float64)
 
 
-def consecutive_groups(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def consecutive_groups(values: Floats, k: int) -> Integers:
     """Cut a column into clusters of k neighbours; the middle one, in ascending order, takes the remainder.
 
     `values`: shape (n,). Returns labels 0..g-1, g = n // k, in ascending order; number g // 2 has k + n mod k records.

@@ -6,16 +6,13 @@ import asyncio
 import contextlib
 import json
 import math
-import os
-import signal
-import sys
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from maskwright_studio.explorer.points import Plane, Table, clicked
-from maskwright_studio.jobs import LONGEST_LINE
 from maskwright_studio.refusal import Refusal
+from maskwright_studio.worker_processes import send, signal_group, start_worker
 
 
 @dataclass(eq=False)
@@ -25,40 +22,30 @@ class ExplorerProcess:
     _process: asyncio.subprocess.Process | None = None
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def ask(self, **request: object) -> dict[str, Any]:
-        """Ask, and wait for the answer."""
+    async def query(self, **request: object) -> dict[str, Any]:
+        """Send a request, and wait for the answer."""
         async with self._asking:
             process = await self._alive()
-            assert process.stdin is not None
             assert process.stdout is not None
-            with contextlib.suppress(OSError, RuntimeError):
-                process.stdin.write(json.dumps(request).encode() + b"\n")
+            send(process, request)
             line = await process.stdout.readline()
         if not line:
             raise Refusal("the process that calculates was ended from outside", "Run it again from the beginning.")
-        told: dict[str, Any] = json.loads(line)
-        if "problem" in told:
-            raise Refusal(*told["problem"])
-        return told
+        answer: dict[str, Any] = json.loads(line)
+        if "problem" in answer:
+            raise Refusal(*answer["problem"])
+        return answer
 
     async def close(self) -> None:
         """End the process."""
         if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+            signal_group(self._process)
             await self._process.wait()
 
     async def _alive(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None or _is_at_end(self._process):
             await self.close()
-            try:
-                self._process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-P", "-m", "maskwright_studio.explorer.worker", stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST_LINE,
-                    start_new_session=True,
-                )  # fmt: skip
-            except OSError as error:
-                raise Refusal(f"no process could be started: {error.strerror}") from None
+            self._process = await start_worker("explorer.worker")
         return self._process
 
 
@@ -233,7 +220,7 @@ class Exploration:
                 await self._going
 
     def _of_other_columns(self) -> None:
-        """Forget what was said of columns that are not there any more."""
+        """Forget the settings of columns that are not there any more."""
         self.settings = replace(self.settings, independent=Settings.independent, dependent=Settings.dependent)
         self.line, self.end = None, None
 
@@ -262,7 +249,7 @@ class Exploration:
         if not rows:
             raise Refusal("there are no points yet", "Click some on the plane, or load a file.")
         columns = dict(zip([*independent, *dependent], zip(*rows, strict=True), strict=True))
-        await self._process.ask(
+        await self._process.query(
             do="begin", method=settings.method, columns=columns, independent=independent, dependent=dependent,
             c=settings.c, m=settings.m, tolerance=settings.epsilon,
             max_iterations=settings.iterations, seed=settings.seed, line=self.line,
@@ -270,7 +257,7 @@ class Exploration:
 
     async def _next(self) -> None:
         was_running = self.doing == "running"
-        state = self._waiting.pop() if self._waiting else await self._process.ask(do="step")
+        state = self._waiting.pop() if self._waiting else await self._process.query(do="step")
         if was_running and self.doing != "running":
             self._waiting.append(state)
             return

@@ -6,8 +6,6 @@ it, or ``{"problem": [message, hint]}``.
 
 from __future__ import annotations
 
-import json
-import os
 import queue
 import threading
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import maskwright as mw
-from maskwright_studio.data_worker import input_lines
+from maskwright_studio.worker import line_writer, read_requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -116,14 +114,12 @@ class Exploring:
 
 def main() -> None:
     """Answer until standard input ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what plugins print is no line of ours
-    asked: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_read_requests, args=(asked,), daemon=True).start()
+    write = line_writer()
+    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=read_requests, args=(requests.put,), daemon=True).start()
     exploring = Exploring()
     while True:
-        answers.write(json.dumps(_response(exploring, asked.get()), allow_nan=False) + "\n")
-        answers.flush()
+        write(_response(exploring, requests.get()))
 
 
 def _response(exploring: Exploring, request: dict[str, Any]) -> dict[str, Any]:
@@ -134,13 +130,6 @@ def _response(exploring: Exploring, request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": [error.problems[0].message.rstrip("."), error.problems[0].hint or ""]}
     except Exception as error:  # noqa: BLE001 - the page says that it is a mistake of ours
         return {"problem": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", ""]}
-
-
-def _read_requests(asked: queue.SimpleQueue[dict[str, Any]]) -> None:
-    """Take lines; at their end the studio is gone, and nothing here is worth keeping."""
-    for line in input_lines():
-        asked.put(json.loads(line))
-    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ async def propose(session: Session, form: Form) -> Answer:
 async def predicted_failures(session: Session, query: Query) -> str:
     """Points of an experiment that is not written yet which the plan already says will fail."""
     _, text = await _made(session, query)
-    found = await session.data.ask(session.needed_pipeline(), "foreseen", points=points_of(text))
+    found = await session.data.query(session.needed_pipeline(), "foreseen", points=points_of(text))
     return html("foreseen_points.html", **found)
 
 
@@ -276,15 +276,17 @@ async def copy(session: Session, form: Form) -> Answer:
         raise changed_outside(pipeline.path.name)
     write_whole(path, changed(pipeline.text, _taken(session, form)))
     session.open(str(path))
-    said = f"{name} is open. It writes the same files as {pipeline.path.name}: change them under output to keep both."
-    return Answer(go="/pipeline", say=said)
+    message = (
+        f"{name} is open. It writes the same files as {pipeline.path.name}: change them under output to keep both."
+    )
+    return Answer(go="/pipeline", say=message)
 
 
 async def choose(session: Session, form: Form) -> Answer:
     """Write the pipeline of a point, as ``maskwright compare --choose`` does, and open it."""
     cell, _ = _cell_of(session, form)
     file = inside(session.folder, cell["file"])
-    said = f"{file.name} is open"
+    message = f"{file.name} is open"
     if not file.exists():
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -292,9 +294,9 @@ async def choose(session: Session, form: Form) -> Answer:
             raise Refusal(f"{file.parent.name} could not be made: {error.strerror}") from None
         write_whole(file, cell["pipeline"])
     elif file.read_bytes() != cell["pipeline"].encode():
-        said += "; it was changed since the comparison, and is left as it is"
+        message += "; it was changed since the comparison, and is left as it is"
     session.open(cell["file"])
-    return Answer(go="/pipeline", say=f"{said}. Run it on the page Run.")
+    return Answer(go="/pipeline", say=f"{message}. Run it on the page Run.")
 
 
 COMPARING = Page(

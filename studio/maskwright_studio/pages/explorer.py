@@ -44,7 +44,7 @@ async def picture(session: Session, _: Query) -> str:
     first = at.states[0]["objective"] if at.states else 1.0
     relative = [100 * each["objective"] / first if first else 0.0 for each in at.states]
     curves = [("objective", "objective, of the first", curve(relative, 100))]
-    curves += [(name, said, curve([each[name] for each in at.states], 100)) for name, said in CURVES.items()]
+    curves += [(name, message, curve([each[name] for each in at.states], 100)) for name, message in CURVES.items()]
     return html(
         "explorer_picture.html", at=at, state=state, squares=squares, lines=lines, width=WIDTH, height=HEIGHT,
         constraint=None if at.line is None else plane.crossing(*at.line),
@@ -60,8 +60,8 @@ async def click(session: Session, form: Form) -> Answer:
     x, y = at.plane.meant(_number(form, "across"), _number(form, "down"))
     if form.get("adds") == "line":
         await at.bound(x, y)
-        said = "Click the other end of the line." if at.end is not None else "Centroids will lie on this line."
-        return await _seen(session, said)
+        message = "Click the other end of the line." if at.end is not None else "Centroids will lie on this line."
+        return await _seen(session, message)
     await at.add(x, y)
     return await _seen(session, f"{len(at.points)} points.")
 
@@ -93,7 +93,7 @@ async def take(session: Session, _: Form) -> Answer:
     """Show records of the open data as points."""
     pipeline = session.needed_pipeline()
     try:
-        found = await session.data.ask(pipeline, "points", most=MOST)
+        found = await session.data.query(pipeline, "points", most=MOST)
     except NotYet:
         raise Refusal("the data are still being read", "Try again in a moment.") from None
     table = Table(tuple(found["names"]), tuple(map(tuple, found["columns"])), found["records"])
@@ -161,8 +161,8 @@ def _settings(form: Form) -> Settings:
     return found
 
 
-async def _seen(session: Session, said: str) -> Answer:
-    return Answer(html=html("explorer_live.html", live=await picture(session, {})), say=said)
+async def _seen(session: Session, message: str) -> Answer:
+    return Answer(html=html("explorer_live.html", live=await picture(session, {})), say=message)
 
 
 def _number(form: Form, name: str) -> float:

@@ -162,17 +162,17 @@ async def choose(session: Session, form: Form) -> Answer:
 async def undo(session: Session, _: Form) -> Answer:
     """Undo the last change of the pipeline."""
     pipeline = session.needed_pipeline()
-    said = pipeline.undoes
+    change = pipeline.undoes
     pipeline.undo()
-    return Answer(go="here", say=f"This change is undone: {said}.")
+    return Answer(go="here", say=f"This change is undone: {change}.")
 
 
 async def redo(session: Session, _: Form) -> Answer:
     """Do again what was undone."""
     pipeline = session.needed_pipeline()
-    said = pipeline.redoes
+    change = pipeline.redoes
     pipeline.redo()
-    return Answer(go="here", say=f"This change is made again: {said}.")
+    return Answer(go="here", say=f"This change is made again: {change}.")
 
 
 async def read_again(session: Session, _: Form) -> Answer:
@@ -189,11 +189,11 @@ def _flags(given: Mapping[str, Any]) -> list[str]:
     return [f"--{name}={given[name]}" for name in OPTIONS if given.get(name)]
 
 
-def _for_the_form(said: str) -> str:
-    """What a command says of an option, said of the field of this page."""
+def _for_the_form(hint: str) -> str:
+    """The hint of a command on an option, as one on the field of this page."""
     return OF_OPTION.sub(
         lambda found: f"{found['value']}{found['or']} in the field {OPTIONS[found['name']][0]} under 'How it is read'",
-        said,
+        hint,
     )
 
 

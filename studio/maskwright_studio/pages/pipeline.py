@@ -78,7 +78,7 @@ async def show(session: Session, query: Query) -> str:
 
 
 def place_of(pipeline: PipelineFile, problem: mw.Problem) -> dict[str, Any]:
-    """A mistake as the page tells it; its line is one of the pipeline, or 0."""
+    """A mistake as the page shows it; its line is one of the pipeline, or 0."""
     place = problem.place
     here = place is not None and place.line is not None and place.file == pipeline.path.name
     return {
@@ -302,8 +302,8 @@ async def keep_mine(session: Session, _: Form) -> Answer:
     """Read the file as it is on disk, and keep the text of this page as a draft."""
     pipeline = session.needed_pipeline()
     pipeline.keep_mine()
-    said = "The file was read again; your text is the draft in the editor."
-    return Answer(go="/pipeline?part=text", say=said)
+    message = "The file was read again; your text is the draft in the editor."
+    return Answer(go="/pipeline?part=text", say=message)
 
 
 async def forget_draft(session: Session, _: Form) -> Answer:

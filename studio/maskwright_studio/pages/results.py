@@ -40,7 +40,7 @@ async def show_before_and_after(session: Session, query: Query) -> str:
 
 async def _queried(session: Session, what: str, **details: Any) -> Any:
     masked, stamp = needed_output(session, "data", "masked data")
-    return await session.data.ask(session.needed_pipeline(), what, masked=masked, stamp=stamp, **details)
+    return await session.data.query(session.needed_pipeline(), what, masked=masked, stamp=stamp, **details)
 
 
 async def every(session: Session, query: Query) -> str:
@@ -127,15 +127,15 @@ async def records(session: Session, query: Query) -> str:
     """Histogram, variables and the worst records, as the record of the run has them."""
     pipeline = session.needed_pipeline()
     record, stamp = needed_output(session, "record", "record of its runs")
-    found = await session.data.ask(pipeline, "risks", record=record, stamp=stamp, label=query.get("measure", ""))
+    found = await session.data.query(pipeline, "risks", record=record, stamp=stamp, label=query.get("measure", ""))
     if not found["labels"]:
         return html("no_risk.html", measures=found["measures"])
     label = found["label"]
     values = None
     if query.get("values") == "shown":
         masked, stamp_of_data = needed_output(session, "data", "masked data")
-        asked = [each["record"] for each in found["worst"]]
-        values = await session.data.ask(pipeline, "values_of", masked=masked, stamp=stamp_of_data, records=asked)
+        worst = [each["record"] for each in found["worst"]]
+        values = await session.data.query(pipeline, "values_of", masked=masked, stamp=stamp_of_data, records=worst)
     drawn = bars({"form": "bins", "counts": found["counts"], "labels": [f"{each:.4g}" for each in found["edges"]]})
     return html(
         "risk_of_records.html", found=found, bars=drawn, width=BARS_WIDTH, height=BARS_HEIGHT, values=values,
@@ -153,7 +153,7 @@ async def drivers(session: Session, query: Query) -> str:
     """Combinations of quasi-identifiers by which records are alone."""
     record, stamp_of_record = needed_output(session, "record", "record of its runs")
     masked, stamp = needed_output(session, "data", "masked data")
-    found = await session.data.ask(
+    found = await session.data.query(
         session.needed_pipeline(), "drivers", masked=masked, stamp=stamp, record=record,
         stamp_of_record=stamp_of_record, label=query.get("measure", ""),
     )  # fmt: skip

@@ -41,7 +41,7 @@ async def progress(session: Session, query: Query) -> str:
 
 
 def _shown(session: Session, job: Job | None) -> dict[str, Any]:
-    """What the templates are told of a job."""
+    """What the templates get of a job."""
     pipeline = session.needed_pipeline()
     about = {} if job is None else job.request
     is_of_it = about.get("work") == "run" and about.get("pipeline") == str(pipeline.path)
@@ -72,7 +72,7 @@ def _chosen(session: Session, query: Query) -> Job | None:
     number = query.get("job", "")
     if not number:
         return session.jobs.last
-    job = next((each for each in session.jobs.all if str(each.number) == number), None)
+    job = session.jobs.numbered(number)
     if job is None:
         raise Refusal(f"there is no work {number} in this session", "Choose one below, or run the pipeline.")
     return job
@@ -101,10 +101,14 @@ async def cancel(session: Session, _: Form) -> Answer:
 
 async def waive_run_doubt(session: Session, form: Form) -> Answer:
     """Show the waiver of a doubt that stopped a release, as a change of the pipeline."""
-    doubts = _doubts_of(session, form)
+    unknown = Refusal("the run had no such doubt", "Run the pipeline again.")
+    return await _waived_by(session, form, _doubts_of(session, form), unknown)
+
+
+async def _waived_by(session: Session, form: Form, doubts: list[dict[str, Any]], unknown: Refusal) -> Answer:
     doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
     if doubt is None:
-        raise Refusal("the run had no such doubt", "Run the pipeline again.")
+        raise unknown
     entry = waiver_of(doubt, str(form.get("because", "")))
     remember(session.needed_pipeline(), entry, doubts)
     return await proposed(session, [["append", ["waive"], entry]])
@@ -112,14 +116,18 @@ async def waive_run_doubt(session: Session, form: Form) -> Answer:
 
 async def confirm_run_waiver(session: Session, form: Form) -> Answer:
     """Take the reason of a waiver for one of all that the run found it to cover."""
+    return _confirmed(session, form, _doubts_of(session, form))
+
+
+def _confirmed(session: Session, form: Form, doubts: list[dict[str, Any]]) -> Answer:
     pipeline = session.needed_pipeline()
-    remember(pipeline, entry_of(pipeline, form.get("at")), _doubts_of(session, form))
+    remember(pipeline, entry_of(pipeline, form.get("at")), doubts)
     return Answer(go="here", say="The waiver stays as it is; its reason holds for all that it covers now.")
 
 
 def _doubts_of(session: Session, form: Form) -> list[dict[str, Any]]:
     """Doubts of the run that a form names."""
-    job = next((each for each in session.jobs.all if str(each.number) == form.get("job")), None)
+    job = session.jobs.numbered(form.get("job"))
     if job is None or not job.result or job.request.get("pipeline") != str(session.needed_pipeline().path):
         raise Refusal("this doubt is not one of the pipeline that is open", "Run the pipeline again.")
     return list(job.result.get("doubts", ()))
@@ -143,7 +151,7 @@ async def download(session: Session, form: Form) -> Answer:
 def _file(session: Session, form: Form) -> Path:
     """File that a run has written, in the folder of the session."""
     number, _, key = str(form.get("file", "")).partition(" ")
-    job = next((each for each in session.jobs.all if str(each.number) == number), None)
+    job = session.jobs.numbered(number)
     files = job.result["files"] if job is not None and job.state == "done" and job.request["work"] == "run" else ()
     name = next((each["file"] for each in files if each["key"] == key), None)
     if name is None:
@@ -180,7 +188,7 @@ async def plan(session: Session, _: Query) -> str:
 
 
 async def _planned(session: Session) -> dict[str, Any]:
-    found: dict[str, Any] = await session.data.ask(session.needed_pipeline(), "plan", again=session.plans)
+    found: dict[str, Any] = await session.data.query(session.needed_pipeline(), "plan", again=session.plans)
     return found
 
 
@@ -196,24 +204,17 @@ async def waive_planned_doubt(session: Session, form: Form) -> Answer:
         found = await _planned(session)
     except NotYet:
         found = {"plan": None}
-    doubts = _doubts(found)
-    doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
-    if doubt is None:
-        raise Refusal("the plan is not that of this pipeline any more", "Make it again.")
-    entry = waiver_of(doubt, str(form.get("because", "")))
-    remember(session.needed_pipeline(), entry, doubts)
-    return await proposed(session, [["append", ["waive"], entry]])
+    unknown = Refusal("the plan is not that of this pipeline any more", "Make it again.")
+    return await _waived_by(session, form, _doubts(found), unknown)
 
 
 async def confirm_planned_waiver(session: Session, form: Form) -> Answer:
     """Take the reason of a waiver for one of all that it covers now."""
-    pipeline = session.needed_pipeline()
     try:
         found = await _planned(session)
     except NotYet:
         raise Refusal("the plan is being made", "Look at it first.") from None
-    remember(pipeline, entry_of(pipeline, form.get("at")), _doubts(found))
-    return Answer(go="here", say="The waiver stays as it is; its reason holds for all that it covers now.")
+    return _confirmed(session, form, _doubts(found))
 
 
 def _doubts(found: dict[str, Any]) -> list[dict[str, Any]]:

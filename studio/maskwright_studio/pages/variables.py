@@ -41,19 +41,19 @@ async def show_variables(session: Session, query: Query) -> str:
 
 async def all_variables(session: Session, query: Query) -> str:
     """Table of all variables."""
-    found = await session.data.ask(session.needed_pipeline(), "variables")
+    found = await session.data.query(session.needed_pipeline(), "variables")
     return html("variables_table.html", memory=session.data.memory, chosen=query.get("name", ""), **found)
 
 
 async def one(session: Session, query: Query) -> str:
     """One variable: its distribution, and a form for its role."""
     pipeline, name = session.needed_pipeline(), query.get("name", "")
-    found = await session.data.ask(pipeline, "variables")
+    found = await session.data.query(pipeline, "variables")
     variable = next((each for each in found["variables"] if each["name"] == name), None)
     if variable is None:
         raise Refusal(f"there is no variable {name}", "Choose one in the table above.")
     values = query.get("values") == "shown"
-    distribution = await session.data.ask(pipeline, "distribution", name=name, values=values)
+    distribution = await session.data.query(pipeline, "distribution", name=name, values=values)
     return html(
         "variable.html", variable=variable, values=values, roles=ROLES,
         distribution=distribution, bars=bars(distribution), width=BARS_WIDTH, height=BARS_HEIGHT,
@@ -127,7 +127,7 @@ def _stated(text: str, at: int) -> str:
 async def all_rules(session: Session, _: Query) -> str:
     """All rules of the pipeline with their counts, conflicts, and the graph."""
     pipeline = session.needed_pipeline()
-    found = await session.data.ask(pipeline, "rules")
+    found = await session.data.query(pipeline, "rules")
     rules = [
         {**each, "at": None if each["place"] is None else entry_at(pipeline.text, ("edits",), *each["place"])}
         for each in found["rules"]
@@ -145,7 +145,7 @@ async def all_rules(session: Session, _: Query) -> str:
 
 async def suggestions(session: Session, _: Query) -> str:
     """Rules that hold in the data."""
-    return html("suggestions.html", **await session.data.ask(session.needed_pipeline(), "suggestions"))
+    return html("suggestions.html", **await session.data.query(session.needed_pipeline(), "suggestions"))
 
 
 async def count(session: Session, form: Form) -> Answer:
@@ -154,7 +154,7 @@ async def count(session: Session, form: Form) -> Answer:
     if not rule:
         return Answer(html=html("rule_counts.html", rule=""))
     try:
-        found = await session.data.ask(session.needed_pipeline(), "rule", topic="typed rule", text=rule)
+        found = await session.data.query(session.needed_pipeline(), "rule", topic="typed rule", text=rule)
     except Superseded:
         return Answer()
     except Refusal as refusal:
@@ -168,7 +168,7 @@ async def propose_rule(session: Session, form: Form) -> Answer:
     if not rule:
         raise Refusal("no rule is written", "Write one, such as: gross == net + tax")
     try:
-        await session.data.ask(session.needed_pipeline(), "rule", topic="proposed rule", text=rule)
+        await session.data.query(session.needed_pipeline(), "rule", topic="proposed rule", text=rule)
     except Superseded:
         return Answer()
     at = str(form.get("at", ""))

@@ -154,8 +154,8 @@ def _variables(settings: Any) -> dict[str, Any]:
 
 
 def _declared_value(variables: dict[str, Any], name: str, key: str) -> Any:
-    said = variables.get(name)
-    return said.get(key) if isinstance(said, Mapping) else None
+    settings_of = variables.get(name)
+    return settings_of.get(key) if isinstance(settings_of, Mapping) else None
 
 
 def _masked(settings: Any) -> set[str]:

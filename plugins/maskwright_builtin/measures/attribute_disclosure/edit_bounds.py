@@ -13,9 +13,9 @@ from maskwright import EditSet, GoverningPart, LinearPart, Part, ProductPart, Ra
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
-    Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Interval = tuple[Floats, Floats]
 
 MOST_SWEEPS = 20
 SLACK = 1e-9
@@ -37,12 +37,7 @@ class EditBounds:
     variables that are not numeric.
     """
 
-    def __init__(
-        self,
-        edits: EditSet,
-        low: Mapping[str, NDArray[np.float64]],
-        high: Mapping[str, NDArray[np.float64]],
-    ) -> None:
+    def __init__(self, edits: EditSet, low: Mapping[str, Floats], high: Mapping[str, Floats]) -> None:
         self.low = {name: ends.copy() for name, ends in low.items()}
         self.high = {name: ends.copy() for name, ends in high.items()}
         self._start = {name: (low[name], high[name]) for name in low}
@@ -83,7 +78,7 @@ class EditBounds:
             case _:
                 return False
 
-    def _apply(self, part: Part, where: NDArray[np.bool_]) -> None:
+    def _apply(self, part: Part, where: Booleans) -> None:
         match part:
             case LinearPart():
                 self._linear(part, where)
@@ -94,7 +89,7 @@ class EditBounds:
             case GoverningPart():
                 self._governing(part, where)
 
-    def _narrow(self, name: str, ends: tuple[object, object], where: NDArray[np.bool_]) -> None:
+    def _narrow(self, name: str, ends: tuple[object, object], where: Booleans) -> None:
         """Intersect a variable's intervals with `ends`; note where nothing is left."""
         old_low, old_high = self.low[name], self.high[name]
         low = np.where(where, np.fmax(old_low, ends[0]), old_low)  # type: ignore[call-overload]
@@ -114,7 +109,7 @@ class EditBounds:
             self._changed = True
         self.low[name], self.high[name] = low, high
 
-    def _linear(self, part: LinearPart, where: NDArray[np.bool_]) -> None:
+    def _linear(self, part: LinearPart, where: Booleans) -> None:
         constant, tolerance = float(part.constant), float(part.tolerance)
         terms = [
             (name, float(factor), _scaled(float(factor), (self.low[name], self.high[name])))
@@ -128,7 +123,7 @@ class EditBounds:
             most = constant - low + tolerance if part.relation in ("==", "<=", "<") else np.full(len(where), np.inf)
             self._narrow(name, _scaled(1.0 / factor, (least, most)), where)
 
-    def _product(self, part: ProductPart, where: NDArray[np.bool_]) -> None:
+    def _product(self, part: ProductPart, where: Booleans) -> None:
         sides = (
             (part.left, float(part.coefficient), part.right, float(part.constant), part.relation),
             (part.right, float(part.constant), part.left, float(part.coefficient), MIRRORED[part.relation]),
@@ -152,7 +147,7 @@ class EditBounds:
             result = _times(result, power if exponent > 0 else _quotient((np.ones(size), np.ones(size)), power))
         return result
 
-    def _governing(self, part: GoverningPart, where: NDArray[np.bool_]) -> None:
+    def _governing(self, part: GoverningPart, where: Booleans) -> None:
         truths = [self._truth(condition) for condition in part.condition_parts or ()]
         true = np.logical_and.reduce([where, *(certain for certain, _ in truths)])
         false = where & np.logical_or.reduce([np.zeros(len(where), np.bool_), *(excluded for _, excluded in truths)])
@@ -161,7 +156,7 @@ class EditBounds:
                 for one in branch:
                     self._apply(one, chosen)
 
-    def _truth(self, part: Part) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _truth(self, part: Part) -> tuple[Booleans, Booleans]:
         """Where a condition certainly holds, and where it certainly does not."""
         if isinstance(part, RangePart) and part.numbers is None:
             low, high = self.low[part.variable], self.high[part.variable]
@@ -229,7 +224,7 @@ def _power(ends: Interval, exponent: int) -> Interval:
     return np.where(through_zero, 0.0, np.minimum(low, high)), np.maximum(low, high)
 
 
-def _root(ends: Interval, exponent: int, lowest: NDArray[np.float64]) -> Interval:
+def _root(ends: Interval, exponent: int, lowest: Floats) -> Interval:
     """Interval of x from that of ``x ** exponent``."""
     if exponent < 0:
         ends = _quotient((np.ones_like(ends[0]), np.ones_like(ends[0])), ends)

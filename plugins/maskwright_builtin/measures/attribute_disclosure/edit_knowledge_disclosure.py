@@ -19,9 +19,8 @@ from maskwright_builtin.measures.record_linkage.known_variables import KnownVari
 from maskwright_builtin.measures.uncertainty import MeanOverVariables
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Dataset
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 WIDTHS = 10
 ROUNDING = 1e-9
@@ -38,9 +37,7 @@ class EditKnowledgeDisclosureParams(KnownVariablesParams, extra="forbid", frozen
 
 
 def edit_knowledge_disclosure(
-    comparison: Comparison,
-    params: EditKnowledgeDisclosureParams,
-    rng: np.random.Generator,
+    comparison: Comparison, params: EditKnowledgeDisclosureParams, rng: np.random.Generator
 ) -> Measurement:
     """Percent of masked values that the edits and the values published unmasked pin down.
 
@@ -63,13 +60,6 @@ def edit_knowledge_disclosure(
     more in thought, half of them 0 and half 100, with z = 1.96; for plain hits and misses that is Agresti and
     Coull's. It says where the figure may lie in another file of this kind and size, with records drawn
     independently from a large population.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : EditKnowledgeDisclosureParams
-    rng : numpy.random.Generator
-        Handed on to the linkage.
 
     Returns
     -------
@@ -140,7 +130,7 @@ def edit_knowledge_disclosure(
     )
 
 
-def _originals(comparison: Comparison, name: str) -> NDArray[np.float64]:
+def _originals(comparison: Comparison, name: str) -> Floats:
     """Original values of the masked records, NaN where missing; shape (m,)."""
     column = comparison.original[name]
     values = np.where(column.missing, np.nan, column.values)
@@ -148,7 +138,7 @@ def _originals(comparison: Comparison, name: str) -> NDArray[np.float64]:
     return values if origin is None else values[origin]
 
 
-def _published(comparison: Comparison, declared: list[str] | None, values: dict[str, NDArray[np.float64]]) -> list[str]:
+def _published(comparison: Comparison, declared: list[str] | None, values: dict[str, Floats]) -> list[str]:
     if declared is not None:
         wrong = [name for name in declared if comparison.masked[name].name not in values]
         if wrong:
@@ -162,9 +152,9 @@ def _published(comparison: Comparison, declared: list[str] | None, values: dict[
     ]  # fmt: skip
 
 
-def _implied(comparison: Comparison, values: dict[str, NDArray[np.float64]], published: list[str]) -> EditBounds:
-    low: dict[str, NDArray[np.float64]] = {}
-    high: dict[str, NDArray[np.float64]] = {}
+def _implied(comparison: Comparison, values: dict[str, Floats], published: list[str]) -> EditBounds:
+    low: dict[str, Floats] = {}
+    high: dict[str, Floats] = {}
     for name in values:
         column = comparison.masked[name]
         variable = comparison.original[name].variable
@@ -195,17 +185,12 @@ class _Exposed:
 
     value: float
     parts: dict[str, float]
-    widths: NDArray[np.int64]
-    compared: NDArray[np.bool_]
-    counts: NDArray[np.int64]
+    widths: Integers
+    compared: Booleans
+    counts: Integers
 
 
-def _exposed(
-    original: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    households: NDArray[np.int64] | None,
-) -> _Exposed:
+def _exposed(original: Floats, low: Floats, high: Floats, households: Integers | None) -> _Exposed:
     compared = ~np.isnan(original)
     widths = np.zeros(len(original), dtype=np.int64)
     if not compared.any():

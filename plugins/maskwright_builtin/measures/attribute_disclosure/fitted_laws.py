@@ -10,7 +10,7 @@ import numpy as np
 from maskwright_builtin.numerics.weibull import weibull_shape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 class Law(Protocol):
@@ -21,19 +21,19 @@ class Law(Protocol):
         """What it is called in notes."""
         ...
 
-    def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(self, x: Floats) -> Floats:
         """Probability of at most x."""
         ...
 
-    def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above(self, x: Floats) -> Floats:
         """Probability of more than x, accurate where it is small."""
         ...
 
-    def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_below(self, share: Floats) -> Floats:
         """Inverse of `below`."""
         ...
 
-    def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_above(self, share: Floats) -> Floats:
         """Inverse of `above`."""
         ...
 
@@ -46,19 +46,19 @@ class Uniform:
     high: float = 1.0
     name: str = "uniform"
 
-    def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(self, x: Floats) -> Floats:
         """Probability of at most x."""
         return np.clip((x - self.low) / (self.high - self.low), 0.0, 1.0)
 
-    def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above(self, x: Floats) -> Floats:
         """Probability of more than x."""
         return np.clip((self.high - x) / (self.high - self.low), 0.0, 1.0)
 
-    def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_below(self, share: Floats) -> Floats:
         """Inverse of `below`."""
         return self.low + share * (self.high - self.low)
 
-    def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_above(self, share: Floats) -> Floats:
         """Inverse of `above`."""
         return self.high - share * (self.high - self.low)
 
@@ -71,25 +71,25 @@ class Normal:
     sd: float = 1.0
     name: str = "normal"
 
-    def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(self, x: Floats) -> Floats:
         """Probability of at most x."""
         from scipy.special import ndtr  # plugins are listed without SciPy
 
         return np.asarray(ndtr((x - self.mean) / self.sd))
 
-    def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above(self, x: Floats) -> Floats:
         """Probability of more than x."""
         from scipy.special import ndtr  # plugins are listed without SciPy
 
         return np.asarray(ndtr((self.mean - x) / self.sd))
 
-    def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_below(self, share: Floats) -> Floats:
         """Inverse of `below`."""
         from scipy.special import ndtri
 
         return np.asarray(self.mean + self.sd * ndtri(share))
 
-    def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_above(self, share: Floats) -> Floats:
         """Inverse of `above`."""
         from scipy.special import ndtri
 
@@ -108,19 +108,19 @@ class LogNormal:
     def _of_logarithm(self) -> Normal:
         return Normal(self.mean, self.sd)
 
-    def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(self, x: Floats) -> Floats:
         """Probability of at most x."""
         return self._of_logarithm.below(np.log(x))
 
-    def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above(self, x: Floats) -> Floats:
         """Probability of more than x."""
         return self._of_logarithm.above(np.log(x))
 
-    def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_below(self, share: Floats) -> Floats:
         """Inverse of `below`."""
         return np.exp(self._of_logarithm.with_below(share))
 
-    def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_above(self, share: Floats) -> Floats:
         """Inverse of `above`."""
         return np.exp(self._of_logarithm.with_above(share))
 
@@ -133,19 +133,19 @@ class Weibull:
     scale: float = 1.0
     name: str = "Weibull"
 
-    def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(self, x: Floats) -> Floats:
         """Probability of at most x."""
         return -np.expm1(-((np.maximum(x, 0.0) / self.scale) ** self.shape))
 
-    def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above(self, x: Floats) -> Floats:
         """Probability of more than x."""
         return np.exp(-((np.maximum(x, 0.0) / self.scale) ** self.shape))
 
-    def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_below(self, share: Floats) -> Floats:
         """Inverse of `below`."""
         return np.asarray(self.scale * (-np.log1p(-share)) ** (1.0 / self.shape))
 
-    def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_above(self, share: Floats) -> Floats:
         """Inverse of `above`."""
         return np.asarray(self.scale * (-np.log(share)) ** (1.0 / self.shape))
 
@@ -154,23 +154,23 @@ class Weibull:
 class Empirical:
     """Straight lines between published values, each at the middle of its ranks."""
 
-    values: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    values: Floats
+    shares: Floats
     name: str = "empirical"
 
-    def below(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def below(self, x: Floats) -> Floats:
         """Probability of at most x."""
         return np.interp(x, self.values, self.shares)
 
-    def above(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def above(self, x: Floats) -> Floats:
         """Probability of more than x."""
         return 1.0 - self.below(x)
 
-    def with_below(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_below(self, share: Floats) -> Floats:
         """Inverse of `below`."""
         return np.interp(share, self.shares, self.values)
 
-    def with_above(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def with_above(self, share: Floats) -> Floats:
         """Inverse of `above`."""
         return self.with_below(1.0 - share)
 
@@ -178,7 +178,7 @@ class Empirical:
 FAMILIES = ("uniform", "normal", "lognormal", "weibull")
 
 
-def fit_law(values: NDArray[np.float64], copies: NDArray[np.int64], family: str) -> tuple[Law, float] | None:
+def fit_law(values: Floats, copies: Integers, family: str) -> tuple[Law, float] | None:
     """Fit a family by maximum likelihood; with the law its Akaike criterion. None where the family does not apply.
 
     `values`: distinct, ascending, at least two; shape (g,). `copies`: how often each occurs; shape (g,).
@@ -206,6 +206,6 @@ def fit_law(values: NDArray[np.float64], copies: NDArray[np.int64], family: str)
     return Weibull(shape, scale), -2.0 * float(likelihood) + 4.0
 
 
-def _mean_and_deviation(values: NDArray[np.float64], copies: NDArray[np.int64]) -> tuple[float, float]:
+def _mean_and_deviation(values: Floats, copies: Integers) -> tuple[float, float]:
     mean = float(np.average(values, weights=copies))
     return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=copies)))

@@ -22,7 +22,7 @@ from maskwright_builtin.numerics.ordering import stable_order
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 WIDTHS = tuple(range(1, 11))
 """Half widths of the intervals, in percent."""
@@ -60,13 +60,6 @@ def interval_disclosure(
     Coull's. It says where the figure may lie in another file of this kind and size, with records drawn
     independently from a large population.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : IntervalDisclosureParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -79,18 +72,18 @@ def interval_disclosure(
     households = households_of(comparison, pairs)
     notes = list(pairs.notes)
     disclosed = _disclosed_by_rank if params.by == "rank" else _disclosed_by_sd
-    shares: dict[str, NDArray[np.float64]] = {}
+    shares: dict[str, Floats] = {}
     unusable: list[str] = []
     points: list[str] = []
     hits = np.zeros(len(pairs.masked))
     compared = np.zeros(len(pairs.masked))
     contributions = MeanOverVariables(len(pairs.masked), households)
 
-    def originals(name: str) -> NDArray[np.float64]:
+    def originals(name: str) -> Floats:
         values = numbers_of(comparison.original[name])
         return values if pairs.origin is None else values[pairs.origin]
 
-    def of_variable(variable: slice) -> NDArray[np.int64]:
+    def of_variable(variable: slice) -> Integers:
         name = names[variable.start]
         return disclosed(originals(name), numbers_of(comparison.masked[name]))
 
@@ -131,7 +124,7 @@ def interval_disclosure(
     )
 
 
-def _disclosed_by_rank(original: NDArray[np.float64], masked: NDArray[np.float64]) -> NDArray[np.int64]:
+def _disclosed_by_rank(original: Floats, masked: Floats) -> Integers:
     """For how many of the ten widths each original is inside, 0 where a value is missing; shape (m,)."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.measures.attribute_disclosure.rank_intervals_kernel import disclosed_by_rank
@@ -147,7 +140,7 @@ def _disclosed_by_rank(original: NDArray[np.float64], masked: NDArray[np.float64
     return widths
 
 
-def _disclosed_by_sd(original: NDArray[np.float64], masked: NDArray[np.float64]) -> NDArray[np.int64]:
+def _disclosed_by_sd(original: Floats, masked: Floats) -> Integers:
     """For how many of the ten widths each original is inside, 0 where a value is missing; shape (m,)."""
     reach = np.array(WIDTHS) / 100.0 * spread(masked, ddof=0)
     return np.asarray(10 - np.searchsorted(reach, np.abs(original - masked), side="left"), dtype=np.int64)

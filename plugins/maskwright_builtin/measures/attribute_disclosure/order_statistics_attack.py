@@ -21,15 +21,15 @@ from maskwright_builtin.measures.uncertainty import MeanOverVariables
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 RECORDS_AT_ONCE = 16_384
 
 
 def posterior_intervals(
-    law: Law, low: NDArray[np.float64], high: NDArray[np.float64], rank: NDArray[np.int64], n: int, alpha: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    law: Law, low: Floats, high: Floats, rank: Integers, n: int, alpha: float
+) -> tuple[Floats, Floats]:
     """Equal-tailed intervals that hold the order statistics with probability ``1 - alpha``, given bounds.
 
     The share of the law below the i-th smallest of n values has the beta distribution ``B(i, n - i + 1)``; cut off to
@@ -113,13 +113,6 @@ def order_statistics_attack(
     more in thought, half of them 0 and half 100, with z = 1.96; for plain hits and misses that is Agresti and
     Coull's. It says where the figure may lie in another file of this kind and size, with records drawn
     independently from a large population.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : OrderStatisticsAttackParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -205,13 +198,13 @@ class _Groups:
     ``order[bounds[j]:bounds[j + 1]]``; shape (g + 1,).
     """
 
-    order: NDArray[np.int64]
-    original: NDArray[np.float64]
-    values: NDArray[np.float64]
-    bounds: NDArray[np.int64]
+    order: Integers
+    original: Floats
+    values: Floats
+    bounds: Integers
 
 
-def _groups_of(masked: NDArray[np.float64], original: NDArray[np.float64]) -> _Groups:
+def _groups_of(masked: Floats, original: Floats) -> _Groups:
     # Ranks kept by the masking leave the second sort nothing to do, and it notices.
     order = np.argsort(original)
     order = order[np.argsort(masked[order], kind="stable")]
@@ -234,7 +227,7 @@ def _law(groups: _Groups, distribution: str) -> Law | None:
 class _Found:
     """What the attack found on one variable; `widths`: at how many of the ten widths each record is disclosed."""
 
-    widths: NDArray[np.int64]
+    widths: Integers
     parts: dict[str, float]
     without_law: int
 
@@ -271,18 +264,14 @@ def _attack(groups: _Groups, law: Law, alpha: float, deviation: float) -> _Found
     return _Found(widths, {part: float(value) for part, value in parts.items()}, without_law)
 
 
-def _intervals(
-    law: Law, low: NDArray[np.float64], high: NDArray[np.float64], rank: NDArray[np.int64], n: int, alpha: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+def _intervals(law: Law, low: Floats, high: Floats, rank: Integers, n: int, alpha: float) -> tuple[Floats, Floats, int]:
     """Posterior intervals; the certain ones where the law excludes them, and how many those are."""
     lower, upper = posterior_intervals(law, low, high, rank, n, alpha)
     excluded = np.isnan(lower)
     return np.where(excluded, low, lower), np.where(excluded, high, upper), int(excluded.sum())
 
 
-def _ratio(
-    law: Law, low: NDArray[np.float64], high: NDArray[np.float64], rank: NDArray[np.int64], n: int, alpha: float
-) -> float:
+def _ratio(law: Law, low: Floats, high: Floats, rank: Integers, n: int, alpha: float) -> float:
     """Mean width of the posterior intervals in percent of the certain ones."""
     lower, upper, _ = _intervals(law, low, high, rank, n, alpha)
     return float(100.0 * ((upper - lower) / (high - low)).mean())

@@ -15,7 +15,7 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 NEGLIGIBLE = 40.0
 """Where the logarithm of the density is this far below its maximum there is no mass."""
@@ -110,14 +110,14 @@ def _flat_solved(share: float, total: float, c1: float, c2: float, c3: float, c4
 
 @compiled
 def truncated_quantiles(
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    lower_share: NDArray[np.float64],
-    upper_share: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
+    low: Floats,
+    high: Floats,
+    a: Floats,
+    b: Floats,
+    lower_share: Floats,
+    upper_share: Floats,
+    lower: Floats,
+    upper: Floats,
 ) -> None:
     """Two quantiles of each beta distribution ``B(a + 1, b + 1)`` cut off to ``[low, high]``.
 

@@ -9,16 +9,11 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
-def disclosed_by_rank(
-    original: NDArray[np.float64],
-    masked: NDArray[np.float64],
-    below: NDArray[np.int64],
-    above: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def disclosed_by_rank(original: Floats, masked: Floats, below: Integers, above: Integers) -> Integers:
     """Count the intervals that hold the original value.
 
     `original`: NaN is in no interval; shape (n,). `masked`: Ascending. The rank of equal values is that of the last of

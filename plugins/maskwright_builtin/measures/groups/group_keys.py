@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field
 
 from maskwright import ComparedLevels, InputError, NamesVariables
 from maskwright_builtin.key_counts.frequencies import classes_of
+from maskwright_builtin.measures.key_variables.key_classes import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 class GroupKeysParams(BaseModel, extra="forbid", frozen=True):
@@ -85,18 +85,13 @@ def require_level(levels: ComparedLevels, level: str, names: Sequence[str], meas
         raise InputError(f"{measure}: {parameter}: a variable is named twice")
 
 
-def group_classes(
-    row: Sequence[NDArray[np.int64]],
-    members: Sequence[NDArray[np.int64]],
-    groups: NDArray[np.int64],
-    count: int,
-) -> NDArray[np.int64]:
+def group_classes(row: Sequence[Integers], members: Sequence[Integers], groups: Integers, count: int) -> Integers:
     """Class of each group by its row and the multiset of its members; groups of different size are never alike.
 
     `row`: codes of each key of the groups, -1 where missing; shape (count,). `members`: codes of each key of the
     members; shape (n,). `groups`: group of each member, ascending; shape (n,). Returns numbered 0..c-1; shape (count,).
     """
-    kind = classes_of(members) if members else np.zeros(len(groups), dtype=np.int64)
+    kind = kinds_of(members, len(groups))
     ordered = kind[np.lexsort((kind, groups))]
     starts = np.searchsorted(groups, np.arange(count + 1))
     sizes = np.diff(starts)
@@ -117,27 +112,22 @@ def group_classes(
     return classes_of([found])
 
 
-def kinds_of(members: Sequence[NDArray[np.int64]], count: int) -> NDArray[np.int64]:
+def kinds_of(members: Sequence[Integers], count: int) -> Integers:
     """Class of each member by its keys; all alike where there are none."""
     return classes_of(members) if members else np.zeros(count, dtype=np.int64)
-
-
-def listed(names: Sequence[str]) -> str:
-    """``region, sex and age``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def known_in_words(levels: ComparedLevels, row: Sequence[str], members: Sequence[str]) -> str:
     """What is known, for a sentence: ``region and size of a household, and sex and age of each person``."""
     parts = []
     if row:
-        parts.append(f"{listed(row)} of a {levels.top}")
+        parts.append(f"{in_words(row)} of a {levels.top}")
     if members:
-        parts.append(f"{listed(members)} of each {levels.lowest}")
+        parts.append(f"{in_words(members)} of each {levels.lowest}")
     return " and ".join(parts)
 
 
-def groups_of(levels: ComparedLevels) -> NDArray[np.int64]:
+def groups_of(levels: ComparedLevels) -> Integers:
     """Group of each masked member, ascending."""
     groups = levels.masked[levels.lowest].groups
     assert groups is not None
@@ -147,7 +137,7 @@ def groups_of(levels: ComparedLevels) -> NDArray[np.int64]:
 SIZES = ("1", "2", "3", "4", "5", "6 and more")
 
 
-def by_size(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> tuple[tuple[str, float], ...]:
+def by_size(values: Floats, sizes: Integers) -> tuple[tuple[str, float], ...]:
     """Mean of a figure of groups by how many members they have; sizes that no group has are left out.
 
     `values`: shape (g,). `sizes`: shape (g,).

@@ -35,10 +35,9 @@ from maskwright_builtin.measures.uncertainty import interval_of_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable, Progress
     from maskwright_builtin.measures.groups.set_linkage_kernel import Sets
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +51,14 @@ class GroupValues:
     (g,).
     """
 
-    own: NDArray[np.float64]
-    members: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    composition: NDArray[np.int64]
+    own: Floats
+    members: Floats
+    starts: Integers
+    kinds: Integers
+    composition: Integers
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """Members of each group."""
         return np.diff(self.starts)
 
@@ -71,12 +70,8 @@ class GroupValues:
 
 
 def chance_of_link(
-    queries: GroupValues,
-    targets: GroupValues,
-    own_weights: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    progress: Progress,
-) -> NDArray[np.float64]:
+    queries: GroupValues, targets: GroupValues, own_weights: Floats, weights: Floats, progress: Progress
+) -> Floats:
     """Chance that each group is linked to its own counterpart among the groups of the same composition.
 
     `own_weights`, `weights`: factors of differences; shape (r,) and (p,). Returns 1 over the number of groups that are
@@ -89,41 +84,41 @@ def chance_of_link(
     sizes, counts = np.unique(queries.sizes, return_counts=True)
     done = np.cumsum(counts) / counts.sum()
     for size, share in zip(sizes.tolist(), done.tolist(), strict=True):
-        asked, there = np.flatnonzero(queries.sizes == size), np.flatnonzero(targets.sizes == size)
-        asked = asked[np.isin(queries.composition[asked], targets.composition[there])]
-        if not len(asked):
+        chosen, there = np.flatnonzero(queries.sizes == size), np.flatnonzero(targets.sizes == size)
+        chosen = chosen[np.isin(queries.composition[chosen], targets.composition[there])]
+        if not len(chosen):
             continue
         names, of_target = np.unique(targets.composition[there], return_inverse=True)
         distinct, copies, row_of = _distinct(targets, there, of_target, size)
-        of_query = np.searchsorted(names, queries.composition[asked])
+        of_query = np.searchsorted(names, queries.composition[chosen])
         order = np.argsort(of_query, kind="stable")
-        asked, of_query = asked[order], of_query[order]
+        chosen, of_query = chosen[order], of_query[order]
         counterpart = np.full(len(queries.composition), -1, dtype=np.int64)
         counterpart[there] = row_of
-        same = queries.composition[asked] == targets.composition[asked]
+        same = queries.composition[chosen] == targets.composition[chosen]
         first = np.searchsorted(there, distinct)
         kinds = targets.kinds[_members_of(targets, distinct[np.unique(of_target[first], return_index=True)[1]], size)]
         factors = np.concatenate([own_weights, np.repeat(weights, size)])
-        ties = np.zeros(len(asked), dtype=np.int64)
+        ties = np.zeros(len(chosen), dtype=np.int64)
         link_sets(
-            _sets(queries, asked, of_query, len(names), size),
+            _sets(queries, chosen, of_query, len(names), size),
             _sets(targets, distinct, of_target[first], len(names), size),
-            copies, np.where(same, counterpart[asked], -1), weights, own_weights, factors,
+            copies, np.where(same, counterpart[chosen], -1), weights, own_weights, factors,
             kinds.reshape(len(names), size), ties,
         )  # fmt: skip
-        found[asked] = np.where(ties > 0, 1.0 / np.maximum(ties, 1), 0.0)
+        found[chosen] = np.where(ties > 0, 1.0 / np.maximum(ties, 1), 0.0)
         progress(share)
     return found
 
 
-def _members_of(values: GroupValues, groups: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _members_of(values: GroupValues, groups: Integers, size: int) -> Integers:
     """Members of groups of this size; shape (groups, size)."""
     return values.starts[groups][:, None] + np.arange(size)
 
 
 def _distinct(
-    values: GroupValues, groups: NDArray[np.int64], composition: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    values: GroupValues, groups: Integers, composition: Integers, size: int
+) -> tuple[Integers, Integers, Integers]:
     """Of groups that are alike the first, by composition; how many are, and which of the distinct each group is."""
     flat = values.members[_members_of(values, groups, size)].reshape(len(groups), -1)
     rows = np.column_stack([composition, values.own[groups], flat])
@@ -137,9 +132,7 @@ def _distinct(
     return groups[order[first]], np.diff(np.append(first, len(rows))), row_of
 
 
-def _sets(
-    values: GroupValues, groups: NDArray[np.int64], composition: NDArray[np.int64], compositions: int, size: int
-) -> Sets:
+def _sets(values: GroupValues, groups: Integers, composition: Integers, compositions: int, size: int) -> Sets:
     """Groups of one size as the kernel takes them; they stand by their composition."""
     from maskwright_builtin.measures.groups.set_linkage_kernel import Sets
 
@@ -179,11 +172,7 @@ class HouseholdLinkageParams(BaseModel, extra="forbid", frozen=True):
     )
 
 
-def household_linkage(
-    comparison: Comparison,
-    params: HouseholdLinkageParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def household_linkage(comparison: Comparison, params: HouseholdLinkageParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of households whose nearest masked household, by the set of their members, is their own.
 
     Each original household is compared with the masked households of the same composition: as many members, and the
@@ -204,14 +193,6 @@ def household_linkage(
 
     Interval, 95 percent: as in `distance_record_linkage`, households taken as drawn independently from a large
     population.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With levels.
-    params : HouseholdLinkageParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -309,7 +290,7 @@ def _values(comparison: Comparison, levels: ComparedLevels, level: str, names: l
 
 def _compositions(
     levels: ComparedLevels, params: HouseholdLinkageParams
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.int64], NDArray[np.int64]]]:
+) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers]]:
     """Composition of the groups, and kind of the members, of both files, numbered alike."""
     require_level(levels, levels.top, params.same_row, "household_linkage", "same_row")
     require_level(levels, levels.lowest, params.same_members, "household_linkage", "same_members")
@@ -329,16 +310,16 @@ def _compositions(
 def _groups(
     levels: ComparedLevels,
     side: Literal["original", "masked"],
-    own: NDArray[np.float64],
-    members: NDArray[np.float64],
-    composition: NDArray[np.int64],
-    kinds: NDArray[np.int64],
+    own: Floats,
+    members: Floats,
+    composition: Integers,
+    kinds: Integers,
 ) -> GroupValues:
     linked = levels.original if side == "original" else levels.masked
     return GroupValues(own, members, linked.starts(levels.lowest), kinds, composition)
 
 
-def _taken(values: GroupValues, rows: NDArray[np.int64]) -> GroupValues:
+def _taken(values: GroupValues, rows: Integers) -> GroupValues:
     """Groups in another order, some of them perhaps not at all."""
     sizes = values.sizes[rows]
     starts = np.append(0, np.cumsum(sizes))

@@ -31,9 +31,8 @@ from maskwright_builtin.measures.key_variables.individual_risk import household_
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import ComparedLevels
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 ROUNDED = 1.0 + 1e-12
@@ -64,11 +63,7 @@ class HouseholdRiskParams(GroupKeysParams, extra="forbid", frozen=True):
     )
 
 
-def household_risk(
-    comparison: Comparison,
-    params: HouseholdRiskParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def household_risk(comparison: Comparison, params: HouseholdRiskParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of households of which at least one member is expected to be recognised.
 
     With f the persons that have a person's keys, those of his household's row among them, and F the people in the
@@ -89,14 +84,6 @@ def household_risk(
     A missing key counts as `count` says. Weights are those of the persons; where they have none, of their households.
     A weight of zero counts as 1. Where weights are below 1, F is taken as f. There is no interval: the estimate's own
     error is that of the model, and no sample shows it.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With levels.
-    params : HouseholdRiskParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -164,12 +151,12 @@ def household_risk(
     )
 
 
-def _pooled_codes(levels: ComparedLevels) -> Callable[[str], NDArray[np.int64]]:
+def _pooled_codes(levels: ComparedLevels) -> Callable[[str], Integers]:
     """Codes of the masked records for ways to count in which all missing cells are alike."""
     return lambda name: levels.keys(name)[1]
 
 
-def _member_weights(levels: ComparedLevels) -> NDArray[np.float64] | None:
+def _member_weights(levels: ComparedLevels) -> Floats | None:
     """Weights of the masked members; those of their groups where they have none of their own."""
     own = levels.masked_weights(levels.lowest)
     if own is not None:
@@ -236,14 +223,6 @@ def household_uniqueness(
     A missing key is a value of its own, and so is each missing code that is published. Weights are those of the
     households; where they have none, the mean of their members'. One below 1 counts as 1. There is no interval: it is a
     count of the file that is released.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        With levels.
-    params : HouseholdUniquenessParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

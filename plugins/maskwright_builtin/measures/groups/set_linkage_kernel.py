@@ -16,7 +16,7 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 from maskwright_builtin.numerics.spatial import select, widest_column
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 EXACT_MEMBERS = 8
 """Groups of more members are matched in the order of their members."""
@@ -33,14 +33,14 @@ class Sets(NamedTuple):
     each kind; shape (g, r + m p). `starts`: where the groups of each composition begin; shape (c + 1,).
     """
 
-    own: NDArray[np.float64]
-    members: NDArray[np.float64]
-    sorted: NDArray[np.float64]
-    starts: NDArray[np.int64]
+    own: Floats
+    members: Floats
+    sorted: Floats
+    starts: Integers
 
 
 @compiled
-def least_assignment(cost: NDArray[np.float64], best: NDArray[np.float64]) -> float:
+def least_assignment(cost: Floats, best: Floats) -> float:
     """Smallest sum of costs of giving each of m members another one's place.
 
     `cost`: shape (m, m). `best`: written; shape (2 ** m,).
@@ -66,11 +66,11 @@ def set_distance(
     query: int,
     targets: Sets,
     target: int,
-    weights: NDArray[np.float64],
-    own_weights: NDArray[np.float64],
-    kinds: NDArray[np.int64],
-    cost: NDArray[np.float64],
-    best: NDArray[np.float64],
+    weights: Floats,
+    own_weights: Floats,
+    kinds: Integers,
+    cost: Floats,
+    best: Floats,
 ) -> float:
     """Squared distance of two groups of the same composition.
 
@@ -97,8 +97,8 @@ def set_distance(
 
 @inlined
 def _between(
-    one: NDArray[np.float64], query: int, i: int, other: NDArray[np.float64], target: int, k: int,
-    weights: NDArray[np.float64], p: int,
+    one: Floats, query: int, i: int, other: Floats, target: int, k: int,
+    weights: Floats, p: int,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(p):
@@ -111,13 +111,13 @@ def _between(
 def link_sets(
     queries: Sets,
     targets: Sets,
-    copies: NDArray[np.int64],
-    counterpart: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    own_weights: NDArray[np.float64],
-    factors: NDArray[np.float64],
-    kinds: NDArray[np.int64],
-    ties: NDArray[np.int64],
+    copies: Integers,
+    counterpart: Integers,
+    weights: Floats,
+    own_weights: Floats,
+    factors: Floats,
+    kinds: Integers,
+    ties: Integers,
 ) -> None:
     """Count for each query the targets that are as near as its own counterpart; none where another is nearer.
 
@@ -213,8 +213,8 @@ def link_sets(
 
 @inlined
 def _box_distance(
-    points: NDArray[np.float64], query: int, low: NDArray[np.float64], high: NDArray[np.float64], node: int,
-    factors: NDArray[np.float64], d: int, reach: float,
+    points: Floats, query: int, low: Floats, high: Floats, node: int,
+    factors: Floats, d: int, reach: float,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(d):

@@ -10,11 +10,17 @@ import numpy as np
 from maskwright import Comparison, Measure, MeasureClaims, Measurement
 from maskwright_builtin.measures.information_loss.partition_losses import (
     HIGHER_MOMENTS_OVER_PARTS,
+    IL1S_LEAVES_OUT,
     IL1S_OVER_PARTS,
     MISSING_RULE,
+    MISSING_RULE_OF_MOMENTS,
+    MISSING_RULE_OF_PAIRS,
     SQUARED_ERROR_OVER_PARTS,
     STRUCTURAL_ZEROS_OVER_PARTS,
     kinds_of_cells,
+    left_out_notes,
+    mean_of_moments,
+    mean_of_variables,
     measured_zeros,
 )
 from maskwright_builtin.measures.pairing import (
@@ -29,10 +35,7 @@ from maskwright_builtin.measures.pairing import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-MISSING_RULE_OF_IL1S = "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
@@ -48,24 +51,17 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
     Missing cells are left out. A constant variable counts 0 when no value changed, else it has no scale and is left
     out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
         `per_variable` holds the same figure of each variable and `value` is their mean; the mean of `per_record` (the
         weighted one) is `value` when no cell is missing.
     """
-    pairs = pair_records(comparison, MISSING_RULE_OF_IL1S)
+    pairs = pair_records(comparison, MISSING_RULE_OF_PAIRS)
     weights = weights_of(comparison, "il1s", weighted=params.weighted)
     notes = list(pairs.notes)
     per_variable: dict[str, float] = {}
-    left_out: dict[str, list[str]] = {"no record has a value in both files": [], "changed although constant": []}
+    left_out: dict[str, list[str]] = {reason: [] for reason in IL1S_LEAVES_OUT}
     per_record = np.zeros(len(pairs.masked))
     for j, name in enumerate(pairs.names):
         moved = np.abs(pairs.originals(j) - pairs.masked[:, j])
@@ -73,28 +69,21 @@ def il1s(comparison: Comparison, params: WeightedParams, rng: np.random.Generato
         scale = spread(pairs.original[:, j], ddof=1)
         share = _divisor(moved, None if weights is None else weights.masked)
         if share == 0.0:
-            left_out["no record has a value in both files"].append(name)
+            left_out[IL1S_LEAVES_OUT[0]].append(name)
             continue
         np.nan_to_num(moved, copy=False, nan=0.0)
         if scale == 0.0 and moved.any():
-            left_out["changed although constant"].append(name)
+            left_out[IL1S_LEAVES_OUT[1]].append(name)
             continue
         moved /= math.sqrt(2.0) * (scale or 1.0)
         total = float(moved.sum()) if weights is None else float(np.dot(moved, weights.masked))
         per_variable[name] = total / share
         per_record += moved * (len(moved) / share)
     notes += [f"left out, {why}: {listed(names)}" for why, names in left_out.items() if names]
-    if not per_variable:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    return Measurement(
-        float(np.mean(list(per_variable.values()))),
-        per_variable=per_variable,
-        per_record=per_record / len(per_variable),
-        notes=tuple(notes),
-    )
+    return mean_of_variables(per_variable, notes, per_record)
 
 
-def _divisor(moved: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+def _divisor(moved: Floats, weights: Floats | None) -> float:
     """Number of pairs that can be compared, or their weight."""
     absent = np.isnan(moved)
     if weights is None:
@@ -118,16 +107,7 @@ IL1S = Measure(
 )
 
 
-MISSING_RULE_OF_SQUARED_ERROR = (
-    "a cell missing in either file is left out, and the divisor of its variable shrinks with it"
-)
-
-
-def squared_error(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def squared_error(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Sum of squared standardised differences, in percent of that of replacing every value by the mean.
 
         100 sum ((x - x') / s)^2 / (p (n - 1))
@@ -141,20 +121,12 @@ def squared_error(
 
     A constant variable contributes 0 when no value changed, else it has no scale and is left out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
         `per_variable` holds the same figure of each variable and `value` is their mean; `per_record` sums to `value`.
     """
-    pairs = pair_records(comparison, MISSING_RULE_OF_SQUARED_ERROR)
-    notes = list(pairs.notes)
+    pairs = pair_records(comparison, MISSING_RULE_OF_PAIRS)
     per_variable: dict[str, float] = {}
     without_scale: list[str] = []
     without_pairs: list[str] = []
@@ -178,18 +150,10 @@ def squared_error(
             percent = 100.0 * squares / (scale_squared * (complete - 1))
             per_variable[name] = float(percent.sum())
             per_record += percent
-    if without_pairs:
-        notes.append(f"left out, no record has a value in both files: {listed(without_pairs)}")
-    if without_scale:
-        notes.append(f"left out, changed although constant in the original file (no scale): {listed(without_scale)}")
-    if not per_variable:
-        notes.append("not defined: no variable can be compared")
-        return Measurement(float("nan"), notes=tuple(notes))
-    value = float(np.mean(list(per_variable.values())))
-    return Measurement(value, per_variable=per_variable, per_record=per_record / len(per_variable), notes=tuple(notes))
+    return mean_of_variables(per_variable, [*pairs.notes, *left_out_notes(without_pairs, without_scale)], per_record)
 
 
-def _squared_differences(pairs: Pairs, j: int) -> tuple[NDArray[np.float64], float, int]:
+def _squared_differences(pairs: Pairs, j: int) -> tuple[Floats, float, int]:
     """Squares (0 where not comparable), variance of the original, number of comparable pairs."""
     squares = (pairs.originals(j) - pairs.masked[:, j]) ** 2
     absent = np.isnan(squares)
@@ -213,11 +177,7 @@ SQUARED_ERROR = Measure(
 )
 
 
-def structural_zeros(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def structural_zeros(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of the zeros of the two files that are not zeros in both: lost or made by masking.
 
         100 (lost + made) / (kept + lost + made)
@@ -227,13 +187,6 @@ def structural_zeros(
     every zero stays, or when there is none, which is said in a note.
 
     Weighted: cells count by the weight of their record. Missing cells are left out, with their counterparts.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -259,7 +212,7 @@ def structural_zeros(
     return measured_zeros(zeros, empty, pairs.notes, per_record)
 
 
-def _total(cells: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> float:
+def _total(cells: Booleans, weights: Floats | None) -> float:
     return float(np.count_nonzero(cells)) if weights is None else float(weights[cells].sum())
 
 
@@ -279,15 +232,10 @@ STRUCTURAL_ZEROS = Measure(
 )
 
 
-MISSING_RULE_OF_MOMENTS = "each moment uses the present values of its own file"
 ORDERS = (3, 4)
 
 
-def higher_moments(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def higher_moments(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Change of the central moments of order 3 and 4, in powers of the original standard deviation.
 
         d_r = abs(mu'_r - mu_r) / s^r,   mu_r = mean (x - mean)^r,   r = 3, 4
@@ -301,13 +249,6 @@ def higher_moments(
     Missing cells: each file uses its present values. A constant variable has no scale: it counts 0 when it is still
     constant, else it is left out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -315,8 +256,7 @@ def higher_moments(
     """
     pairs = pair_records(comparison, MISSING_RULE_OF_MOMENTS, required=False)
     weights = weights_of(comparison, "higher_moments", weighted=params.weighted)
-    notes = list(pairs.notes)
-    per_variable: dict[str, NDArray[np.float64]] = {}
+    changes: dict[str, Floats] = {}
     without_scale, empty = [], []
     for j, name in enumerate(pairs.names):
         old, new = pairs.original[:, j], pairs.masked[:, j]
@@ -336,25 +276,11 @@ def higher_moments(
         if np.isnan(moved).any():
             empty.append(name)
         else:
-            per_variable[name] = moved
-    if empty:
-        notes.append(f"left out, no value (with weight) in one of the files: {listed(empty)}")
-    if without_scale:
-        notes.append(f"left out, changed although constant in the original file (no scale): {listed(without_scale)}")
-    if not per_variable:
-        return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
-    by_order = np.mean(list(per_variable.values()), axis=0)
-    return Measurement(
-        float(by_order.mean()),
-        parts={f"order_{order}": float(value) for order, value in zip(ORDERS, by_order, strict=True)},
-        per_variable={name: float(moved.mean()) for name, moved in per_variable.items()},
-        notes=tuple(notes),
-    )
+            changes[name] = moved
+    return mean_of_moments(changes, pairs.notes, empty, without_scale)
 
 
-def _central_moments(
-    column: NDArray[np.float64], weights: NDArray[np.float64] | None, scale: float
-) -> NDArray[np.float64]:
+def _central_moments(column: Floats, weights: Floats | None, scale: float) -> Floats:
     """Central moments of order 2, 3, 4 of the present values over powers of `scale`; shape (3,)."""
     there = ~np.isnan(column)
     here = chosen(weights, there)

@@ -27,11 +27,11 @@ from maskwright_builtin.measures.pairing import (
 from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_DESCRIPTION, Pairing, pairs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 MISSING_RULE = "X uses the pairs with both values, each statistic the records of its own file that have the values"
@@ -49,11 +49,11 @@ class Cells:
     is divided by the number of cells.
     """
 
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    original: Floats
+    masked: Floats
+    rows: Integers
+    columns: Integers
+    weight: Floats
 
 
 def discrepancy_of(
@@ -103,12 +103,12 @@ def compared_cells(
 class _Components:
     """Principal components of a correlation matrix: loadings and score coefficients (p, p), share of inertia (p,)."""
 
-    loadings: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
-    share: NDArray[np.float64]
+    loadings: Floats
+    coefficients: Floats
+    share: Floats
 
 
-def _components(correlation: NDArray[np.float64]) -> _Components:
+def _components(correlation: Floats) -> _Components:
     values, vectors = np.linalg.eigh(correlation)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > NEGLIGIBLE * len(values)
@@ -137,20 +137,17 @@ def error_of_cells(cells: Cells, error: Error, names: tuple[str, ...], notes: li
     return Measurement(parts[error], parts, per_variable, notes=tuple(notes))
 
 
-Facts = dict[str, Any]
-
-
-def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: Mapping[str, Any] | None) -> Facts:
+def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, request: Request) -> Facts:
     """Errors of the values of one part, or moments in the first round and products of variables in the second."""
-    if params.of != "X" and asked is None:
+    if params.of != "X" and request is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=params.of == "X")
     if params.of != "X":
-        assert asked is not None
-        units = StandardUnits.from_json(asked["units"])
+        assert request is not None
+        units = StandardUnits.from_json(request["units"])
         files = pairs.original, pairs.masked
         return {"sums": [pair_sums(each, units.center, units.scale, to_fourth=False) for each in files]}
-    found: Facts = {
+    found: dict[str, Any] = {
         "missing": [int(np.isnan(each).sum()) for each in (pairs.original, pairs.masked)], "variables": {}
     }  # fmt: skip
     for j, name in enumerate(pairs.names):
@@ -160,23 +157,21 @@ def matrices_of_part(comparison: Comparison, params: DiscrepancyParams, asked: M
     return found
 
 
-def discrepancy_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams, asked: Mapping[str, Any] | None
-) -> Measurement | Further:
+def discrepancy_of_parts(facts: Sequence[Facts], params: DiscrepancyParams, request: Request) -> Measurement | Further:
     """The measure `discrepancy` of a file in parts."""
     if params.of == "X":
         return _merged_values_discrepancy(facts, params)
-    if asked is None:
+    if request is None:
         units = StandardUnits.of(facts)
         return Further({"units": units.to_json(), "notes": missing_notes(facts, MISSING_RULE)})
-    units = StandardUnits.from_json(asked["units"])
+    units = StandardUnits.from_json(request["units"])
     old, new = (
         statistics_of_sums([each["sums"][file] for each in facts], units.center, units.scale) for file in (0, 1)
     )
-    return discrepancy_of(old, new, params, units.names, list(asked["notes"]))
+    return discrepancy_of(old, new, params, units.names, list(request["notes"]))
 
 
-def _merged_values_discrepancy(facts: Sequence[Mapping[str, Any]], params: DiscrepancyParams) -> Measurement:
+def _merged_values_discrepancy(facts: Sequence[Facts], params: DiscrepancyParams) -> Measurement:
     notes = missing_notes(facts, MISSING_RULE)
     chosen = ERRORS.index(params.error)
     total, sums, per_variable, without = 0, [0.0] * len(ERRORS), dict[str, float](), list[str]()
@@ -226,11 +221,7 @@ class DiscrepancyParams(WeightedParams, extra="forbid", frozen=True):
     pairing: Pairing = Field("identity", description=f"{PAIRING_DESCRIPTION} Only 'X' needs pairs.")
 
 
-def discrepancy(
-    comparison: Comparison,
-    params: DiscrepancyParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def discrepancy(comparison: Comparison, params: DiscrepancyParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Mean square error, mean absolute error and mean variation between a matrix of both files.
 
         mean square error    sum d^2 / N            d = a - a', N the number of cells
@@ -250,13 +241,6 @@ def discrepancy(
 
     Missing cells: X uses the pairs that have both values, the statistics the records of their own file. Cells that do
     not exist (correlations of a constant) are left out; components need all correlations.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DiscrepancyParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

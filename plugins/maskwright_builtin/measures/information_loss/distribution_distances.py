@@ -23,21 +23,21 @@ from maskwright_builtin.measures.partition_statistics import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.distributions import HellingerParams
     from maskwright_builtin.measures.pairing import WeightedParams
+    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 MISSING_RULE = "each file uses its present values"
 
 
-def ranks_of_edges(n: int, bins: int) -> NDArray[np.int64]:
+def ranks_of_edges(n: int, bins: int) -> Integers:
     """Place, 0-based, among n sorted values, of those that cells of equal shares end with; shape (bins - 1,)."""
     return np.floor((n - 1) * (np.arange(1, bins) / bins)).astype(np.int64)
 
 
-def hellinger_distance(first: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def hellinger_distance(first: Floats, other: Floats) -> float:
     """Hellinger distance between the shares of cells in both files; shape (c,) each."""
     # The sum of squared differences of the roots is 2 (1 - sum sqrt(p p')), and exactly 0 for equal shares.
     return float(np.sqrt(0.5 * np.sum((np.sqrt(first) - np.sqrt(other)) ** 2)))
@@ -47,43 +47,44 @@ def mean_distance(
     names: Sequence[str], per_variable: Mapping[str, float], others: Mapping[str, float], notes: Sequence[str]
 ) -> Measurement:
     """A measure, from the distances of all variables."""
-    said = list(notes)
+    lines = list(notes)
     without = [name for name in names if name not in per_variable]
     if without:
-        said.append(f"left out, no value (with weight) in one of the files: {listed(without)}")
+        lines.append(f"left out, no value (with weight) in one of the files: {listed(without)}")
     found = [*per_variable.values(), *others.values()]
     if not found:
-        return Measurement(float("nan"), notes=(*said, "not defined: no variable can be compared"))
+        return Measurement(float("nan"), notes=(*lines, "not defined: no variable can be compared"))
     parts = {"mean": float(np.mean(found)), "largest": max(found), **others}
-    return Measurement(parts["mean"], parts, per_variable, notes=tuple(said))
+    return Measurement(parts["mean"], parts, per_variable, notes=tuple(lines))
 
-
-CellFacts = dict[str, Any]
 
 MOST_VALUES = 10_000
-"""Different values of a categorical variable: a part tells how many records have each of them."""
+"""Different values of a categorical variable, at most: each part counts the records of each of them."""
 
 
-def cells_of_part(comparison: Comparison, params: HellingerParams, asked: Mapping[str, Any] | None) -> CellFacts:
+def cells_of_part(comparison: Comparison, params: HellingerParams, request: Request) -> Facts:
     """Some original values and counts of categories of one part, then other values, then counts in cells."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
-    if asked is None:
+    if request is None:
         return {
             "missing": [int(np.isnan(file).sum()) for file in files],
             "numbers": {
                 name: [int((~np.isnan(file[:, j])).sum()) for file in files] for j, name in enumerate(pairs.names)
             },
-            "told": {
+            "interval_counts": {
                 name: interval_counts_of(files[0][:, j], None, FIRST_POINTS) for j, name in enumerate(pairs.names)
             },
             "categories": {name: _categories(comparison, name) for name in params.categorical},
         }
     place = pairs.names.index
     return {
-        "told": {name: interval_counts_of(files[0][:, place(name)], each) for name, each in asked["intervals"].items()},
+        "interval_counts": {
+            name: interval_counts_of(files[0][:, place(name)], each) for name, each in request["intervals"].items()
+        },
         "counts": {
-            name: [counted(file[:, place(name)], edges)[1] for file in files] for name, edges in asked["edges"].items()
+            name: [counted(file[:, place(name)], edges)[1] for file in files]
+            for name, edges in request["edges"].items()
         },
     }
 
@@ -100,21 +101,24 @@ def _categories(comparison: Comparison, name: str) -> list[dict[str, int]]:
     return found
 
 
-def condensed_cells(
-    facts: Sequence[Mapping[str, Any]],
-    params: HellingerParams,
-    asked: Mapping[str, Any] | None,
-) -> list[CellFacts]:
+def condensed_cells(facts: Sequence[Facts], params: HellingerParams, request: Request) -> list[Facts]:
     """Values and counts of some neighbouring parts as those of one."""
-    told = {name: condensed([each["told"][name] for each in facts]) for name in facts[0]["told"]}
-    if asked is not None:
+    counts = {
+        name: condensed([each["interval_counts"][name] for each in facts]) for name in facts[0]["interval_counts"]
+    }
+    if request is not None:
         names = facts[0]["counts"]
-        return [{"told": told, "counts": {name: _added(each["counts"][name] for each in facts) for name in names}}]
+        return [
+            {
+                "interval_counts": counts,
+                "counts": {name: _added(each["counts"][name] for each in facts) for name in names},
+            }
+        ]
     return [
         {
             "missing": _added(each["missing"] for each in facts),
             "numbers": {name: _added(each["numbers"][name] for each in facts) for name in facts[0]["numbers"]},
-            "told": told,
+            "interval_counts": counts,
             "categories": {
                 name: [dict(sum((Counter(each["categories"][name][file]) for each in facts), Counter())) for file in
                        (0, 1)]
@@ -130,12 +134,10 @@ def _added(counts: Iterable[Sequence[Any]]) -> list[Any]:
     return total
 
 
-def hellinger_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: HellingerParams, asked: Mapping[str, Any] | None
-) -> Measurement | Further:
+def hellinger_of_parts(facts: Sequence[Facts], params: HellingerParams, request: Request) -> Measurement | Further:
     """The measure `hellinger` of a file in parts."""
-    if asked is None:
-        known: CellFacts = {
+    if request is None:
+        known: dict[str, Any] = {
             "notes": missing_notes(facts, MISSING_RULE), "names": list(facts[0]["numbers"]),
             "categories": {name: _distance_of_categories(name, facts) for name in params.categorical},
             "numbers": {}, "counts": {},
@@ -146,20 +148,20 @@ def hellinger_of_parts(
             if all(numbers):
                 known["numbers"][name] = numbers
                 ranks = ranks_of_edges(numbers[0], params.bins).tolist()
-                searches[name] = RankSearch.begun(ranks, [each["told"][name] for each in facts])
+                searches[name] = RankSearch.begun(ranks, [each["interval_counts"][name] for each in facts])
         return _next(known, searches, params) if searches else _distances(known)
-    known = dict(asked)
+    known = dict(request)
     searches = {name: RankSearch.from_json(each) for name, each in known["searches"].items()}
-    for name in asked["intervals"]:
-        searches[name] = searches[name].closer([each["told"][name] for each in facts])
-    for name, edges in asked["edges"].items():
+    for name in request["intervals"]:
+        searches[name] = searches[name].closer([each["interval_counts"][name] for each in facts])
+    for name, edges in request["edges"].items():
         known["counts"][name] = [
             [sum(each["counts"][name][file][at] for each in facts) for at in range(len(edges))] for file in (0, 1)
         ]
     return _next(known, searches, params) if len(known["counts"]) < len(known["numbers"]) else _distances(known)
 
 
-def _distance_of_categories(name: str, facts: Sequence[Mapping[str, Any]]) -> float:
+def _distance_of_categories(name: str, facts: Sequence[Facts]) -> float:
     values = sorted({value for each in facts for file in each["categories"][name] for value in file})
     counts = [
         np.array([sum(each["categories"][name][file].get(value, 0) for each in facts) for value in values], dtype=float)
@@ -168,15 +170,15 @@ def _distance_of_categories(name: str, facts: Sequence[Mapping[str, Any]]) -> fl
     return 100.0 * hellinger_distance(*(each / each.sum() for each in counts))
 
 
-def _next(known: CellFacts, searches: Mapping[str, RankSearch], params: HellingerParams) -> Further:
+def _next(known: dict[str, Any], searches: Mapping[str, RankSearch], params: HellingerParams) -> Further:
     edges = {
         name: np.unique(each.values(ranks_of_edges(known["numbers"][name][0], params.bins).tolist())).tolist()
         for name, each in searches.items()
         if not each.open and name not in known["counts"]
     }
     intervals = {name: each.intervals for name, each in searches.items() if each.open}
-    said = {name: each.to_json() for name, each in searches.items()}
-    return Further({**known, "searches": said, "intervals": intervals, "edges": edges})
+    lines = {name: each.to_json() for name, each in searches.items()}
+    return Further({**known, "searches": lines, "intervals": intervals, "edges": edges})
 
 
 def _distances(known: Mapping[str, Any]) -> Measurement:
@@ -194,13 +196,11 @@ HELLINGER_OVER_PARTS = Merging(
 )
 
 
-RangeFacts = dict[str, Any]
-
 RANGES = 256
 """Of each variable, at most; a task gets some of them, of about equally many values."""
 
 
-def values_of_partition(comparison: Comparison, params: WeightedParams, asked: object) -> RangeFacts:  # noqa: ARG001
+def values_of_partition(comparison: Comparison, params: WeightedParams, request: object) -> Facts:  # noqa: ARG001
     """Some values of one part, from which the ranges are made, and how many there are."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
@@ -211,13 +211,9 @@ def values_of_partition(comparison: Comparison, params: WeightedParams, asked: o
     }
 
 
-def condensed_values(
-    facts: Sequence[Mapping[str, Any]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> list[Mapping[str, Any]]:
-    """Values told by some neighbouring parts as those of one: 8 bytes each; what tasks say of ranges is little."""
-    if asked is not None:
+def condensed_values(facts: Sequence[Facts], params: WeightedParams, request: Request) -> list[Mapping[str, Any]]:  # noqa: ARG001
+    """Values of some neighbouring parts as those of one: 8 bytes each; facts on ranges are few."""
+    if request is not None:
         return list(facts)
     names = list(facts[0]["numbers"])
     return [
@@ -233,18 +229,18 @@ def condensed_values(
 def values_by_range(
     comparison: Comparison,
     params: WeightedParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[Columns, Integers]:
     """Different values of one part, how often each file has them, and the task that gets their range."""
-    assert asked is not None
+    assert request is not None
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     pieces = []
-    for number, (name, edges) in enumerate(asked["edges"].items()):
+    for number, (name, edges) in enumerate(request["edges"].items()):
         j = pairs.names.index(name)
         present = [file[~np.isnan(file[:, j]), j] + 0.0 for file in (pairs.original, pairs.masked)]
         values = np.concatenate(present)
-        counts = [np.repeat(np.array(said, dtype=np.int64), [len(each) for each in present]) for said in
+        counts = [np.repeat(np.array(in_files, dtype=np.int64), [len(each) for each in present]) for in_files in
                   ((1, 0), (0, 1))]  # fmt: skip
         found, _ = distinct_rows({"value": values, "old": counts[0], "new": counts[1]}, ("value",))
         ranges = np.searchsorted(np.array(edges), found["value"], side="left").astype(np.int64)
@@ -253,17 +249,13 @@ def values_by_range(
     return columns, columns["range"].astype(np.int64) % part.tasks
 
 
-def rises_of_ranges(
-    columns: Mapping[str, NDArray[np.generic]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> RangeFacts:
+def rises_of_ranges(columns: Columns, params: WeightedParams, request: Request) -> Facts:  # noqa: ARG001
     """How far the original's distribution function gets above and below the masked one's within each range."""
-    assert asked is not None
+    assert request is not None
     found, _ = distinct_rows(columns, ("variable", "range", "value"))
-    facts: RangeFacts = {}
-    for number, name in enumerate(asked["edges"]):
-        numbers = asked["numbers"][name]
+    facts: dict[str, Any] = {}
+    for number, name in enumerate(request["edges"]):
+        numbers = request["numbers"][name]
         own = np.flatnonzero(found["variable"] == number)
         ranges = found["range"][own].astype(np.int64)
         facts[name] = []
@@ -275,13 +267,9 @@ def rises_of_ranges(
     return facts
 
 
-def distance_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: WeightedParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Measurement | Further:
+def distance_of_parts(facts: Sequence[Facts], params: WeightedParams, request: Request) -> Measurement | Further:  # noqa: ARG001
     """The measure `kolmogorov_smirnov` of a file in parts."""
-    if asked is None:
+    if request is None:
         names, notes = list(facts[0]["numbers"]), missing_notes(facts, MISSING_RULE)
         numbers = {name: [sum(each["numbers"][name][file] for each in facts) for file in (0, 1)] for name in names}
         edges = {name: _edges([each["values"][name] for each in facts]) for name in names if all(numbers[name])}
@@ -289,20 +277,20 @@ def distance_of_parts(
             return mean_distance(names, {}, {}, notes)
         return Further({"names": names, "notes": notes, "numbers": numbers, "edges": edges}, rows_to="tasks")
     per_variable = {}
-    for name in asked["edges"]:
-        numbers = asked["numbers"][name]
+    for name in request["edges"]:
+        numbers = request["numbers"][name]
         largest, old, new = 0.0, 0, 0
         for _, more_old, more_new, high, low in sorted(row for each in facts for row in each[name]):
             before = old / numbers[0] - new / numbers[1]
             largest = max(largest, abs(before + high), abs(before + low))
             old, new = old + more_old, new + more_new
         per_variable[name] = 100.0 * largest
-    return mean_distance(asked["names"], per_variable, {}, asked["notes"])
+    return mean_distance(request["names"], per_variable, {}, request["notes"])
 
 
-def _edges(told: Sequence[Sequence[float]]) -> list[float]:
-    """Values between ranges of about equally many of the values told."""
-    values = np.sort(np.concatenate([np.array(each, dtype=np.float64) for each in told]))
+def _edges(counts: Sequence[Sequence[float]]) -> list[float]:
+    """Values between ranges of about equally many of these values."""
+    values = np.sort(np.concatenate([np.array(each, dtype=np.float64) for each in counts]))
     places = np.arange(1, RANGES) * len(values) // RANGES
     return [float(each) for each in np.unique(values[places])]
 

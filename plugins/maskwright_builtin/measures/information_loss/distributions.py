@@ -22,11 +22,10 @@ from maskwright_builtin.numerics.ordering import stable_order
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-Column = tuple["NDArray[np.float64]", "NDArray[np.float64] | None"]
+Column = tuple["Floats", "Floats | None"]
 """Present values of a variable, and their weights."""
 
 
@@ -48,11 +47,7 @@ class HellingerParams(WeightedParams, extra="forbid", frozen=True):
         return categorical
 
 
-def kolmogorov_smirnov(
-    comparison: Comparison,
-    params: WeightedParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def kolmogorov_smirnov(comparison: Comparison, params: WeightedParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Largest difference between the distribution functions of both files, mean over variables, in percent.
 
         KS = 100 max_t abs(F(t) - F'(t))
@@ -62,13 +57,6 @@ def kolmogorov_smirnov(
 
     Weighted: F is the share of the weights. Missing cells: each file uses its present values.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : WeightedParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -77,11 +65,7 @@ def kolmogorov_smirnov(
     return _by_variable(comparison, params, "kolmogorov_smirnov", _largest_difference)
 
 
-def hellinger(
-    comparison: Comparison,
-    params: HellingerParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def hellinger(comparison: Comparison, params: HellingerParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Hellinger distance between the distributions of a variable in both files, mean over variables, in percent.
 
         H = 100 sqrt(1 - sum_c sqrt(p_c p'_c))
@@ -92,13 +76,6 @@ def hellinger(
 
     Weighted: shares of the weights. Missing cells: each file uses its present values; in a categorical variable missing
     is a category of its own.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : HellingerParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -163,7 +140,7 @@ def _by_variable(
     return mean_distance(pairs.names, per_variable, others or {}, notes)
 
 
-def _present(column: NDArray[np.float64], weights: Weights | None, file: str) -> Column:
+def _present(column: Floats, weights: Weights | None, file: str) -> Column:
     there = ~np.isnan(column)
     return column[there], None if weights is None else chosen(getattr(weights, file), there)
 
@@ -184,25 +161,23 @@ def _largest_difference(old: Column, new: Column) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-def _above(first: NDArray[np.float64], other: NDArray[np.float64], share: NDArray[np.float64]) -> float:
+def _above(first: Floats, other: Floats, share: Floats) -> float:
     """How far the distribution function of `first` rises above that of `other`: at a value of `first`, if anywhere."""
     beyond = np.searchsorted(other, first, side="right") / len(other)
     # Of equal values the last has the share of all of them, which is the largest.
     return float(max(0.0, (share - beyond).max()))
 
 
-def _cumulated(
-    values: NDArray[np.float64], weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _cumulated(values: Floats, weights: Floats | None) -> tuple[Floats, Floats]:
     order = stable_order(values)
     assert weights is not None
     total = np.cumsum(weights[order])
     return values[order], total / total[-1]
 
 
-def _shares(cells: NDArray[np.int64], weights: NDArray[np.float64] | None, count: int) -> NDArray[np.float64]:
+def _shares(cells: Integers, weights: Floats | None, count: int) -> Floats:
     counted = np.bincount(cells, weights=weights, minlength=count)
-    shares: NDArray[np.float64] = counted / counted.sum()
+    shares: Floats = counted / counted.sum()
     return shares
 
 

@@ -54,22 +54,10 @@ def microaggregation_gap(
 
     Not defined (NaN, with a note) for more than 5,000 records, fewer than 2k, or missing cells.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MicroaggregationGapParams
-    rng : numpy.random.Generator
-        Handed on to the partitions that the bound starts from.
-
     Returns
     -------
     Measurement
         Parts: the loss and the bound, both in percent of the total sum of squares as in `sse`, and the rounds.
-
-    References
-    ----------
-    Aloise, D., Hansen, P., Rocha, C. and Santi, E. (2014): Column generation bounds for numerical microaggregation.
-    Journal of Global Optimization 60(2), 165-182.
     """
     pairs = pair_records(comparison, MISSING_RULE)
     masked = pairs.masked

@@ -10,13 +10,12 @@ import numpy as np
 from maskwright_builtin.measures.pairing import chosen, effective_number, present_values, spread
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
-RECORDS_PER_BLOCK_OF_MOMENTS = 4096
-"""Records per block: the block and its powers stay in the processor's cache."""
+RECORDS_PER_BLOCK = 4096
+"""Records per block: the block and its powers and products stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,20 +29,18 @@ class Moments:
     `fourth_first`, `fourth_other`: ``mu_40`` and ``mu_04`` over the records with both values; shape (p, p).
     """
 
-    n: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    second_first: NDArray[np.float64]
-    second_other: NDArray[np.float64]
-    product: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    cubes: NDArray[np.float64]
-    fourth_first: NDArray[np.float64]
-    fourth_other: NDArray[np.float64]
+    n: Floats
+    mean: Floats
+    second_first: Floats
+    second_other: Floats
+    product: Floats
+    squares: Floats
+    cubes: Floats
+    fourth_first: Floats
+    fourth_other: Floats
 
 
-def center_and_scale(
-    original: NDArray[np.float64], masked: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def center_and_scale(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each original variable; of a constant, its value and how far masking moved it."""
     center, scale = np.zeros(original.shape[1]), np.ones(original.shape[1])
     for j in range(original.shape[1]):
@@ -57,13 +54,7 @@ def center_and_scale(
 
 
 def moments(
-    values: NDArray[np.float64],
-    center: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    progress: Progress,
-    *,
-    to_fourth: bool,
-    weights: NDArray[np.float64] | None = None,
+    values: Floats, center: Floats, scale: Floats, progress: Progress, *, to_fourth: bool, weights: Floats | None = None
 ) -> Moments:
     """Moments of ``(values - center) / scale``, in which each record counts once or by its weight.
 
@@ -99,24 +90,24 @@ def moments(
     return result
 
 
-def _scaled(column: NDArray[np.float64], center: float, scale: float) -> NDArray[np.float64]:
-    scaled: NDArray[np.float64] = present_values(column) - center
+def _scaled(column: Floats, center: float, scale: float) -> Floats:
+    scaled: Floats = present_values(column) - center
     scaled /= scale
     return scaled
 
 
-def _number(n: int, weights: NDArray[np.float64] | None) -> float:
+def _number(n: int, weights: Floats | None) -> float:
     return float(n) if weights is None else effective_number(weights)
 
 
-def _average(terms: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+def _average(terms: Floats, weights: Floats | None) -> float:
     """(Weighted) mean, NaN of nothing; summed as numpy sums, so that weights of 1 give it to the last bit."""
     if not terms.size:
         return float("nan")
     return float(terms.mean() if weights is None else (terms * weights).sum() / weights.sum())
 
 
-def _mean(scaled: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+def _mean(scaled: Floats, weights: Floats | None) -> float:
     """Mean of the values, exactly their value when all are equal, so that a constant has no variance at all."""
     if scaled.size and np.all(scaled == scaled[0]):
         return float(scaled[0])
@@ -124,41 +115,35 @@ def _mean(scaled: NDArray[np.float64], weights: NDArray[np.float64] | None) -> f
 
 
 def _blocked(
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    center: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    mean: NDArray[np.float64],
-    complete: NDArray[np.bool_],
+    values: Floats,
+    weights: Floats | None,
+    center: Floats,
+    scale: Floats,
+    mean: Floats,
+    complete: Booleans,
     progress: Progress,
     *,
     to_fourth: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats, Floats]:
     n, p = values.shape
     products, squares, cubes = np.zeros((p, p)), np.zeros((p, p)), np.zeros((p, p))
-    for start in range(0, n, RECORDS_PER_BLOCK_OF_MOMENTS):
+    for start in range(0, n, RECORDS_PER_BLOCK):
         # Two subtractions: the mean added to the center would lose the digits that a large offset takes.
-        block = (values[start : start + RECORDS_PER_BLOCK_OF_MOMENTS] - center) / scale - mean
+        block = (values[start : start + RECORDS_PER_BLOCK] - center) / scale - mean
         block[:, ~complete] = 0.0
-        counted = block if weights is None else block * weights[start : start + RECORDS_PER_BLOCK_OF_MOMENTS, None]
+        counted = block if weights is None else block * weights[start : start + RECORDS_PER_BLOCK, None]
         products += counted.T @ block
         if to_fourth:
             square = block * block
             squares += (counted * block).T @ square
             cubes += (counted * square).T @ block
-        progress(min(1.0, (start + RECORDS_PER_BLOCK_OF_MOMENTS) / n))
+        progress(min(1.0, (start + RECORDS_PER_BLOCK) / n))
     divisor = float(n) if weights is None else float(weights.sum())
     return products / divisor, squares / divisor, cubes / divisor
 
 
 def _one_pair(
-    result: Moments,
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    center: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    i: int,
-    j: int,
+    result: Moments, values: Floats, weights: Floats | None, center: Floats, scale: Floats, i: int, j: int
 ) -> None:
     """Fill in the moments of one pair of variables from the records that have both."""
     both = ~(np.isnan(values[:, i]) | np.isnan(values[:, j]))
@@ -168,7 +153,7 @@ def _one_pair(
     first -= _mean(first, weights)
     other -= _mean(other, weights)
 
-    def average(terms: NDArray[np.float64]) -> float:
+    def average(terms: Floats) -> float:
         return _average(terms, weights)
 
     result.product[i, j] = result.product[j, i] = average(first * other)
@@ -180,10 +165,6 @@ def _one_pair(
     result.fourth_other[i, j] = result.fourth_first[j, i] = average(other**4)
 
 
-RECORDS_PER_BLOCK_OF_SUMS = 4096
-"""Records per block: the block and its products stay in the processor's cache."""
-
-
 @dataclass(frozen=True, eq=False)
 class FileStatistics:
     """First and second moments of the variables of a file.
@@ -193,12 +174,12 @@ class FileStatistics:
     `correlation`: NaN where a variable is constant among the records that have both; shape (p, p).
     """
 
-    mean: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    correlation: NDArray[np.float64]
+    mean: Floats
+    covariance: Floats
+    correlation: Floats
 
 
-def file_statistics(values: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> FileStatistics:
+def file_statistics(values: Floats, weights: Floats | None = None) -> FileStatistics:
     """First and second moments of the columns, accurate under large offsets.
 
     `values`: NaN where missing; shape (n, p). `weights`: not negative; their scale does not matter; shape (n,).
@@ -241,19 +222,14 @@ def file_statistics(values: NDArray[np.float64], weights: NDArray[np.float64] | 
 
 
 def _sums(
-    values: NDArray[np.float64],
-    center: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    *,
-    complete: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    values: Floats, center: Floats, scale: Floats, weights: Floats | None, *, complete: bool
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Sums over the records that have both variables: weights, first variable, products, squares of the first."""
     n, p = values.shape
     weight, first, second, squares = (np.zeros((p, p)) for _ in range(4))
-    for start in range(0, n, RECORDS_PER_BLOCK_OF_SUMS):
-        block = (values[start : start + RECORDS_PER_BLOCK_OF_SUMS] - center) / scale
-        counts = np.ones(len(block)) if weights is None else weights[start : start + RECORDS_PER_BLOCK_OF_SUMS]
+    for start in range(0, n, RECORDS_PER_BLOCK):
+        block = (values[start : start + RECORDS_PER_BLOCK] - center) / scale
+        counts = np.ones(len(block)) if weights is None else weights[start : start + RECORDS_PER_BLOCK]
         if complete:
             weighted = block if weights is None else block * counts[:, None]
             weight += counts.sum()
@@ -277,7 +253,7 @@ Error = Literal["mean_square", "mean_absolute", "mean_variation"]
 ERRORS: tuple[Error, ...] = get_args(Error)
 
 
-def terms(original: NDArray[np.float64], masked: NDArray[np.float64], error: Error) -> NDArray[np.float64]:
+def terms(original: Floats, masked: Floats, error: Error) -> Floats:
     """Term of each cell, whose mean is the error; NaN where a cell is missing.
 
     ``(a - a')**2``, ``abs(a - a')``, or ``abs(a - a') / abs(a)``. For the last, a = 0 changed to something else counts

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maskwright_builtin.measures.information_loss.moments import Moments
-from maskwright_builtin.measures.pairing import (
-    present_values,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-
-from maskwright_builtin.measures.information_loss.moments import FileStatistics
+from maskwright_builtin.measures.information_loss.moments import FileStatistics, Moments
+from maskwright_builtin.measures.pairing import present_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.measures.partition_statistics import Facts
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -48,7 +37,7 @@ class PartMoments:
     high: float = -math.inf
 
     @classmethod
-    def of(cls, column: NDArray[np.float64]) -> Self:
+    def of(cls, column: Floats) -> Self:
         """Moments of a column; NaN where missing."""
         values = present_values(column)
         if not values.size:
@@ -111,9 +100,7 @@ POWERS = {"10": (1, 0), "20": (2, 0), "30": (3, 0), "40": (4, 0), "11": (1, 1), 
 """Powers of the first and of the other variable in each sum."""
 
 
-def pair_sums(
-    values: NDArray[np.float64], center: NDArray[np.float64], scale: NDArray[np.float64], *, to_fourth: bool
-) -> PairSums:
+def pair_sums(values: Floats, center: Floats, scale: Floats, *, to_fourth: bool) -> PairSums:
     """Sums over the records of a part of products of powers of ``(values - center) / scale``.
 
     `values`: NaN where missing; shape (n, p). `center`, `scale`: near the mean and the standard deviation of the whole
@@ -143,10 +130,10 @@ def pair_sums(
     return {name: each.tolist() for name, each in sums.items()}
 
 
-def condensed_sums(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
+def condensed_sums(parts: Sequence[Facts]) -> dict[str, Floats]:
     """Sums over the records of some parts, added in their order; as `pair_sums` has them."""
     ends = {"low": (np.fmin, np.inf), "high": (np.fmax, -np.inf)}
-    found: dict[str, NDArray[np.float64]] = {}
+    found: dict[str, Floats] = {}
     for part in parts:
         own = {name: np.asarray(each, dtype=np.float64) for name, each in part.items()}
         for name, (_, far) in ends.items():
@@ -188,7 +175,7 @@ def moments_of_sums(parts: Sequence[Mapping[str, list[list[float]]]]) -> Moments
 
 
 def statistics_of_sums(
-    parts: Sequence[Mapping[str, list[list[float]]]], center: NDArray[np.float64], scale: NDArray[np.float64]
+    parts: Sequence[Mapping[str, list[list[float]]]], center: Floats, scale: Floats
 ) -> FileStatistics:
     """Means, covariances and correlations of the whole file.
 
@@ -214,13 +201,13 @@ class StandardUnits:
     """
 
     names: tuple[str, ...]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    present: NDArray[np.int64]
+    center: Floats
+    scale: Floats
+    deviation: Floats
+    present: Integers
 
     @classmethod
-    def of(cls, facts: Sequence[Mapping[str, Any]]) -> Self:
+    def of(cls, facts: Sequence[Facts]) -> Self:
         """From what `moments_of_part` found of each part."""
         names = tuple(facts[0]["variables"])
         both = [
@@ -247,10 +234,10 @@ class StandardUnits:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Self:
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
         """What `to_json` gave."""
-        arrays = {name: np.array(said[name], dtype=np.float64) for name in ("center", "scale", "deviation")}
-        return cls(tuple(said["names"]), **arrays, present=np.array(said["present"], dtype=np.int64))
+        arrays = {name: np.array(plain[name], dtype=np.float64) for name in ("center", "scale", "deviation")}
+        return cls(tuple(plain["names"]), **arrays, present=np.array(plain["present"], dtype=np.int64))
 
 
 def plain_moments(moments: Moments) -> dict[str, Any]:

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright import Measurement
-from maskwright_builtin.measures.information_loss.moments import Moments
-from maskwright_builtin.measures.pairing import (
-    Pairs,
-    Weights,
-    effective_number,
-)
+from maskwright_builtin.measures.pairing import Pairs, Weights, effective_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright_builtin.measures.information_loss.moments import Moments
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 ROUNDING_OF_QUANTILES = 1e-12
@@ -44,16 +30,13 @@ class Quantiles:
     deviation of each quantile; shape (q,).
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     half_window: float
-    sd: NDArray[np.float64]
+    sd: Floats
 
 
 def quantiles_with_error(
-    column: NDArray[np.float64],
-    step: int = 5,
-    window: float | None = None,
-    weights: NDArray[np.float64] | None = None,
+    column: Floats, step: int = 5, window: float | None = None, weights: Floats | None = None
 ) -> Quantiles:
     """Quantiles ``step, 2 step, ... < 100`` percent of a column with their asymptotic standard deviations.
 
@@ -84,9 +67,7 @@ def quantiles_with_error(
     return Quantiles(values, half, 2.0 * (half if window is None else window) * spread)
 
 
-def quantiles(
-    ordered: NDArray[np.float64], step: int, weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def quantiles(ordered: Floats, step: int, weights: Floats | None = None) -> Floats:
     """Quantiles as `quantiles_with_error` defines them; without weights of values that are sorted already.
 
     `ordered`: without missing values; sorted, unless there are weights; shape (n,). `weights`: all above 0; shape (n,).
@@ -97,39 +78,35 @@ def quantiles(
     return ordered[_places(cumulative, weights, step)]
 
 
-def ranks_of_quantiles(n: int, step: int) -> NDArray[np.int64]:
+def ranks_of_quantiles(n: int, step: int) -> Integers:
     """Place, 0-based, of each quantile among n sorted values."""
     return np.asarray((n - 1) * np.arange(step, 100, step) // 100, dtype=np.int64)
 
 
-def relative_spread(n: int, inside: NDArray[np.int64], step: int) -> NDArray[np.float64]:
+def relative_spread(n: int, inside: Integers, step: int) -> Floats:
     """Asymptotic standard deviation of each quantile of n values, in widths of its window.
 
     `inside`: values in the window; shape (q,).
     """
     shares = np.arange(step, 100, step) / 100.0
     # A window narrower than the spacing of binary64 at the quantile would hold nothing, not even the quantile.
-    spread: NDArray[np.float64] = np.sqrt(shares * (1.0 - shares) * n) / np.maximum(inside, 1)
+    spread: Floats = np.sqrt(shares * (1.0 - shares) * n) / np.maximum(inside, 1)
     return spread
 
 
-def _ordered(
-    column: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ordered(column: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Sorted values, and the weight of those before each and of all."""
     order = np.argsort(column, kind="stable")
     return column[order], np.append(0.0, np.cumsum(weights[order]))
 
 
-def _places(cumulative: NDArray[np.float64], weights: NDArray[np.float64], step: int) -> NDArray[np.int64]:
+def _places(cumulative: Floats, weights: Floats, step: int) -> Integers:
     ranks = (1.0 - 1.0 / effective_number(weights)) * cumulative[-1] * np.arange(step, 100, step) / 100.0
     slack = ROUNDING_OF_QUANTILES * cumulative[-1]
     return np.asarray(np.searchsorted(cumulative[:-1], ranks + slack, side="right") - 1, dtype=np.int64)
 
 
-def _inside(
-    ordered: NDArray[np.float64], values: NDArray[np.float64]
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], float]:
+def _inside(ordered: Floats, values: Floats) -> tuple[tuple[Integers, Integers], float]:
     """Where the open interval around each value begins and ends, and its half width."""
     half = float(ordered[-1] - ordered[0]) / 1000.0
     begin = np.searchsorted(ordered, values - half, side="right")
@@ -143,7 +120,7 @@ ROUNDING_OF_MOMENTS = 1e-12
 """Moments of columns scaled to order 1 that differ by less are the same number, computed in another order."""
 
 
-def averaged(losses: Mapping[str, NDArray[np.float64]], names: tuple[str, ...], notes: Sequence[str]) -> Measurement:
+def averaged(losses: Mapping[str, Floats], names: tuple[str, ...], notes: Sequence[str]) -> Measurement:
     """The measure, from the losses of all its statistics.
 
     `losses`: quantiles of shape (p, q), means and variances (p,), covariances and correlations (p, p).
@@ -157,7 +134,7 @@ def averaged(losses: Mapping[str, NDArray[np.float64]], names: tuple[str, ...], 
     )
 
 
-def _notes_on_parts(parts: Mapping[str, float], p: int, correlations: NDArray[np.float64]) -> list[str]:
+def _notes_on_parts(parts: Mapping[str, float], p: int, correlations: Floats) -> list[str]:
     notes = []
     absent = [part for part in PARTS if part not in parts]
     if absent:
@@ -169,7 +146,7 @@ def _notes_on_parts(parts: Mapping[str, float], p: int, correlations: NDArray[np
     return notes
 
 
-def _per_variable(losses: Mapping[str, NDArray[np.float64]], names: tuple[str, ...]) -> dict[str, float]:
+def _per_variable(losses: Mapping[str, Floats], names: tuple[str, ...]) -> dict[str, float]:
     result = {}
     for j, name in enumerate(names):
         own = [losses[part][j] for part in PARTS]
@@ -180,13 +157,11 @@ def _per_variable(losses: Mapping[str, NDArray[np.float64]], names: tuple[str, .
 _erf_of_each = np.frompyfunc(math.erf, 1, 1)
 
 
-def _erf(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _erf(values: Floats) -> Floats:
     return np.asarray(_erf_of_each(values), dtype=np.float64)
 
 
-def _loss(
-    difference: NDArray[np.float64], variance: NDArray[np.float64], terms: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _loss(difference: Floats, variance: Floats, terms: Floats) -> Floats:
     """``erf(abs(difference) / sqrt(2 variance))``, with the rules for no variance; NaN where undefined.
 
     `terms` bounds the terms that `variance` was summed from: a variance that is only their rounding is none.
@@ -200,7 +175,7 @@ def _loss(
     return np.where(np.isnan(difference) | np.isnan(variance), np.nan, result)
 
 
-def moment_losses(old: Moments, new: Moments) -> dict[str, NDArray[np.float64]]:
+def moment_losses(old: Moments, new: Moments) -> dict[str, Floats]:
     """Losses of means and variances, shape (p,), and of the pairs, shape (p, p) with NaN on the diagonal."""
     n = np.diag(old.n)
     second, fourth = np.diag(old.product), np.diag(old.squares)
@@ -213,12 +188,12 @@ def moment_losses(old: Moments, new: Moments) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _covariance_losses(old: Moments, new: Moments) -> NDArray[np.float64]:
+def _covariance_losses(old: Moments, new: Moments) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         return _loss(new.product - old.product, (old.squares - old.product**2) / old.n, old.squares / old.n)
 
 
-def _correlation_losses(old: Moments, new: Moments) -> NDArray[np.float64]:
+def _correlation_losses(old: Moments, new: Moments) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         r = _correlations(old)
         both = old.squares / (old.second_first * old.second_other)
@@ -230,15 +205,13 @@ def _correlation_losses(old: Moments, new: Moments) -> NDArray[np.float64]:
         return _loss(_correlations(new) - r, variance, (both + kurtosis) / old.n)
 
 
-def _correlations(found: Moments) -> NDArray[np.float64]:
+def _correlations(found: Moments) -> Floats:
     """Pearson's r; NaN where a variable is constant among the records that have both values."""
     varies = (found.second_first > 0.0) & (found.second_other > 0.0)
     return np.where(varies, found.product / np.sqrt(found.second_first * found.second_other), np.nan)
 
 
-def quantile_losses(
-    old: NDArray[np.float64], deviation: NDArray[np.float64], new: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def quantile_losses(old: Floats, deviation: Floats, new: Floats) -> Floats:
     """Losses of the quantiles of one variable; shape (q,).
 
     `old`, `new`: of the original and of the masked file; shape (q,). `deviation`: asymptotic standard deviations of the

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from maskwright import Comparison, Further, Measure, MeasureClaims, Measurement, Merging, Progress
 from maskwright_builtin.measures.information_loss.moments import Moments, center_and_scale, moments
+from maskwright_builtin.measures.information_loss.partition_losses import missing_notes
 from maskwright_builtin.measures.information_loss.partition_moments import (
     PartMoments,
     condensed_sums,
@@ -51,47 +52,41 @@ from maskwright_builtin.measures.partition_statistics import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats
 
 
-Facts = dict[str, Any]
-
-
-def statistics_of_part(
-    comparison: Comparison,
-    params: ProbabilisticInformationLossParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Facts:
+def statistics_of_part(comparison: Comparison, params: ProbabilisticInformationLossParams, request: Request) -> Facts:  # noqa: ARG001
     """Moments and some values of one part in the first round, then products of its variables and what is asked."""
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     files = pairs.original, pairs.masked
-    if asked is None:
+    if request is None:
         return {
             "missing": [int(np.isnan(file).sum()) for file in files],
             "variables": {
                 name: [
                     {
                         "moments": PartMoments.of(file[:, j]).to_json(),
-                        "told": interval_counts_of(file[:, j], None, FIRST_POINTS),
+                        "interval_counts": interval_counts_of(file[:, j], None, FIRST_POINTS),
                     }
                     for file in files
                 ]
                 for j, name in enumerate(pairs.names)
             },
         }  # fmt: skip
-    places = {name: pairs.names.index(name) for name in asked["names"]}
-    found: Facts = {
-        "told": {
+    places = {name: pairs.names.index(name) for name in request["names"]}
+    found: dict[str, Any] = {
+        "interval_counts": {
             name: [
                 interval_counts_of(file[:, places[name]], intervals)
                 for file, intervals in zip(files, each, strict=True)
             ]
-            for name, each in asked["intervals"].items()
+            for name, each in request["intervals"].items()
         },
-        "inside": {name: counted(files[0][:, places[name]], each) for name, each in asked["borders"].items()},
+        "inside": {name: counted(files[0][:, places[name]], each) for name, each in request["borders"].items()},
     }
-    if "sums" not in asked:
-        used, center, scale = list(places.values()), np.array(asked["center"]), np.array(asked["scale"])
+    if "sums" not in request:
+        used, center, scale = list(places.values()), np.array(request["center"]), np.array(request["scale"])
         found["sums"] = [
             pair_sums(file[:, used], center, scale, to_fourth=file is files[0]) for file in files
         ]  # fmt: skip
@@ -99,70 +94,71 @@ def statistics_of_part(
 
 
 def condensed_statistics(
-    facts: Sequence[Mapping[str, Any]],
+    facts: Sequence[Facts],
     params: ProbabilisticInformationLossParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
 ) -> list[Facts]:
     """Statistics of some neighbouring parts as those of one."""
-    if asked is None:
+    if request is None:
         variables = {
             name: [
                 {
                     "moments": PartMoments.merged(each["variables"][name][at]["moments"] for each in facts).to_json(),
-                    "told": condensed([each["variables"][name][at]["told"] for each in facts]),
+                    "interval_counts": condensed([each["variables"][name][at]["interval_counts"] for each in facts]),
                 }
                 for at in (0, 1)
             ]
             for name in facts[0]["variables"]
         }
         return [{"missing": [sum(each["missing"][at] for each in facts) for at in (0, 1)], "variables": variables}]
-    found: Facts = {
-        "told": {name: [condensed([each["told"][name][at] for each in facts]) for at in (0, 1)] for name in
-                 facts[0]["told"]},
-        "inside": {name: np.sum([each["inside"][name] for each in facts], axis=0).tolist() for name in
-                   facts[0]["inside"]},
-    }  # fmt: skip
+    found: dict[str, Any] = {
+        "interval_counts": {
+            name: [condensed([each["interval_counts"][name][at] for each in facts]) for at in (0, 1)]
+            for name in facts[0]["interval_counts"]
+        },
+        "inside": {
+            name: np.sum([each["inside"][name] for each in facts], axis=0).tolist() for name in facts[0]["inside"]
+        },
+    }
     if "sums" in facts[0]:
         found["sums"] = [condensed_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
     return [found]
 
 
 def loss_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: ProbabilisticInformationLossParams,
-    asked: Mapping[str, Any] | None,
+    facts: Sequence[Facts], params: ProbabilisticInformationLossParams, request: Request
 ) -> Measurement | Further:
-    """The measure `pil` of a file in parts, or what it asks next."""
-    if asked is None:
+    """The measure `pil` of a file in parts, or its next request."""
+    if request is None:
         known = _begun(facts, params)
         if isinstance(known, Measurement):
             return known
         return _next(known, _read(known["searches"]), params)
-    known = dict(asked)
+    known = dict(request)
     searches = _read(known["searches"])
     for name, files in searches.items():
-        if name in asked["intervals"]:
-            told = [each["told"][name] for each in facts]
+        if name in request["intervals"]:
+            counts = [each["interval_counts"][name] for each in facts]
             searches[name] = [
-                search.closer([each[at] for each in told]) if search.open else search for at, search in enumerate(files)
+                search.closer([each[at] for each in counts]) if search.open else search
+                for at, search in enumerate(files)
             ]
     if "sums" not in known:
         moments = [moments_of_sums([each["sums"][at] for each in facts]) for at in (0, 1)]
         known["sums"] = [plain_moments(each) for each in moments]
-    for name in asked["borders"]:
+    for name in request["borders"]:
         known["inside"][name] = [[sum(each["inside"][name][side][at] for each in facts) for at in
-                                  range(len(asked["borders"][name]))] for side in (0, 1)]  # fmt: skip
+                                  range(len(request["borders"][name]))] for side in (0, 1)]  # fmt: skip
     if len(known["inside"]) < len(known["names"]):
         return _next(known, searches, params)
     return _loss(known, searches, params)
 
 
-def _begun(facts: Sequence[Mapping[str, Any]], params: ProbabilisticInformationLossParams) -> Facts | Measurement:
-    """What the first round says."""
-    gone = [sum(each["missing"][at] for each in facts) for at in (0, 1)]
-    notes = [f"missing cells: {gone[0]} in the original file, {gone[1]} in the masked file; {MISSING_RULE}"]
-    notes = notes if any(gone) else []
-    known: Facts = {"names": [], "center": [], "scale": [], "ends": [], "numbers": [], "searches": {}, "inside": {}}
+def _begun(facts: Sequence[Facts], params: ProbabilisticInformationLossParams) -> Facts | Measurement:
+    """What is known after the first round."""
+    notes = missing_notes(facts, MISSING_RULE)
+    lists = ("names", "center", "scale", "ends", "numbers")
+    known: dict[str, Any] = {**{name: [] for name in lists}, "searches": {}, "inside": {}}
     empty = []
     for name in facts[0]["variables"]:
         own = [[each["variables"][name][at] for each in facts] for at in (0, 1)]
@@ -178,7 +174,9 @@ def _begun(facts: Sequence[Mapping[str, Any]], params: ProbabilisticInformationL
         known["ends"].append([old.low, old.high])
         known["numbers"].append([old.n, new.n])
         known["searches"][name] = [
-            RankSearch.begun(ranks_of_quantiles(n, params.step).tolist(), [each["told"] for each in file]).to_json()
+            RankSearch.begun(
+                ranks_of_quantiles(n, params.step).tolist(), [each["interval_counts"] for each in file]
+            ).to_json()
             for n, file in zip((old.n, new.n), own, strict=True)
         ]
     if empty:
@@ -191,7 +189,7 @@ def _begun(facts: Sequence[Mapping[str, Any]], params: ProbabilisticInformationL
 def _next(
     known: Facts, searches: Mapping[str, list[RankSearch]], params: ProbabilisticInformationLossParams
 ) -> Further:
-    """Ask for values between those told, and where quantiles are known for the numbers of values near them."""
+    """Request values between those counted, and where quantiles are known the numbers of values near them."""
     intervals, borders = {}, {}
     for name, files in searches.items():
         if any(each.open for each in files):
@@ -199,8 +197,8 @@ def _next(
         if not files[0].open and name not in known["inside"]:
             half, values = _window(known, name), _quantiles(known, searches, name, 0, params)
             borders[name] = [*(values - half).tolist(), *(values + half).tolist()]
-    said = {name: [each.to_json() for each in files] for name, files in searches.items()}
-    return Further({**known, "searches": said, "intervals": intervals, "borders": borders})
+    plain = {name: [each.to_json() for each in files] for name, files in searches.items()}
+    return Further({**known, "searches": plain, "intervals": intervals, "borders": borders})
 
 
 def _loss(
@@ -231,20 +229,20 @@ def _window(known: Mapping[str, Any], name: str) -> float:
 def _quantiles(
     known: Mapping[str, Any], searches: Mapping[str, list[RankSearch]], name: str, file: int,
     params: ProbabilisticInformationLossParams,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> Floats:  # fmt: skip
     n = known["numbers"][known["names"].index(name)][file]
     return searches[name][file].values(ranks_of_quantiles(n, params.step).tolist())
 
 
-def _read(said: Mapping[str, Any]) -> dict[str, list[RankSearch]]:
-    return {name: [RankSearch.from_json(each) for each in files] for name, files in said.items()}
+def _read(plain: Mapping[str, Any]) -> dict[str, list[RankSearch]]:
+    return {name: [RankSearch.from_json(each) for each in files] for name, files in plain.items()}
 
 
-def _moments(said: Mapping[str, Any]) -> Moments:
-    p = len(said["mean"])
+def _moments(plain: Mapping[str, Any]) -> Moments:
+    p = len(plain["mean"])
     return Moments(**{
         name: np.array(values, dtype=np.float64) if name == "mean" else np.array(values, dtype=np.float64).reshape(p, p)
-        for name, values in said.items()
+        for name, values in plain.items()
     })  # fmt: skip
 
 
@@ -304,22 +302,10 @@ def probabilistic_information_loss(
     constant variable has no correlation and is left out; with one variable the parts of pairs do not exist and the
     others are averaged; a variable without any value in one file is left out. All are said in the notes.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ProbabilisticInformationLossParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
         `parts` has the parts that exist; `per_variable` averages the same parts over what concerns the variable.
-
-    References
-    ----------
-    Mateo-Sanz, Domingo-Ferrer, Sebé (2005), Probabilistic information loss measures in confidentiality protection of
-    continuous microdata, Data Mining and Knowledge Discovery 11(2), 181-193.
     """
     pairs = pair_records(comparison, MISSING_RULE, required=False)
     notes = list(pairs.notes)
@@ -344,7 +330,7 @@ def probabilistic_information_loss(
     return averaged(losses, pairs.names, notes)
 
 
-def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, NDArray[np.float64]]:
+def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) -> dict[str, Floats]:
     center, scale = center_and_scale(pairs.original, pairs.masked)
 
     def first_half(share: float) -> None:
@@ -361,7 +347,7 @@ def _moment_losses(pairs: Pairs, weights: Weights | None, progress: Progress) ->
 
 def _quantile_losses(
     pairs: Pairs, weights: Weights | None, params: ProbabilisticInformationLossParams, progress: Progress
-) -> NDArray[np.float64]:
+) -> Floats:
     """Losses of the quantiles of each variable; shape (p, q)."""
     last = present_values(pairs.original[:, -1])
     window = float(last.max() - last.min()) / 1000.0 if params.bandwidth == "last-column" else None

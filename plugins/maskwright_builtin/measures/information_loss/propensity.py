@@ -38,9 +38,8 @@ from maskwright_builtin.numerics.trees.tree import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable, Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 LIMITS = TreeLimits(min_leaf=5, complexity=1e-3)
@@ -57,14 +56,14 @@ class TreeFit:
 
     pmse: float
     leaves: int
-    per_record: NDArray[np.float64]
-    null: NDArray[np.float64]
+    per_record: Floats
+    null: Floats
 
 
 def tree_fit(
     files: Files,
     sizes: Sequence[int],
-    paired: NDArray[np.int64] | None,
+    paired: Integers | None,
     permutations: int,
     rng: np.random.Generator,
     progress: Progress,
@@ -101,9 +100,7 @@ def _predictors(files: Files, sizes: Sequence[int]) -> Predictors:
     return Predictors.of(found)
 
 
-def _grown(
-    predictors: Predictors, classes: NDArray[np.int64], weights: NDArray[np.float64] | None
-) -> tuple[float, int, NDArray[np.float64]]:
+def _grown(predictors: Predictors, classes: Integers, weights: Floats | None) -> tuple[float, int, Floats]:
     """Mean squared distance of the leaves' shares from the overall one, leaves, and the distance of each record."""
     tree = classification_tree(predictors, classes, 2, weights, LIMITS)
     leaf = tree.leaves(predictors)
@@ -180,13 +177,6 @@ def propensity(comparison: Comparison, params: PropensityParams, rng: np.random.
     predictors; a tree sends them to either side. Of a categorical variable they are a category. Recoded variables are
     compared on the published categories.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : PropensityParams
-    rng : numpy.random.Generator
-        Used by the tree.
-
     Returns
     -------
     Measurement
@@ -211,7 +201,7 @@ class _BothFiles:
     names: tuple[str, ...]
     files: Files
     categories: tuple[Categories, ...]
-    origin: NDArray[np.int64] | None
+    origin: Integers | None
     notes: tuple[str, ...]
 
 
@@ -314,7 +304,7 @@ def _by_tree(
     return Measurement(found.pmse, parts, per_record=None if drawn else found.per_record, notes=tuple(notes))
 
 
-def _one_to_one(n: int, m: int, origin: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+def _one_to_one(n: int, m: int, origin: Integers | None) -> Integers | None:
     """Original of each masked record, each once; None where they are not paired so."""
     if n != m:
         return None

@@ -14,9 +14,8 @@ from maskwright_builtin.measures.pairing import present_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.categorical.category_codes import Categories
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 RECORDS_AT_ONCE = 2048
 """Records per block: the block and its products stay in the processor's cache."""
@@ -27,7 +26,7 @@ CONVERGED = 1e-12
 NEGLIGIBLE = 1e-10
 """Directions of the design with a smaller share of its largest variance are exact dependences."""
 MOST_PARAMETERS = 4000
-"""The information matrix of more takes minutes, and says less and less."""
+"""The information matrix of more takes minutes, and adds less and less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Factor:
     """
 
     variables: tuple[int, ...]
-    parameter: NDArray[np.int64]
+    parameter: Integers
 
     @classmethod
     def of(cls, variables: Sequence[Categories], chosen: tuple[int, ...], first: int) -> Factor:
@@ -79,17 +78,15 @@ class Design:
     """How records become rows of the model: center and scale of the used variables, those with missing cells."""
 
     used: tuple[int, ...]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    center: Floats
+    scale: Floats
     holes: tuple[int, ...]
     order: int
-    upper: tuple[NDArray[np.int64], NDArray[np.int64]]
+    upper: tuple[Integers, Integers]
     factors: tuple[Factor, ...]
 
     @classmethod
-    def of(
-        cls, original: NDArray[np.float64], masked: NDArray[np.float64], order: int, factors: tuple[Factor, ...]
-    ) -> Design:
+    def of(cls, original: Floats, masked: Floats, order: int, factors: tuple[Factor, ...]) -> Design:
         """Center and scale of the numbers that differ between records, and the factors as they are."""
         used, center, scale, holes = [], [], [], []
         for j in range(original.shape[1]):
@@ -118,14 +115,14 @@ class Design:
         """Number of all parameters."""
         return self.of_numbers + sum(int(np.count_nonzero(each.parameter >= 0)) for each in self.factors)
 
-    def levels(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
+    def levels(self, codes: Integers32) -> Integers:
         """Parameter of each factor for a block of records, shape (b, f); `size` for a level of reference."""
         found = np.empty((len(codes), len(self.factors)), dtype=np.int64)
         for j, factor in enumerate(self.factors):
             found[:, j] = factor.parameter[tuple(codes[:, variable] for variable in factor.variables)]
         return np.where(found < 0, self.size, found + self.of_numbers)
 
-    def variables(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    def variables(self, values: Floats) -> tuple[Floats, Floats | None]:
         """Standardised variables of a block of records, and indicators of missing cells."""
         standardised = values[:, list(self.used)]  # a copy
         standardised -= self.center
@@ -135,7 +132,7 @@ class Design:
         np.nan_to_num(standardised, copy=False, nan=0.0)
         return standardised, np.isnan(values[:, list(self.holes)]).astype(np.float64)
 
-    def rows(self, values: NDArray[np.float64], codes: NDArray[np.int32]) -> NDArray[np.float64]:
+    def rows(self, values: Floats, codes: Integers32) -> Floats:
         """All predictors of a block of records; shape (b, size)."""
         standardised, gone = self.variables(values)
         columns = [np.ones((len(values), 1)), standardised] + ([] if gone is None else [gone])
@@ -147,19 +144,13 @@ class Design:
             columns.append(indicators[:, :-1])
         return np.concatenate(columns, axis=1)
 
-    def score(
-        self,
-        standardised: NDArray[np.float64],
-        gone: NDArray[np.float64] | None,
-        codes: NDArray[np.int32],
-        coefficients: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def score(self, standardised: Floats, gone: Floats | None, codes: Integers32, coefficients: Floats) -> Floats:
         """``rows @ coefficients`` without making the products: they are a quadratic form."""
         p, first = len(self.used), 1 + len(self.used) + len(self.holes)
         form = np.zeros((p, p))
         if self.order == 2:
             form[self.upper] = coefficients[first : self.of_numbers]
-        score: NDArray[np.float64] = np.einsum("ij,ij->i", standardised @ form + coefficients[1 : 1 + p], standardised)
+        score: Floats = np.einsum("ij,ij->i", standardised @ form + coefficients[1 : 1 + p], standardised)
         score += coefficients[0]
         if gone is not None:
             score += np.einsum("ij,j->i", gone, coefficients[1 + p : first])
@@ -167,13 +158,7 @@ class Design:
             score += np.append(coefficients, 0.0)[self.levels(codes)].sum(axis=1)
         return score
 
-    def gradient(
-        self,
-        standardised: NDArray[np.float64],
-        gone: NDArray[np.float64] | None,
-        codes: NDArray[np.int32],
-        error: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def gradient(self, standardised: Floats, gone: Floats | None, codes: Integers32, error: Floats) -> Floats:
         """``error @ rows``, likewise."""
         weighted = standardised * error[:, None]
         pieces = [np.array([error.sum()]), weighted.sum(axis=0)]
@@ -192,20 +177,18 @@ class Design:
 class Files:
     """Both files, and the weights of their records."""
 
-    values: tuple[NDArray[np.float64], NDArray[np.float64]]
-    codes: tuple[NDArray[np.int32], NDArray[np.int32]]
-    weights: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    values: tuple[Floats, Floats]
+    codes: tuple[Integers32, Integers32]
+    weights: tuple[Floats, Floats] | None
 
-    def blocks(
-        self, file: int
-    ) -> Iterator[tuple[int, NDArray[np.float64], NDArray[np.int32], NDArray[np.float64] | None]]:
+    def blocks(self, file: int) -> Iterator[tuple[int, Floats, Integers32, Floats | None]]:
         """Start, numbers, categories and weights of each block of a file."""
         for start in range(0, len(self.values[file]), RECORDS_AT_ONCE):
             chosen = slice(start, start + RECORDS_AT_ONCE)
             count = None if self.weights is None else self.weights[file][chosen]
             yield start, self.values[file][chosen], self.codes[file][chosen], count
 
-    def chosen(self, original: NDArray[np.int64], masked: NDArray[np.int64]) -> Files:
+    def chosen(self, original: Integers, masked: Integers) -> Files:
         """Some records of either file."""
         values = self.values[0][original], self.values[1][masked]
         weights = None if self.weights is None else (self.weights[0][original], self.weights[1][masked])
@@ -227,12 +210,12 @@ class Files:
 class Fit:
     """Coefficients, the number of independent ones, and whether Newton's method settled."""
 
-    coefficients: NDArray[np.float64]
+    coefficients: Floats
     rank: int
     converged: bool
 
 
-def probability(score: NDArray[np.float64]) -> NDArray[np.float64]:
+def probability(score: Floats) -> Floats:
     """Logistic function of scores; shape (n,)."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp(-score)))
@@ -245,7 +228,7 @@ def fit(design: Design, files: Files, progress: Progress) -> Fit:
     is taken from a part of the records until nothing is left to gain, and then once from all of them to make sure.
     """
     coefficients = np.zeros(design.size)
-    # The intercept alone fits the shares of the files: the start, and the fit when nothing else can be told.
+    # The intercept alone fits the shares of the files: the start, and the fit when nothing else is known.
     coefficients[0] = np.log(files.share(1) / files.share(0))
     thin = files.thinned()
     if len(thin.values[0]) < len(files.values[0]) and all(thin.share(file) > 0.0 for file in (0, 1)):
@@ -256,9 +239,7 @@ def fit(design: Design, files: Files, progress: Progress) -> Fit:
     return _newton(design, files, files, coefficients, lambda share: progress(0.8 + 0.2 * share))
 
 
-def _newton(
-    design: Design, files: Files, informing: Files, coefficients: NDArray[np.float64], progress: Progress
-) -> Fit:
+def _newton(design: Design, files: Files, informing: Files, coefficients: Floats, progress: Progress) -> Fit:
     """Newton's method with step halving; the information matrix comes from `informing` and is kept while it serves."""
     factor = (files.share(0) + files.share(1)) / (informing.share(0) + informing.share(1))
     information = _Information.of(design, informing, coefficients, factor)
@@ -291,12 +272,12 @@ def _newton(
 class _Information:
     """Information matrix of the model by eigenvectors of its scaled form, without directions that hold nothing."""
 
-    values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-    root: NDArray[np.float64]
+    values: Floats
+    vectors: Floats
+    root: Floats
 
     @classmethod
-    def of(cls, design: Design, files: Files, coefficients: NDArray[np.float64], factor: float = 1.0) -> _Information:
+    def of(cls, design: Design, files: Files, coefficients: Floats, factor: float = 1.0) -> _Information:
         matrix = np.zeros((design.size, design.size))
         for file in (0, 1):
             for _, values, codes, count in files.blocks(file):
@@ -316,13 +297,13 @@ class _Information:
         """Number of independent parameters."""
         return len(self.values)
 
-    def solve(self, gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, gradient: Floats) -> Floats:
         """Newton step of least length."""
         along = (self.vectors.T @ (gradient / self.root)) / self.values
         return np.asarray(self.vectors @ along / self.root)
 
 
-def _likelihood(design: Design, files: Files, coefficients: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+def _likelihood(design: Design, files: Files, coefficients: Floats) -> tuple[float, Floats]:
     """Deviance and gradient of the log likelihood."""
     deviance, gradient = 0.0, np.zeros(design.size)
     for file in (0, 1):

@@ -35,10 +35,10 @@ from maskwright_builtin.measures.partition_statistics import places_of_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 MISSING_RULE = "each statistic uses the records of its own file that have the values"
@@ -46,7 +46,7 @@ SMALLEST = 2
 """Records that a subdomain must have in both files to have a covariance."""
 
 
-def scales(deviations: Sequence[float], notes: list[str]) -> NDArray[np.float64]:
+def scales(deviations: Sequence[float], notes: list[str]) -> Floats:
     """Standard deviations of the original variables, NaN of constant ones, which a note is added for; shape (p,)."""
     scale = np.array(deviations)
     scale[scale == 0.0] = np.nan
@@ -55,7 +55,7 @@ def scales(deviations: Sequence[float], notes: list[str]) -> NDArray[np.float64]
     return scale
 
 
-def changes(old: FileStatistics, new: FileStatistics, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+def changes(old: FileStatistics, new: FileStatistics, scale: Floats) -> Floats:
     """Change of the means in the first row, of the covariances in the others; shape (1 + p, p), NaN if not defined.
 
     `scale`: of the whole original file; shape (p,).
@@ -65,9 +65,7 @@ def changes(old: FileStatistics, new: FileStatistics, scale: NDArray[np.float64]
     return 100.0 * np.vstack([means, covariances])
 
 
-def summary(
-    gathered: Mapping[str, list[NDArray[np.float64]]], small: int, names: tuple[str, ...], notes: list[str]
-) -> Measurement:
+def summary(gathered: Mapping[str, list[Floats]], small: int, names: tuple[str, ...], notes: list[str]) -> Measurement:
     """The measure, from the changes of all subdomains.
 
     `gathered`: shape (1 + p, p).
@@ -104,19 +102,17 @@ def summary(
     return Measurement(value, parts, per_variable, interval=interval, notes=tuple(notes))
 
 
-Facts = dict[str, Any]
-
 MOST_SUBDOMAINS = 1_000
-"""Different values of a declared variable: a part tells sums for each of them."""
+"""Different values of a declared variable, at most: a part has sums for each of them."""
 
 
-def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: Mapping[str, Any] | None) -> Facts:
+def subdomains_of_part(comparison: Comparison, params: SubdomainParams, request: Request) -> Facts:
     """Moments of one part in the first round, then products of variables in each subdomain."""
-    if asked is None:
+    if request is None:
         return moments_of_part(comparison, params, None)
     pairs = pair_records(comparison, MISSING_RULE, required=False)
-    units = StandardUnits.from_json(asked["units"])
-    found: Facts = {}
+    units = StandardUnits.from_json(request["units"])
+    found: dict[str, Any] = {}
     for name in params.domains:
         found[name] = {}
         for file, data, values in ((0, comparison.original, pairs.original), (1, comparison.masked, pairs.masked)):
@@ -136,14 +132,14 @@ def subdomains_of_part(comparison: Comparison, params: SubdomainParams, asked: M
 
 
 def subdomain_changes_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: SubdomainParams, asked: Mapping[str, Any] | None
+    facts: Sequence[Facts], params: SubdomainParams, request: Request
 ) -> Measurement | Further:
     """The measure `subdomains` of a file in parts."""
-    if asked is None:
+    if request is None:
         return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
-    units, notes = StandardUnits.from_json(asked["units"]), list(asked["notes"])
+    units, notes = StandardUnits.from_json(request["units"]), list(request["notes"])
     scale = scales(units.deviation.tolist(), notes)
-    gathered: dict[str, list[NDArray[np.float64]]] = {}
+    gathered: dict[str, list[Floats]] = {}
     small = 0
     for name in params.domains:
         for value in sorted({value for each in facts for value in each[name]}):
@@ -168,7 +164,7 @@ def _refused(params: SubdomainParams) -> str | None:
 SUBDOMAINS_OVER_PARTS = Merging(partial=subdomains_of_part, merged=subdomain_changes_of_parts, refused=_refused)
 
 
-Records = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
+Records = tuple["Integers", "Integers"]
 """Records of a subdomain in the original and in the masked file."""
 
 
@@ -205,13 +201,6 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
     Missing cells: each statistic uses the records that have the values; of a declared variable, missing is no
     subdomain. Subdomains with fewer than two records in a file, and constant variables, are left out with a note.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SubdomainParams
-    rng : numpy.random.Generator
-        Draws the random subsets.
-
     Returns
     -------
     Measurement
@@ -227,7 +216,7 @@ def subdomains(comparison: Comparison, params: SubdomainParams, rng: np.random.G
     weights = weights_of(comparison, "subdomains", weighted=params.weighted)
     notes = list(pairs.notes)
     scale = scales([spread(pairs.original[:, j], ddof=1) for j in range(pairs.p)], notes)
-    gathered: dict[str, list[NDArray[np.float64]]] = {}
+    gathered: dict[str, list[Floats]] = {}
     small = 0
     planned = _subdomains(comparison, pairs, params, rng)
     for done, (label, records) in enumerate(planned):
@@ -260,7 +249,7 @@ def _subdomains(
     return found
 
 
-def _categories(original: NDArray[np.int64], masked: NDArray[np.int64]) -> Iterator[Records]:
+def _categories(original: Integers, masked: Integers) -> Iterator[Records]:
     orders = [np.argsort(codes, kind="stable") for codes in (original, masked)]
     last = int(max(original.max(), masked.max()))
     bounds = [
@@ -272,7 +261,7 @@ def _categories(original: NDArray[np.int64], masked: NDArray[np.int64]) -> Itera
         yield first, other
 
 
-def _of(weights: Weights | None, file: str, records: NDArray[np.int64]) -> NDArray[np.float64] | None:
+def _of(weights: Weights | None, file: str, records: Integers) -> Floats | None:
     return None if weights is None else (weights.original if file == "original" else weights.masked)[records]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -28,10 +28,10 @@ from maskwright_builtin.measures.record_linkage.nearest_records import PAIRING_D
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.moments import FileStatistics
     from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.measures.partition_statistics import Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 MISSING_RULE = "PI1 uses the pairs with both values, the other parts the records of their own file that have the values"
@@ -83,16 +83,11 @@ def _statistics(old: FileStatistics, new: FileStatistics) -> dict[str, float]:
     }
 
 
-Facts = dict[str, Any]
-
-
-def changes_of_part(
-    comparison: Comparison, params: ThesisInformationLossParams, asked: Mapping[str, Any] | None
-) -> Facts:
+def changes_of_part(comparison: Comparison, params: ThesisInformationLossParams, request: Request) -> Facts:
     """Moments of one part in the first round, then relative changes and products of its variables."""
-    if asked is None:
+    if request is None:
         return moments_of_part(comparison, params, None)
-    pairs, units = pair_records(comparison, MISSING_RULE), StandardUnits.from_json(asked["units"])
+    pairs, units = pair_records(comparison, MISSING_RULE), StandardUnits.from_json(request["units"])
     changes = {}
     for j, name in enumerate(pairs.names):
         moved = 100.0 * terms(pairs.originals(j), pairs.masked[:, j], "mean_variation")
@@ -105,14 +100,14 @@ def changes_of_part(
 
 
 def information_loss_of_parts(
-    facts: Sequence[Mapping[str, Any]],
+    facts: Sequence[Facts],
     params: ThesisInformationLossParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
 ) -> Measurement | Further:
     """The measure `pi` of a file in parts."""
-    if asked is None:
+    if request is None:
         return Further({"units": StandardUnits.of(facts).to_json(), "notes": missing_notes(facts, MISSING_RULE)})
-    units, per_variable = StandardUnits.from_json(asked["units"]), {}
+    units, per_variable = StandardUnits.from_json(request["units"]), {}
     for name in units.names:
         cells = sum(each["changes"][name][0] for each in facts)
         if cells:
@@ -120,7 +115,7 @@ def information_loss_of_parts(
     old, new = (
         statistics_of_sums([each["sums"][file] for each in facts], units.center, units.scale) for file in (0, 1)
     )
-    return mean_of_natures(per_variable, old, new, units.names, asked["notes"])
+    return mean_of_natures(per_variable, old, new, units.names, request["notes"])
 
 
 def _refused(params: ThesisInformationLossParams) -> str | None:
@@ -161,13 +156,6 @@ def thesis_information_loss(
     needs. A pair with a constant variable has no correlation and is left out. With one variable PI3 and PI5 do not
     exist, and PI is the mean over the natures that do. All are said in the notes.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ThesisInformationLossParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -185,9 +173,7 @@ def thesis_information_loss(
     return replace(mean_of_natures(per_variable, old, new, pairs.names, notes), per_record=per_record)
 
 
-def _values(
-    pairs: Pairs, weights: Weights | None, comparison: Comparison
-) -> tuple[dict[str, float], NDArray[np.float64]]:
+def _values(pairs: Pairs, weights: Weights | None, comparison: Comparison) -> tuple[dict[str, float], Floats]:
     """PI1 of each variable and of each record."""
     per_variable: dict[str, float] = {}
     total, compared = np.zeros(len(pairs.masked)), np.zeros(len(pairs.masked))

@@ -1,1 +1,1 @@
-"""Measures on declared key variables: who is unique, and what a class of equal records tells."""
+"""Measures on declared key variables: who is unique, and what a class of equal records discloses."""

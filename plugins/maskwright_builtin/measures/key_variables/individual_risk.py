@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -37,7 +38,7 @@ from maskwright_builtin.measures.key_variables.partition_class_risks import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 NORMAL = 1.4826
 """The standard deviation of normal values is so many of their median absolute deviations."""
@@ -101,13 +102,6 @@ def measure_individual_risk(
 
     There is no interval: the estimate's own error is that of the model, and no sample shows it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : IndividualRiskParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -123,9 +117,7 @@ def measure_individual_risk(
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(
-        comparison, params, "individual_risk", lambda keys: _on_keys(comparison, params, keys), direction="lower"
-    )
+    return worst_of_sets(comparison, params, "individual_risk", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:
@@ -156,9 +148,7 @@ def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[s
     return replace(found, per_record=risk)
 
 
-def _risks(
-    codes: list[NDArray[np.int64]], params: IndividualRiskParams, weights: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], int]:
+def _risks(codes: list[Integers], params: IndividualRiskParams, weights: Floats | None) -> tuple[Floats, int]:
     """Risk of each record, and in how many F was cut to f."""
     counts = count_keys(codes, params.count, weights)
     fraction, cut = sampling_fraction(counts.file, counts.population)
@@ -166,7 +156,7 @@ def _risks(
     return formula(counts.file, fraction), int(cut.sum())
 
 
-def risk_for_rate(risk: NDArray[np.float64], rate: float) -> float:
+def risk_for_rate(risk: Floats, rate: float) -> float:
     """The largest attained risk v for which ``sum min(risk, v) < rate n``; 0 where even the smallest is too large."""
     ordered = np.sort(risk)
     capped = np.cumsum(ordered) + ordered * np.arange(len(ordered) - 1, -1, -1)
@@ -174,7 +164,7 @@ def risk_for_rate(risk: NDArray[np.float64], rate: float) -> float:
     return float(ordered[below[-1]]) if len(below) else 0.0
 
 
-def outlying(risk: NDArray[np.float64], deviations: float = 2.0) -> NDArray[np.bool_]:
+def outlying(risk: Floats, deviations: float = 2.0) -> Booleans:
     """Records whose risk is above 0.1 and above the median by so many median absolute deviations.
 
     Templ, Kowarik and Meindl (2015), Journal of Statistical Software 67(4): the benchmark of sdcMicro.
@@ -184,7 +174,7 @@ def outlying(risk: NDArray[np.float64], deviations: float = 2.0) -> NDArray[np.b
     return np.asarray((risk > median + deviations * spread) & (risk > 0.1), dtype=np.bool_)
 
 
-def household_risk(risk: NDArray[np.float64], households: NDArray[np.int64]) -> NDArray[np.float64]:
+def household_risk(risk: Floats, households: Integers) -> Floats:
     """Risk that at least one member is recognised, by household 0..c-1; 0 for one without records.
 
     `risk`: shape (n,). `households`: shape (n,).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path  # noqa: TC003 - a type of a parameter
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,9 +39,8 @@ from maskwright_builtin.measures.key_variables.partition_class_sizes import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Dataset
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
@@ -49,11 +49,7 @@ class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
     k: int = Field(3, ge=2, description="`parts` count the records in classes smaller than this.")
 
 
-def k_anonymity(
-    comparison: Comparison,
-    params: KAnonymityParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Size of the smallest class of masked records with equal values of all key variables.
 
     ``min over records i of #{u : keys(u) = keys(i)}``; the file is k-anonymous for every k up to it. Only equality
@@ -61,13 +57,6 @@ def k_anonymity(
     used. Where households are declared, the size of a class is the number of households in it.
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KAnonymityParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -81,13 +70,7 @@ def k_anonymity(
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(
-        comparison,
-        params,
-        "k_anonymity",
-        lambda keys: _k_anonymity_on_keys(comparison, params, keys),
-        direction="higher",
-    )
+    return worst_of_sets(comparison, params, "k_anonymity", partial(_k_anonymity_on_keys, comparison, params), "higher")
 
 
 def _k_anonymity_on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, ...]) -> Measurement:
@@ -144,11 +127,7 @@ class KMapParams(KeySetsParams, extra="forbid", frozen=True):
     )
 
 
-def k_map(
-    comparison: Comparison,
-    params: KMapParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def k_map(comparison: Comparison, params: KMapParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Smallest number of people in the population who have the keys of some masked record.
 
     ``min over records i of #{people u : keys(u) = keys(i)}``. Where an intruder does not know who is in the file, it is
@@ -162,13 +141,6 @@ def k_map(
 
     There is no interval: with a population file nothing is estimated.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KMapParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -181,13 +153,8 @@ def k_map(
         No key variables, variables that a file does not have, records without a match in the population.
     """
     population = None if params.population is None else read(params.population)
-    return worst_of_sets(
-        comparison,
-        params,
-        "k_map",
-        lambda keys: _k_map_on_keys(comparison, params, population, keys),
-        direction="higher",
-    )
+    on_keys = partial(_k_map_on_keys, comparison, params, population)
+    return worst_of_sets(comparison, params, "k_map", on_keys, "higher")
 
 
 def _k_map_on_keys(
@@ -207,7 +174,7 @@ def _k_map_on_keys(
     return replace(found, per_record=risk)
 
 
-def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> NDArray[np.float64]:
+def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> Floats:
     """People of the population file who have what each masked record shows."""
     if not len(comparison.masked):
         raise InputError("k_map: there is nothing to measure: the masked file has no records")
@@ -260,11 +227,7 @@ K_MAP = Measure(
 )
 
 
-def uniqueness(
-    comparison: Comparison,
-    params: KeySetsParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def uniqueness(comparison: Comparison, params: KeySetsParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of masked records that are alone with their combination of key variables.
 
     With f the size of a record's class in the file, the value is ``100 #{f = 1} / n``. Where sampling weights are
@@ -279,13 +242,6 @@ def uniqueness(
     There is no interval: the value is a count of the file that is released, in which nothing is estimated. What
     sampling leaves open, whether someone unique in the file is so in the population, is in the parts.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : KeySetsParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -298,9 +254,7 @@ def uniqueness(
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(
-        comparison, params, "uniqueness", lambda keys: _uniqueness_on_keys(comparison, keys), direction="lower"
-    )
+    return worst_of_sets(comparison, params, "uniqueness", partial(_uniqueness_on_keys, comparison))
 
 
 def _uniqueness_on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:

@@ -13,11 +13,10 @@ from maskwright import Comparison, InputError, Measurement, MeasurePart, Measure
 from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from maskwright import Measurable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 class KeysParams(BaseModel, extra="forbid", frozen=True):
@@ -37,9 +36,9 @@ class KeyClasses:
     """
 
     keys: tuple[str, ...]
-    of_record: NDArray[np.int64]
-    size: NDArray[np.int64]
-    households: NDArray[np.int64] | None
+    of_record: Integers
+    size: Integers
+    households: Integers | None
 
 
 NO_KEYS = "no key variables; name them as `keys`, or declare variables with role quasi_identifier"
@@ -79,9 +78,7 @@ def chosen_keys(comparison: Comparison, params: KeysParams, measure: str) -> tup
     return keys
 
 
-def key_codes(
-    comparison: Comparison, keys: tuple[str, ...], measure: str, *, pooled: bool = False
-) -> list[NDArray[np.int64]]:
+def key_codes(comparison: Comparison, keys: tuple[str, ...], measure: str, *, pooled: bool = False) -> list[Integers]:
     """Codes 0, 1, ... of each key in the masked file, -1 where missing.
 
     `pooled`: whether all missing cells have -1; otherwise missing codes that are published apart are values of their
@@ -141,10 +138,7 @@ def key_set_mistakes(params: KeySetsParams, given: Measurable) -> Iterator[tuple
 
 
 def set_parts(
-    params: KeySetsParams,
-    unit: str,
-    direction: Literal["lower", "higher"],
-    span: tuple[float | None, float | None],
+    params: KeySetsParams, unit: str, direction: Literal["lower", "higher"], span: tuple[float | None, float | None]
 ) -> tuple[MeasurePart, ...]:
     """The parts that hold the values of single sets; `span` is the range of the measure."""
     return tuple(MeasurePart(f"keys_{name}", unit, direction, span) for name in params.key_sets or ())
@@ -185,9 +179,9 @@ def sets_of_keys(comparison: Comparison, params: KeySetsParams, measure: str) ->
     return {name: tuple(dict.fromkeys(keys)) for name, keys in params.key_sets.items()}
 
 
-def listed(keys: tuple[str, ...]) -> str:
+def in_words(names: Sequence[str]) -> str:
     """``region, sex and age``."""
-    return keys[0] if len(keys) == 1 else f"{', '.join(keys[:-1])} and {keys[-1]}"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 RISK_BANDS: Mapping[str, float] = {
@@ -203,9 +197,7 @@ SIZE_BANDS: Mapping[str, float] = {"1": 1, "2": 2, "3 to 4": 4, "5 to 9": 9, "10
 
 
 def risk_table(
-    risk: NDArray[np.float64],
-    title: str = "Records by individual risk",
-    records: NDArray[np.int64] | None = None,
+    risk: Floats, title: str = "Records by individual risk", records: Integers | None = None
 ) -> MeasureTable:
     """Records in bands of risk.
 
@@ -215,9 +207,7 @@ def risk_table(
     return _table("risk_bands", title, "risk", risk, RISK_BANDS, records)
 
 
-def size_table(
-    sizes: NDArray[np.int64], what: str = "records", records: NDArray[np.int64] | None = None
-) -> MeasureTable:
+def size_table(sizes: Integers, what: str = "records", records: Integers | None = None) -> MeasureTable:
     """Records in bands of the size of their class.
 
     `sizes`: of the class of each record; shape (n,). `records`: how many records are in classes of each of these sizes,
@@ -228,8 +218,8 @@ def size_table(
 
 
 def _table(
-    name: str, title: str, heading: str, values: NDArray[np.float64] | NDArray[np.int64], bands: Mapping[str, float],
-    records: NDArray[np.int64] | None = None,
+    name: str, title: str, heading: str, values: Floats | Integers, bands: Mapping[str, float],
+    records: Integers | None = None,
 ) -> MeasureTable:  # fmt: skip
     band = np.searchsorted(np.array(list(bands.values())), values, side="left")
     counts = np.bincount(np.minimum(band, len(bands) - 1), records, minlength=len(bands))

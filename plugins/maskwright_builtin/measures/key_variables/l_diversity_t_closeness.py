@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -40,18 +40,19 @@ from maskwright_builtin.measures.key_variables.sensitive_classes import (
 from maskwright_builtin.measures.partition_statistics import distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
+    from maskwright_builtin.numerics.arrays import Integers
 
-Facts = dict[str, Any]
 
 MOST_VALUES = 10_000
-"""Different values of a sensitive variable: each part tells how many records have each of them."""
+"""Different values of a sensitive variable, at most: each part counts the records of each of them."""
 
 
-def sensitive_of_part(measure: str, comparison: Comparison, params: SensitiveParams, asked: object) -> Facts:  # noqa: ARG001
+def sensitive_of_part(measure: str, comparison: Comparison, params: SensitiveParams, request: object) -> Facts:  # noqa: ARG001
     """Which keys and sensitive variables there are, and how many records of one part have each value."""
     keys = chosen_keys(comparison, params, measure)
     for name in keys:
@@ -82,14 +83,14 @@ def sensitive_of_part(measure: str, comparison: Comparison, params: SensitivePar
 def values_of_part(
     comparison: Comparison,
     params: SensitiveParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[Columns, Integers]:
     """Classes of one part with the sensitive values in them, by the task that looks at the class."""
-    assert asked is not None
-    one, other = class_hashes(comparison.masked, asked["keys"])
+    assert request is not None
+    one, other = class_hashes(comparison.masked, request["keys"])
     rows: dict[str, NDArray[np.generic]] = {"one": one, "other": other}
-    for name, values in asked["values"].items():
+    for name, values in request["values"].items():
         column = comparison.masked[name]
         rank = np.searchsorted(np.array(values), np.where(column.missing, values[0] if values else 0, column.values))
         rows[f"v:{name}"] = np.where(column.missing, -1, rank).astype(np.int64)
@@ -98,9 +99,7 @@ def values_of_part(
     return found, (found["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
 
 
-def _by_class(
-    columns: Mapping[str, NDArray[np.generic]], name: str, of_class: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _by_class(columns: Columns, name: str, of_class: Integers) -> tuple[Integers, Integers]:
     """Class and value of each record with a value, ordered by class, then by value."""
     value, records = columns[f"v:{name}"].astype(np.int64), columns["records"].astype(np.int64)
     order = np.lexsort((value, of_class))
@@ -108,21 +107,19 @@ def _by_class(
     return np.repeat(of_class[order], records[order]), np.repeat(value[order], records[order])
 
 
-def _classes(columns: Mapping[str, NDArray[np.generic]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _classes(columns: Columns) -> tuple[Integers, Integers]:
     """Class of each row, and records of each class."""
     rows = {name: columns[name] for name in ("one", "other", "records")}
     found, of_row = distinct_rows(rows, ("one", "other"))
     return of_row, found["records"].astype(np.int64)
 
 
-def least_of_classes(
-    columns: Mapping[str, NDArray[np.generic]], params: LDiversityParams, asked: Mapping[str, Any] | None
-) -> Facts:
+def least_of_classes(columns: Columns, params: LDiversityParams, request: Request) -> Facts:
     """Smallest diversity of each sensitive variable in the classes of one task."""
-    assert asked is not None
+    assert request is not None
     of_class, sizes = _classes(columns)
     least, by_variable = np.full(len(sizes), np.inf), {}
-    for name in asked["values"]:
+    for name in request["values"]:
         found = diversity_of_classes(*_by_class(columns, name, of_class), len(sizes), params.count)
         if np.isfinite(found).any():
             by_variable[name] = float(found.min())
@@ -130,20 +127,16 @@ def least_of_classes(
     return {"least": by_variable, "homogeneous": int(sizes[least <= 1.0].sum())}
 
 
-def farthest_of_classes(
-    columns: Mapping[str, NDArray[np.generic]],
-    params: SensitiveParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Facts:
+def farthest_of_classes(columns: Columns, params: SensitiveParams, request: Request) -> Facts:  # noqa: ARG001
     """Largest distance of each sensitive variable in the classes of one task, and their sum over records."""
-    assert asked is not None
+    assert request is not None
     of_class, sizes = _classes(columns)
     farthest, by_variable = np.full(len(sizes), -np.inf), {}
-    for name in asked["values"]:
+    for name in request["values"]:
         own, value = _by_class(columns, name, of_class)
         if not len(value):
             continue
-        distance = (moved_along if asked["ordered"][name] else moved)(own, value, np.array(asked["shares"][name]))
+        distance = (moved_along if request["ordered"][name] else moved)(own, value, np.array(request["shares"][name]))
         by_variable[name] = float(distance.max())
         present = np.unique(own)
         farthest[present] = np.maximum(farthest[present], distance)
@@ -154,7 +147,7 @@ def farthest_of_classes(
     }  # fmt: skip
 
 
-def _begun(facts: Sequence[Mapping[str, Any]]) -> Further | Measurement:
+def _begun(facts: Sequence[Facts]) -> Further | Measurement:
     first = facts[0]
     about = f"key variables: {', '.join(first['keys'])}; sensitive: {', '.join(first['values'])}"
     values, shares, notes = {}, {}, [about]
@@ -171,45 +164,37 @@ def _begun(facts: Sequence[Mapping[str, Any]]) -> Further | Measurement:
             notes.append(f"{missing} record(s) without a value of {name} are left out")
     if not any(values.values()):
         return undefined(notes)
-    asked = {name: first[name] for name in ("keys", "ordered", "compared")}
+    request = {name: first[name] for name in ("keys", "ordered", "compared")}
     records = sum(each["records"] for each in facts)
-    return Further({**asked, "values": values, "shares": shares, "notes": notes, "records": records}, rows_to="tasks")
+    return Further({**request, "values": values, "shares": shares, "notes": notes, "records": records}, rows_to="tasks")
 
 
-def l_diversity_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: LDiversityParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Measurement | Further:
+def l_diversity_of_parts(facts: Sequence[Facts], params: LDiversityParams, request: Request) -> Measurement | Further:  # noqa: ARG001
     """The measure `l_diversity` of a file in parts."""
-    if asked is None:
+    if request is None:
         return _begun(facts)
     least = {
         name: min(each["least"][name] for each in facts if name in each["least"])
-        for name in asked["values"]
+        for name in request["values"]
         if any(name in each["least"] for each in facts)
     }
     homogeneous = sum(each["homogeneous"] for each in facts)
     return l_diversity_of(
-        least, homogeneous, asked["records"], tuple(asked["keys"]), asked["compared"], asked["notes"]
+        least, homogeneous, request["records"], tuple(request["keys"]), request["compared"], request["notes"]
     )  # fmt: skip
 
 
-def t_closeness_of_parts(
-    facts: Sequence[Mapping[str, Any]],
-    params: SensitiveParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Measurement | Further:
+def t_closeness_of_parts(facts: Sequence[Facts], params: SensitiveParams, request: Request) -> Measurement | Further:  # noqa: ARG001
     """The measure `t_closeness` of a file in parts."""
-    if asked is None:
+    if request is None:
         return _begun(facts)
     farthest = {
         name: max(each["farthest"][name] for each in facts if name in each["farthest"])
-        for name in asked["values"]
+        for name in request["values"]
         if any(name in each["farthest"] for each in facts)
     }
     mean = math.fsum(each["total"] for each in facts) / sum(each["known"] for each in facts)
-    return t_closeness_of(farthest, mean, tuple(asked["keys"]), asked["compared"], asked["notes"])
+    return t_closeness_of(farthest, mean, tuple(request["keys"]), request["compared"], request["notes"])
 
 
 L_DIVERSITY_OVER_PARTS = Merging(
@@ -232,11 +217,7 @@ class LDiversityParams(SensitiveParams, extra="forbid", frozen=True):
     )
 
 
-def l_diversity(
-    comparison: Comparison,
-    params: LDiversityParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def l_diversity(comparison: Comparison, params: LDiversityParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Smallest diversity of a sensitive variable in a class of masked records with equal key variables.
 
     With p_s the share of value s in a class: `distinct` counts the s with p_s > 0, `entropy` is ``exp(-sum_s p_s log
@@ -248,13 +229,6 @@ def l_diversity(
     value it has.
 
     There is no interval: it is a count of the file that is released, and nothing in it is estimated.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : LDiversityParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -317,11 +291,7 @@ L_DIVERSITY = Measure(
 )
 
 
-def t_closeness(
-    comparison: Comparison,
-    params: SensitiveParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def t_closeness(comparison: Comparison, params: SensitiveParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Largest distance between the sensitive values of a class of masked records with equal keys and of the whole file.
 
     The earth mover's distance between the shares p_s of the class and q_s of the file. With v different values in
@@ -333,13 +303,6 @@ def t_closeness(
     value it has in a class.
 
     There is no interval: it is a distance within the file that is released, and nothing in it is estimated.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SensitiveParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

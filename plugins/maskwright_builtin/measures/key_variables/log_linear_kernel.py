@@ -9,11 +9,11 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 @compiled
-def fit_pair(table: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
+def fit_pair(table: Floats, totals: Floats) -> None:
     """Scale a table so that it has given totals over two keys.
 
     `table`: the table with the keys before, the first of the two, those between, the second, and those after. Written;

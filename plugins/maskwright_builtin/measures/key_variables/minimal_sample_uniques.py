@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
     Keys = tuple[int, ...]
 
@@ -39,11 +40,11 @@ class DifferentRows:
     records have.
     """
 
-    codes: NDArray[np.int32]
-    missing: NDArray[np.int64]
+    codes: Integers32
+    missing: Integers
     levels: tuple[int, ...]
     several: int
-    record: NDArray[np.int64]
+    record: Integers
     pairs: int
 
 
@@ -58,10 +59,10 @@ class MinimalSampleUniques:
     """
 
     sets: tuple[Keys, ...]
-    unique: NDArray[np.int64]
-    minimal: NDArray[np.int64]
-    score: NDArray[np.float64]
-    by_key: NDArray[np.float64]
+    unique: Integers
+    minimal: Integers
+    score: Floats
+    by_key: Floats
 
     def by_size(self, largest: int) -> list[int]:
         """Minimal sets of 1, 2, ... `largest` keys, over all records."""
@@ -87,8 +88,8 @@ def score_weights(keys: int, largest: int) -> list[float]:
     return [float(math.prod(keys - i for i in range(size, last + 1))) for size in range(1, largest + 1)]
 
 
-def different_rows(codes: Sequence[NDArray[np.int64]]) -> DifferentRows:
-    """Gather records with equal keys; a missing cell is told from every value.
+def different_rows(codes: Sequence[Integers]) -> DifferentRows:
+    """Gather records with equal keys; a missing cell differs from every value.
 
     `codes`: codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`; shape (n,).
     """
@@ -146,7 +147,7 @@ def minimal_sample_uniques(rows: DifferentRows, largest: int, progress: Progress
 
 def _searched(
     rows: DifferentRows, before: dict[Keys, NDArray[np.uint8]], level: list[Keys], chunk: slice
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+) -> tuple[NDArray[np.uint8], Integers]:
     """Bits of the rows that are alone on a set of keys, and the rows for which it is minimal."""
     from maskwright_builtin.measures.key_variables.minimal_sample_uniques_kernel import alone_on  # Numba
 
@@ -167,7 +168,7 @@ def _searched(
     return alone | np.packbits(found), np.flatnonzero(found)
 
 
-def _numbered(rows: DifferentRows, keys: Keys) -> tuple[NDArray[np.int32], Sequence[int], Sequence[int]]:
+def _numbered(rows: DifferentRows, keys: Keys) -> tuple[Integers32, Sequence[int], Sequence[int]]:
     """Codes, where the keys stand in them, and their levels; keys are joined where a number would be too large."""
     levels = [rows.levels[key] for key in keys]
     if math.prod(levels) < LARGEST_NUMBER:

@@ -6,24 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.key_counts.counting_kernel import SPREAD
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Integers, Integers32
 
-    Numbers = NDArray[np.int64]
-    Codes = NDArray[np.int32]
-    Flags = NDArray[np.bool_]
 
 TILE = 2048
 """Rows at once: their numbers stay in the processor's first cache."""
-SPREAD = np.int64(-7046029254386353131)
-"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads numbers over the high bits."""
 FREE = np.int64(-1)
 
 
 @inlined
-def _number_tile(codes: Codes, keys: Numbers, levels: Numbers, begin: int, end: int, number: Numbers) -> None:
+def _number_tile(codes: Integers32, keys: Integers, levels: Integers, begin: int, end: int, number: Integers) -> None:
     """Numbers of the combinations of codes of the rows `begin` to `end`, in mixed radix."""
     for k in range(end - begin):
         number[k] = codes[keys[0], begin + k]
@@ -33,7 +29,7 @@ def _number_tile(codes: Codes, keys: Numbers, levels: Numbers, begin: int, end: 
 
 
 @inlined
-def _slot(number: int, numbers: Numbers) -> int:
+def _slot(number: int, numbers: Integers) -> int:
     """Where a number stands in a table of numbers, or the free place where it belongs."""
     last = numbers.shape[0] - 1
     mixed = number * SPREAD
@@ -45,15 +41,15 @@ def _slot(number: int, numbers: Numbers) -> int:
 
 @compiled
 def alone_on(
-    codes: Codes,
-    missing: Numbers,
-    keys: Numbers,
-    levels: Numbers,
+    codes: Integers32,
+    missing: Integers,
+    keys: Integers,
+    levels: Integers,
     mask: int,
     several: int,
     slots: int,
-    known: Flags,
-    found: Flags,
+    known: Booleans,
+    found: Booleans,
 ) -> int:
     """Mark the rows of one record that no other row equals on some keys.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from maskwright_builtin.key_counts.frequencies import (
 from maskwright_builtin.measures.key_variables.key_classes import (
     RISK_BANDS,
     KeySetsParams,
-    listed,
+    in_words,
     risk_table,
     worst_of,
 )
@@ -32,13 +32,11 @@ from maskwright_builtin.measures.key_variables.partition_class_sizes import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import MeasureTable
     from maskwright_builtin.measures.key_variables.individual_risk import IndividualRiskParams
     from maskwright_builtin.measures.key_variables.k_anonymity import KMapParams
-
-    Facts = Mapping[str, Any]
+    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
+    from maskwright_builtin.numerics.arrays import Integers
 
 
 NO_WEIGHTS = "without weights the file is taken to be the population: the risk of a record is 1 / f"
@@ -51,17 +49,17 @@ def individual_risk_of(
     """The measure `individual_risk`, however its classes were counted."""
     shares = {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
-    said = (
-        f"If an intruder who knows {listed(keys)} tried to recognise each of the {records:,} records, about {people} "
+    text = (
+        f"If an intruder who knows {in_words(keys)} tried to recognise each of the {records:,} records, about {people} "
         "would be recognised rightly"
     )
     for bound, count in list(above.items())[:1]:
-        said += f"; {count:,} {'has' if count == 1 else 'have'} a chance above {100.0 * bound:g} % of being so"
+        text += f"; {count:,} {'has' if count == 1 else 'have'} a chance above {100.0 * bound:g} % of being so"
     return Measurement(
         100.0 * expected / records,
         parts={"expected_reidentifications": expected, "largest": largest, **shares, **parts},
         notes=(f"key variables: {', '.join(keys)}", *notes),
-        sentence=f"{said}.",
+        sentence=f"{text}.",
         tables=(table,),
     )
 
@@ -74,7 +72,7 @@ def k_map_of(
         fewest,
         parts={"below_k": 100.0 * below / records, "mean_risk": risk / records},
         notes=tuple(notes),
-        sentence=f"Whoever knows {listed(keys)} of a person in the file has to choose among {fewest:,.4g} "
+        sentence=f"Whoever knows {in_words(keys)} of a person in the file has to choose among {fewest:,.4g} "
         f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {below:,} record(s) "
         f"among fewer than {k}.",
     )
@@ -93,21 +91,19 @@ def bound_name(value: float) -> str:
 def people_of_part(
     comparison: Comparison,
     params: KeySetsParams,  # noqa: ARG001
-    asked: Facts | None,
+    request: Request,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[Columns, Integers]:
     """Classes of one part, with their records and the people they stand for, by the task that counts them."""
-    assert asked is not None
+    assert request is not None
     weights, _ = positive_weights(comparison.masked_weights())
-    return weighted_classes(comparison, asked, part, np.ones(len(comparison.masked)) if weights is None else weights)
+    return weighted_classes(comparison, request, part, np.ones(len(comparison.masked)) if weights is None else weights)
 
 
-def risks_of_classes(
-    columns: Mapping[str, NDArray[np.generic]], params: IndividualRiskParams, asked: Facts | None
-) -> Facts:
+def risks_of_classes(columns: Columns, params: IndividualRiskParams, request: Request) -> Facts:
     """Sums over the classes of one task for `individual_risk`."""
     facts = {}
-    for name, records, people in classes_by_set(columns, asked):
+    for name, records, people in classes_by_set(columns, request):
         fraction, cut = sampling_fraction(records, people)
         risk = (individual_risk if params.formula == "exact" else approximate_risk)(records, fraction)
         facts[name] = {
@@ -121,28 +117,28 @@ def risks_of_classes(
 
 
 def individual_risk_of_parts(
-    facts: Sequence[Facts], params: IndividualRiskParams, asked: Facts | None
+    facts: Sequence[Facts], params: IndividualRiskParams, request: Request
 ) -> Measurement | Further:
-    """The measure `individual_risk` of a file in parts; `outlying_records` asks for a median, and is left out."""
-    if asked is None:
+    """The measure `individual_risk` of a file in parts; `outlying_records` needs a median, and is left out."""
+    if request is None:
         return classes_wanted(facts)
     found = {}
-    for name, keys in asked["keys"].items():
+    for name, keys in request["keys"].items():
         own = [each[name] for each in facts]
-        notes = list(zero_weights(asked["zero"])) if asked["weighted"] else [NO_WEIGHTS]
+        notes = list(zero_weights(request["zero"])) if request["weighted"] else [NO_WEIGHTS]
         if cut := sum(each["cut"] for each in own):
             notes.append(f"in {cut} record(s) the weights are below 1 and F below f: F is taken as f")
         above = np.sum([each["above"] for each in own], axis=0).tolist()
         bands = np.sum([each["bands"] for each in own], axis=0).astype(np.int64)
         found[name] = individual_risk_of(
             math.fsum(each["expected"] for each in own), max(each["largest"] for each in own),
-            dict(zip(bounds_of(params.bound), above, strict=True)), asked["records"], tuple(keys), {}, notes,
+            dict(zip(bounds_of(params.bound), above, strict=True)), request["records"], tuple(keys), {}, notes,
             risk_table(np.array(list(RISK_BANDS.values())), records=bands),
         )  # fmt: skip
     return found[""] if params.key_sets is None else worst_of(found, "lower")
 
 
-def people_of_classes(columns: Mapping[str, NDArray[np.generic]], params: KMapParams, asked: Facts | None) -> Facts:
+def people_of_classes(columns: Columns, params: KMapParams, request: Request) -> Facts:
     """Sums over the classes of one task for `k_map`."""
     return {
         name: {
@@ -150,22 +146,22 @@ def people_of_classes(columns: Mapping[str, NDArray[np.generic]], params: KMapPa
             "below": int(records[people < params.k].sum()),
             "risk": float((100.0 * records / people).sum()),
         }
-        for name, records, people in classes_by_set(columns, asked)
+        for name, records, people in classes_by_set(columns, request)
     }
 
 
-def k_map_of_parts(facts: Sequence[Facts], params: KMapParams, asked: Facts | None) -> Measurement | Further:
+def k_map_of_parts(facts: Sequence[Facts], params: KMapParams, request: Request) -> Measurement | Further:
     """The measure `k_map` of a file in parts."""
-    if asked is None:
+    if request is None:
         return classes_wanted(facts)
     found = {}
-    for name, keys in asked["keys"].items():
+    for name, keys in request["keys"].items():
         own = [each[name] for each in facts]
-        notes = [f"key variables: {', '.join(keys)}", *population_notes(asked["weighted"])]
-        notes += zero_weights(asked["zero"])
+        notes = [f"key variables: {', '.join(keys)}", *population_notes(request["weighted"])]
+        notes += zero_weights(request["zero"])
         found[name] = k_map_of(
             min(each["fewest"] for each in own if each["fewest"] is not None), sum(each["below"] for each in own),
-            math.fsum(each["risk"] for each in own), asked["records"], params.k, tuple(keys), notes,
+            math.fsum(each["risk"] for each in own), request["records"], params.k, tuple(keys), notes,
         )  # fmt: skip
     return found[""] if params.key_sets is None else worst_of(found, "higher")
 

@@ -11,7 +11,7 @@ from maskwright import Comparison, Further, InputError, Measurement, Merging, Pa
 from maskwright_builtin.key_counts.frequencies import individual_risk, sampling_fraction
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
-    listed,
+    in_words,
     sets_of_keys,
     size_table,
     worst_of,
@@ -22,13 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Literal
 
-    from numpy.typing import NDArray
-
     from maskwright import MeasureTable
     from maskwright_builtin.measures.key_variables.k_anonymity import KAnonymityParams
-
-
-Facts = dict[str, Any]
+    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 def k_anonymity_of(
@@ -41,7 +38,7 @@ def k_anonymity_of(
         float(smallest),
         parts={"classes": parts["classes"], "below_k": 100.0 * below / records, "mean_risk": parts["mean_risk"]},
         notes=(f"key variables: {', '.join(keys)}",),
-        sentence=f"The smallest group that shares {listed(keys)} holds {smallest:,} {what}; {below:,} of the "
+        sentence=f"The smallest group that shares {in_words(keys)} holds {smallest:,} {what}; {below:,} of the "
         f"{records:,} records are in groups of fewer than {k}.",
         tables=(sizes,),
     )
@@ -55,7 +52,7 @@ def uniqueness_of(
         100.0 * alone / records,
         parts=parts,
         notes=(f"key variables: {', '.join(keys)}", *notes),
-        sentence=f"{alone:,} of the {records:,} records are the only ones with their {listed(keys)}.",
+        sentence=f"{alone:,} of the {records:,} records are the only ones with their {in_words(keys)}.",
     )
 
 
@@ -64,7 +61,7 @@ def light_records(count: int) -> str:
     return f"{count} record(s) with a weight missing or below 1 count with weight 1"
 
 
-def keys_of_part(comparison: Comparison, params: KeySetsParams, asked: object) -> Facts:  # noqa: ARG001
+def keys_of_part(comparison: Comparison, params: KeySetsParams, request: object) -> Facts:  # noqa: ARG001
     """Records of one part, which keys there are, and whether there are weights."""
     weights = comparison.masked_weights()
     for keys in sets_of_keys(comparison, params, "measure").values():
@@ -82,25 +79,25 @@ def keys_of_part(comparison: Comparison, params: KeySetsParams, asked: object) -
 def classes_of_part(
     comparison: Comparison,
     params: KeySetsParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
+    request: Request,
     part: PartOfFile,
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+) -> tuple[Columns, Integers]:
     """Classes of one part, with their records and weights of at least 1, by the task that counts them."""
-    assert asked is not None
+    assert request is not None
     weights = comparison.masked_weights()
     usable = np.ones(len(comparison.masked)) if weights is None else np.where(weights >= 1.0, weights, 1.0)
-    return weighted_classes(comparison, asked, part, usable)
+    return weighted_classes(comparison, request, part, usable)
 
 
 def weighted_classes(
-    comparison: Comparison, asked: Mapping[str, Any], part: PartOfFile, usable: NDArray[np.float64]
-) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    comparison: Comparison, request: Mapping[str, Any], part: PartOfFile, usable: Floats
+) -> tuple[Columns, Integers]:
     """Classes of one part, with their records and the sums of their weights, by the task that counts them.
 
     `usable`: the weight of each record; shape (n,).
     """
     pieces = []
-    for number, keys in enumerate(asked["keys"].values()):
+    for number, keys in enumerate(request["keys"].values()):
         one, other = class_hashes(comparison.masked, keys)
         rows = {"one": one, "other": other, "records": np.ones(len(one), dtype=np.int64), "weight": usable}
         found, _ = distinct_rows(rows, ("one", "other"))
@@ -109,37 +106,31 @@ def weighted_classes(
     return columns, (columns["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
 
 
-def classes_by_set(
-    columns: Mapping[str, NDArray[np.generic]], asked: Mapping[str, Any] | None
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+def classes_by_set(columns: Columns, request: Request) -> Iterator[tuple[str, Integers, Floats]]:
     """Of each set of keys the records of its classes in one task, and the sums of their weights."""
-    assert asked is not None
+    assert request is not None
     found, _ = distinct_rows(columns, ("set", "one", "other"))
-    for number, name in enumerate(asked["keys"]):
+    for number, name in enumerate(request["keys"]):
         own = found["set"] == number
         yield name, found["records"][own].astype(np.int64), found["weight"][own].astype(np.float64)
 
 
-def counted_classes(
-    columns: Mapping[str, NDArray[np.generic]],
-    params: KeySetsParams,  # noqa: ARG001
-    asked: Mapping[str, Any] | None,
-) -> Facts:
-    """How many classes there are of each size, and what their weights say, in one task."""
-    assert asked is not None
-    facts: Facts = {}
-    for name, records, weight in classes_by_set(columns, asked):
+def counted_classes(columns: Columns, params: KeySetsParams, request: Request) -> Facts:  # noqa: ARG001
+    """How many classes of one task have each size, and the risks by their weights."""
+    assert request is not None
+    facts: dict[str, Any] = {}
+    for name, records, weight in classes_by_set(columns, request):
         sizes, classes = np.unique(records, return_counts=True)
         facts[name] = {"sizes": sizes.tolist(), "classes": classes.tolist()}
-        if asked["weighted"]:
+        if request["weighted"]:
             fraction, _ = sampling_fraction(records, weight)
             facts[name]["population_uniques"] = float(fraction[records == 1].sum())
             facts[name]["risk"] = float((records * individual_risk(records, fraction)).sum())
     return facts
 
 
-def classes_wanted(facts: Sequence[Mapping[str, Any]]) -> Further:
-    """What the second round asks for: the classes of each part."""
+def classes_wanted(facts: Sequence[Facts]) -> Further:
+    """Request of the second round: the classes of each part."""
     if len({each["weighted"] for each in facts}) > 1:
         raise InputError("the weights are missing, negative or infinite in some of the parts: mend them, or give them "
                          "another role")  # fmt: skip
@@ -149,12 +140,12 @@ def classes_wanted(facts: Sequence[Mapping[str, Any]]) -> Further:
 
 
 def _of_sets(
-    facts: Sequence[Mapping[str, Any]], params: KeySetsParams, asked: Mapping[str, Any],
-    of_set: Callable[[tuple[str, ...], NDArray[np.int64], NDArray[np.int64], Sequence[Mapping[str, Any]]], Measurement],
+    facts: Sequence[Facts], params: KeySetsParams, request: Mapping[str, Any],
+    of_set: Callable[[tuple[str, ...], Integers, Integers, Sequence[Facts]], Measurement],
     direction: Literal["lower", "higher"],
 ) -> Measurement:  # fmt: skip
     found = {}
-    for name, keys in asked["keys"].items():
+    for name, keys in request["keys"].items():
         own = [each[name] for each in facts]
         counts: dict[int, int] = {}
         for each in own:
@@ -165,47 +156,39 @@ def _of_sets(
     return found[""] if params.key_sets is None else worst_of(found, direction)
 
 
-def k_anonymity_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: KAnonymityParams, asked: Mapping[str, Any] | None
-) -> Measurement | Further:
+def k_anonymity_of_parts(facts: Sequence[Facts], params: KAnonymityParams, request: Request) -> Measurement | Further:
     """The measure `k_anonymity` of a file in parts."""
-    if asked is None:
+    if request is None:
         return classes_wanted(facts)
-    records = asked["records"]
+    records = request["records"]
 
-    def of_set(
-        keys: tuple[str, ...], sizes: NDArray[np.int64], classes: NDArray[np.int64], _: Sequence[Mapping[str, Any]]
-    ) -> Measurement:
+    def of_set(keys: tuple[str, ...], sizes: Integers, classes: Integers, _: Sequence[Facts]) -> Measurement:
         below = int((sizes * classes)[sizes < params.k].sum())
         count = int(classes.sum())
         parts = {"classes": float(count), "mean_risk": 100.0 * count / records}
         table = size_table(sizes, "records", sizes * classes)
         return k_anonymity_of(int(sizes[0]), below, records, params.k, keys, "record", parts, table)
 
-    return _of_sets(facts, params, asked, of_set, "higher")
+    return _of_sets(facts, params, request, of_set, "higher")
 
 
-def uniqueness_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: KeySetsParams, asked: Mapping[str, Any] | None
-) -> Measurement | Further:
+def uniqueness_of_parts(facts: Sequence[Facts], params: KeySetsParams, request: Request) -> Measurement | Further:
     """The measure `uniqueness` of a file in parts."""
-    if asked is None:
+    if request is None:
         return classes_wanted(facts)
-    records = asked["records"]
+    records = request["records"]
 
-    def of_set(
-        keys: tuple[str, ...], sizes: NDArray[np.int64], classes: NDArray[np.int64], own: Sequence[Mapping[str, Any]]
-    ) -> Measurement:
+    def of_set(keys: tuple[str, ...], sizes: Integers, classes: Integers, own: Sequence[Facts]) -> Measurement:
         parts, notes = dict[str, float](), list[str]()
-        if asked["weighted"]:
+        if request["weighted"]:
             parts = {
                 "population_uniques": 100.0 * math.fsum(each["population_uniques"] for each in own) / records,
                 "mean_risk": 100.0 * math.fsum(each["risk"] for each in own) / records,
             }
-            notes = [light_records(asked["light"])] if asked["light"] else []
+            notes = [light_records(request["light"])] if request["light"] else []
         return uniqueness_of(int(classes[sizes == 1].sum()), records, keys, parts, notes)
 
-    return _of_sets(facts, params, asked, of_set, "lower")
+    return _of_sets(facts, params, request, of_set, "lower")
 
 
 K_ANONYMITY_OVER_PARTS = Merging(

@@ -12,9 +12,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
     Pair = tuple[int, int]
 
@@ -40,10 +39,10 @@ class KeyTable:
     """
 
     levels: tuple[int, ...]
-    codes: NDArray[np.int64]
-    count: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    fraction: NDArray[np.float64]
+    codes: Integers
+    count: Integers
+    weight: Floats
+    fraction: Floats
 
     @property
     def cells(self) -> int:
@@ -55,11 +54,11 @@ class KeyTable:
         """The sampling fraction of the file."""
         return float(self.count.sum() / self.weight.sum())
 
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> Integers:
         """Where the cells that hold a record stand in the whole table; shape (c,)."""
         return np.asarray(np.ravel_multi_index(tuple(self.codes), self.levels), dtype=np.int64)
 
-    def totals(self, keys: Sequence[int]) -> NDArray[np.float64]:
+    def totals(self, keys: Sequence[int]) -> Floats:
         """Weight of each combination of some keys; shape: their levels."""
         shape = tuple(self.levels[key] for key in keys)
         places = np.ravel_multi_index(tuple(self.codes[key] for key in keys), shape)
@@ -77,7 +76,7 @@ class Fitted:
     """
 
     pairs: tuple[Pair, ...]
-    expected: NDArray[np.float64]
+    expected: Floats
     b: float | None = None
     standard_error: float | None = None
 
@@ -91,7 +90,7 @@ def main_effects(table: KeyTable) -> Fitted:
     return Fitted((), expected)
 
 
-def fit(table: KeyTable, pairs: Sequence[Pair], sweeps: int = MOST_SWEEPS) -> tuple[Fitted, NDArray[np.float64]]:
+def fit(table: KeyTable, pairs: Sequence[Pair], sweeps: int = MOST_SWEEPS) -> tuple[Fitted, Floats]:
     """Fit main effects and the interactions of some pairs, by iterative proportional fitting on the whole table.
 
     `table`: of at most `LARGEST_TABLE` cells. Returns people of the population expected in each cell of the whole
@@ -134,7 +133,7 @@ def _around(levels: Sequence[int], pair: Pair) -> tuple[int, int, int, int, int]
     )
 
 
-def underfitting(table: KeyTable, expected: NDArray[np.float64], places: NDArray[np.int64]) -> tuple[float, float]:
+def underfitting(table: KeyTable, expected: Floats, places: Integers) -> tuple[float, float]:
     """B of Skinner and Shlomo for the number of population uniques, and its standard error under the model.
 
     Above 0, the model lacks interactions and overstates the risk; below 0, it has too many. Only the sign is to be
@@ -156,9 +155,7 @@ def underfitting(table: KeyTable, expected: NDArray[np.float64], places: NDArray
     return b, math.sqrt(max(variance, 0.0))
 
 
-def _terms(
-    expected: NDArray[np.float64], count: NDArray[np.float64] | float, fraction: NDArray[np.float64] | float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _terms(expected: Floats, count: Floats | float, fraction: Floats | float) -> tuple[Floats, Floats]:
     """Each cell's term of B, and its variance: count - mu and its square less the count are uncorrelated."""
     mu = fraction * expected
     out = expected * np.exp(-expected) * (1.0 - fraction)
@@ -189,12 +186,12 @@ def _in_errors(fitted: Fitted) -> float:
     return fitted.b / fitted.standard_error
 
 
-def remaining(expected: NDArray[np.float64], fraction: NDArray[np.float64]) -> NDArray[np.float64]:
+def remaining(expected: Floats, fraction: Floats) -> Floats:
     """People expected in a cell outside the sample."""
     return expected * (1.0 - fraction)
 
 
-def first_risk(outside: NDArray[np.float64]) -> NDArray[np.float64]:
+def first_risk(outside: Floats) -> Floats:
     """Mean of 1 / F for a sample unique, with F - 1 Poisson.
 
     `outside`: v, the mean; shape (c,).
@@ -203,7 +200,7 @@ def first_risk(outside: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(positive, -np.expm1(-outside) / np.where(positive, outside, 1.0), 1.0)
 
 
-def matching_risk(count: NDArray[np.int64], outside: NDArray[np.float64]) -> NDArray[np.float64]:
+def matching_risk(count: Integers, outside: Floats) -> Floats:
     """Mean of 1 / F for a cell with f records in the sample and F - f, Poisson with mean v, outside it.
 
     `count`: f, at least 1; shape (c,). `outside`: v; shape (c,).
@@ -215,7 +212,7 @@ def matching_risk(count: NDArray[np.int64], outside: NDArray[np.float64]) -> NDA
     return np.where(count == 1, first_risk(outside), hyp1f1(1.0, count + 1.0, -outside) / count)
 
 
-def zayatz(sizes: NDArray[np.int64], population: float) -> float:
+def zayatz(sizes: Integers, population: float) -> float:
     """Probability that a sample unique is unique in the population.
 
     `sizes`: ``sizes[j]`` classes of the sample have j records; some have one; shape (j + 1,).
@@ -235,7 +232,7 @@ def zayatz(sizes: NDArray[np.int64], population: float) -> float:
     others = population - j
     possible = others - (sample - 1.0) >= 0.0
 
-    def log_choose(n: NDArray[np.float64] | float, k: float) -> NDArray[np.float64]:
+    def log_choose(n: Floats | float, k: float) -> Floats:
         return np.asarray(gammaln(np.add(n, 1.0)) - gammaln(k + 1.0) - gammaln(np.subtract(n, k) + 1.0))
 
     drawn = log_choose(np.where(possible, others, population), sample - 1.0) - log_choose(population, sample)
@@ -244,7 +241,7 @@ def zayatz(sizes: NDArray[np.int64], population: float) -> float:
     return float(weighed[j == 1.0].sum() / weighed.sum())
 
 
-def pitman(sizes: NDArray[np.int64], population: float) -> tuple[float, float, float]:
+def pitman(sizes: Integers, population: float) -> tuple[float, float, float]:
     """Fit Pitman's sampling formula by maximum likelihood.
 
     `sizes`: ``sizes[j]`` classes of the sample have j records; some have one, and some have more; shape (j + 1,).
@@ -261,11 +258,11 @@ def pitman(sizes: NDArray[np.int64], population: float) -> tuple[float, float, f
     larger = j > 1
     classes, sample = float(times.sum()), float((j * times).sum())
 
-    def parameters(at: NDArray[np.float64]) -> tuple[float, float]:
+    def parameters(at: Floats) -> tuple[float, float]:
         alpha = float(expit(at[1]))
         return math.exp(float(at[0])) - alpha, alpha
 
-    def loss(at: NDArray[np.float64]) -> float:
+    def loss(at: Floats) -> float:
         theta, alpha = parameters(at)
         steps = (classes - 1.0) * math.log(alpha) + gammaln(theta / alpha + classes) - gammaln(theta / alpha + 1.0)
         draws = gammaln(theta + sample) - gammaln(theta + 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -14,10 +15,10 @@ from maskwright_builtin.key_counts.frequencies import classes_of
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
+    in_words,
     key_codes,
     key_set_mistakes,
     key_set_names,
-    listed,
     sampling_fraction,
     set_parts,
     worst_of_sets,
@@ -39,10 +40,9 @@ from maskwright_builtin.measures.key_variables.population_models import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.measures.key_variables.population_models import Fitted
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 Model = Literal["auto", "main_effects", "all_pairs", "zayatz", "pitman"]
 
@@ -61,14 +61,14 @@ class PopulationUniquesParams(KeySetsParams, FractionParams, extra="forbid", fro
 
 @dataclass(frozen=True, eq=False)
 class _Estimate:
-    """What a model says.
+    """The estimate of a model.
 
     `unique`: chance that a cell's one record is alone in the population; 0 where it has more; shape (c,). `risk`:
     chance of a correct match with a record of the cell; shape (c,).
     """
 
-    unique: NDArray[np.float64]
-    risk: NDArray[np.float64]
+    unique: Floats
+    risk: Floats
     parts: dict[str, float]
     notes: tuple[str, ...] = ()
 
@@ -97,13 +97,6 @@ def population_uniques(
 
     There is no interval: the models have none that holds in files that are not simple random samples.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : PopulationUniquesParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -129,7 +122,7 @@ def population_uniques(
     Elamir and Skinner (2006), Record level measures of disclosure risk for survey microdata, Journal of Official
     Statistics 22(3), 525-539.
     """
-    return worst_of_sets(comparison, params, "population_uniques", lambda keys: _on_keys(comparison, params, keys))
+    return worst_of_sets(comparison, params, "population_uniques", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tuple[str, ...]) -> Measurement:
@@ -158,15 +151,14 @@ def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tupl
         per_record=100.0 * estimate.risk[of_record],
         notes=(f"key variables: {', '.join(keys)}; {table.cells:,} cells", *notes, *estimate.notes),
         sentence=(
-            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {listed(keys)}; about {tau1:,.0f} "
-            f"of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole population too."
+            f"{int(alone.sum()):,} of the {n:,} records are the only ones with their {in_words(keys)}; about "
+            f"{tau1:,.0f} of them ({100.0 * tau1 / n:.2g} % of all records) are the only ones in the whole "
+            "population too."
         ),
     )
 
 
-def _table(
-    codes: Sequence[NDArray[np.int64]], weights: NDArray[np.float64] | None, fraction: float
-) -> tuple[KeyTable, NDArray[np.int64]]:
+def _table(codes: Sequence[Integers], weights: Floats | None, fraction: float) -> tuple[KeyTable, Integers]:
     """Count the records of each cell; and the cell of each record."""
     of_record = classes_of(codes)
     count = np.bincount(of_record)
@@ -198,8 +190,8 @@ def _log_linear(table: KeyTable, keys: Sequence[str], model: Model, progress: Pr
     }
     if fitted.b is not None and fitted.standard_error:
         parts |= {"b": fitted.b, "b_standard_errors": fitted.b / fitted.standard_error}
-    said = ", ".join(f"{keys[first]} x {keys[second]}" for first, second in fitted.pairs)
-    about = f"log-linear model of main effects{f' and {said}' if said else ''}"
+    text = ", ".join(f"{keys[first]} x {keys[second]}" for first, second in fitted.pairs)
+    about = f"log-linear model of main effects{f' and {text}' if text else ''}"
     return _Estimate(np.where(alone, np.exp(-outside), 0.0), risk, parts, (about, *notes))
 
 
@@ -219,8 +211,8 @@ def _fitted(table: KeyTable, model: Model, progress: Progress) -> tuple[Fitted, 
         return fit(table, ())[0], ()
     if model == "auto" and table.cells <= LARGEST_SEARCHED:
         return search(table, progress), ()
-    said = (f"over {LARGEST_SEARCHED:,} cells: interactions are not searched",) if model == "auto" else ()
-    return fit(table, list(itertools.combinations(range(len(table.levels)), 2)))[0], said
+    text = (f"over {LARGEST_SEARCHED:,} cells: interactions are not searched",) if model == "auto" else ()
+    return fit(table, list(itertools.combinations(range(len(table.levels)), 2)))[0], text
 
 
 def _by_class_sizes(table: KeyTable, model: Model) -> _Estimate:

@@ -11,21 +11,20 @@ from maskwright import Comparison, InputError, Measurement, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeyClasses,
     KeysParams,
+    in_words,
     key_mistakes,
     key_names,
-    listed,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 def undefined(notes: Sequence[str]) -> Measurement:
-    """What is said where no sensitive variable has a value."""
+    """The measurement where no sensitive variable has a value."""
     return Measurement(float("nan"), notes=(*notes, "not defined: no sensitive variable has a value"))
 
 
@@ -40,8 +39,8 @@ def l_diversity_of(
         parts={"homogeneous": 100.0 * homogeneous / records},
         per_variable={name: value for name, value in by_variable.items() if name in compared},
         notes=tuple(notes),
-        sentence=f"Whoever finds a person by {listed(keys)} is left with at least {least:.3g} possible value(s) of "
-        f"{listed(tuple(by_variable))}; for {homogeneous:,} of the {records:,} records with only one.",
+        sentence=f"Whoever finds a person by {in_words(keys)} is left with at least {least:.3g} possible value(s) of "
+        f"{in_words(tuple(by_variable))}; for {homogeneous:,} of the {records:,} records with only one.",
     )
 
 
@@ -55,14 +54,12 @@ def t_closeness_of(
         parts={"mean": mean},
         per_variable={name: value for name, value in by_variable.items() if name in compared},
         notes=tuple(notes),
-        sentence=f"Among people with the same {listed(keys)}, the values of {listed(tuple(by_variable))} differ from "
-        f"those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
+        sentence=f"Among people with the same {in_words(keys)}, the values of {in_words(tuple(by_variable))} differ "
+        f"from those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
     )
 
 
-def diversity_of_classes(
-    of_class: NDArray[np.int64], value: NDArray[np.int64], count: int, how: str
-) -> NDArray[np.float64]:
+def diversity_of_classes(of_class: Integers, value: Integers, count: int, how: str) -> Floats:
     """Diversity of each class, infinite for a class without values; both arrays are ordered by class, then value."""
     begins = np.ones(len(of_class), dtype=np.bool_)
     begins[1:] = (of_class[1:] != of_class[:-1]) | (value[1:] != value[:-1])
@@ -79,7 +76,7 @@ def diversity_of_classes(
     return np.where(different > 1, np.exp(entropy), np.where(different > 0, 1.0, np.inf))
 
 
-def moved(of_class: NDArray[np.int64], value: NDArray[np.int64], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def moved(of_class: Integers, value: Integers, share: Floats) -> Floats:
     """Half the sum of the differences of shares, for each class that occurs, in order.
 
     `of_class`, `value`: ordered by class, then by value; shape (r,). `share`: of each value in the whole file; shape
@@ -94,9 +91,7 @@ def moved(of_class: NDArray[np.int64], value: NDArray[np.int64], share: NDArray[
     return np.asarray(np.bincount(owner, weights=more, minlength=len(present)), dtype=np.float64)
 
 
-def moved_along(
-    of_class: NDArray[np.int64], value: NDArray[np.int64], share_of_value: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def moved_along(of_class: Integers, value: Integers, share_of_value: Floats) -> Floats:
     """Area between the cumulative shares, for each class that occurs, in order.
 
     From one value of the class to its next, the class's cumulative share stands still while the file's rises; sums of
@@ -173,7 +168,7 @@ def sensitive_names(comparison: Comparison, params: SensitiveParams, classes: Ke
 
 def values_by_class(
     comparison: Comparison, names: list[str], classes: KeyClasses
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64], bool, int]]:
+) -> Iterator[tuple[str, Integers, Integers, bool, int]]:
     """For each sensitive variable its values with the classes they are in, ordered by class, then by value.
 
     Returns class, and rank of the value among the variable's different values (category codes keep their order). A

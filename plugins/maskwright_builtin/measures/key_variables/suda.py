@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +22,10 @@ from maskwright import (
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
+    in_words,
     key_codes,
     key_set_mistakes,
     key_set_names,
-    listed,
     sampling_fraction,
     set_parts,
     worst_of_sets,
@@ -39,9 +40,8 @@ from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.key_variables.minimal_sample_uniques import MinimalSampleUniques
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 MOST_SETS = 25_000
 """Sets of keys that are searched: all of 14 keys, up to four of 20 or three of 50."""
@@ -77,11 +77,7 @@ class SudaParams(KeySetsParams, FractionParams, extra="forbid", frozen=True):
     )
 
 
-def suda(
-    comparison: Comparison,
-    params: SudaParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Percent of masked records that a match on few key variables would single out with a probability above a bound.
 
     A *minimal sample unique* (MSU) of a record is a set of keys on which it is alone, while it is alone on no smaller
@@ -100,13 +96,6 @@ def suda(
     Households are not used: single records are counted.
 
     There is no interval: who is alone is counted in the file that is released, and DIS is a description of it.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : SudaParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -127,14 +116,14 @@ def suda(
     Skinner and Elliot (2002), A measure of disclosure risk for microdata, Journal of the Royal Statistical Society B
     64(4), 855-867, for DIS.
     """
-    return worst_of_sets(comparison, params, "suda", lambda keys: _on_keys(comparison, params, keys))
+    return worst_of_sets(comparison, params, "suda", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: SudaParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "suda")
     largest = min(params.largest or len(keys), len(keys))
-    for said in _too_many(len(keys), params.largest):
-        raise InputError(Problem(f"suda: {said}"))
+    for text in _too_many(len(keys), params.largest):
+        raise InputError(Problem(f"suda: {text}"))
     fraction, notes = sampling_fraction(comparison, params)
     rows = different_rows(codes)
     found = minimal_sample_uniques(rows, largest, comparison.progress)
@@ -179,11 +168,11 @@ def _sentence(keys: tuple[str, ...], largest: int, scored: int, above: int, n: i
     some = f"at most {largest} of " if largest < len(keys) else ""
     return (
         f"{scored:,} of the {n:,} records ({100.0 * scored / n:.2g} %) are the only ones with their values of {some}"
-        f"{listed(keys)}; a match with {above:,} of them is correct with a probability above {100.0 * bound:g} %."
+        f"{in_words(keys)}; a match with {above:,} of them is correct with a probability above {100.0 * bound:g} %."
     )
 
 
-def dis_suda(score: NDArray[np.float64], dis: float, keys: int) -> NDArray[np.float64]:
+def dis_suda(score: Floats, dis: float, keys: int) -> Floats:
     """Probability that a match with each record is correct; 0 for score 0.
 
     `score`: shape (u,).
@@ -212,8 +201,8 @@ def suda_mistakes(params: SudaParams, given: Measurable) -> Iterator[tuple[str, 
     """What is wrong with the parameters, given the variables: the parameter, and what it is."""
     yield from key_set_mistakes(params, given)
     sets = [key_set_names(params, given)] if params.key_sets is None else list(params.key_sets.values())
-    for said in _too_many(max(map(len, sets)), params.largest):
-        yield "largest", said
+    for text in _too_many(max(map(len, sets)), params.largest):
+        yield "largest", text
 
 
 def _parts(params: SudaParams) -> Iterator[MeasurePart]:
@@ -231,29 +220,24 @@ def _parts(params: SudaParams) -> Iterator[MeasurePart]:
 def _sets(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> dict[str, float]:
     parts: dict[str, float] = {}
     for positions, unique, minimal in zip(found.sets, found.unique, found.minimal, strict=True):
-        said = " + ".join(keys[each] for each in positions)
-        parts[f"unique on {said}"] = 100.0 * float(unique) / n
-        parts[f"minimal {said}"] = 100.0 * float(minimal) / n
+        text = " + ".join(keys[each] for each in positions)
+        parts[f"unique on {text}"] = 100.0 * float(unique) / n
+        parts[f"minimal {text}"] = 100.0 * float(minimal) / n
     return parts
 
 
 def _smallest(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> Iterator[str]:
     """The sets that single out most records."""
     order = sorted(np.flatnonzero(found.minimal), key=lambda each: -found.minimal[each])[:SETS_NOTED]
-    said = [
+    text = [
         f"{' + '.join(keys[key] for key in found.sets[each])} {100.0 * found.minimal[each] / n:.3g} %" for each in order
     ]
-    if said:
-        yield f"smallest sets that single out most records: {', '.join(said)}"
+    if text:
+        yield f"smallest sets that single out most records: {', '.join(text)}"
 
 
 def _values(
-    comparison: Comparison,
-    keys: Sequence[str],
-    codes: Sequence[NDArray[np.int64]],
-    record: NDArray[np.int64],
-    by_key: NDArray[np.float64],
-    most: int,
+    comparison: Comparison, keys: Sequence[str], codes: Sequence[Integers], record: Integers, by_key: Floats, most: int
 ) -> dict[str, float]:
     """Share of each value in what its key contributes, largest contribution to the total score first."""
     named: list[tuple[float, float, str]] = []
@@ -267,10 +251,10 @@ def _values(
         first[code[shown][::-1]] = np.flatnonzero(shown)[::-1]
         for value in np.flatnonzero((records >= FEWEST_NAMED) & (own > 0)):
             cell = column.values[first[value]]
-            said = f"{cell:g}" if column.variable.is_numeric else column.variable.categories[cell]
-            named.append((own[value], 100.0 * float(own[value] / weight.sum()), f"{name} = {said}"))
+            text = f"{cell:g}" if column.variable.is_numeric else column.variable.categories[cell]
+            named.append((own[value], 100.0 * float(own[value] / weight.sum()), f"{name} = {text}"))
     named.sort(key=lambda each: (-each[0], each[2]))
-    return {said: share for _, share, said in named[:most]}
+    return {text: share for _, share, text in named[:most]}
 
 
 SUDA = Measure(

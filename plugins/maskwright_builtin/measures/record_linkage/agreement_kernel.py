@@ -9,7 +9,8 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
+
 
 TILE = 1024
 """Targets at once: their values and patterns stay in the processor's first cache."""
@@ -17,13 +18,7 @@ TILE = 1024
 
 @compiled
 def _patterns_of_tile(
-    queries: NDArray[np.float64],
-    i: int,
-    columns: NDArray[np.float64],
-    begin: int,
-    end: int,
-    reach: NDArray[np.float64],
-    pattern: NDArray[np.int32],
+    queries: Floats, i: int, columns: Floats, begin: int, end: int, reach: Floats, pattern: Integers32
 ) -> None:
     """Patterns of query i with the targets `begin` to `end`."""
     for k in range(end - begin):
@@ -36,9 +31,7 @@ def _patterns_of_tile(
 
 
 @compiled
-def count_patterns(
-    queries: NDArray[np.float64], columns: NDArray[np.float64], reach: NDArray[np.float64], counts: NDArray[np.int64]
-) -> None:
+def count_patterns(queries: Floats, columns: Floats, reach: Floats, counts: Integers) -> None:
     """Add the pairs of each pattern to `counts`, shape (2**d,); `columns` are the targets, shape (d, t).
 
     `queries`: shape (q, d). `columns`: the targets, C order; shape (d, t). `reach`: shape (d,). `counts`: added to;
@@ -55,12 +48,7 @@ def count_patterns(
 
 @compiled
 def best_patterns(
-    queries: NDArray[np.float64],
-    columns: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    ranks: NDArray[np.int64],
-    best: NDArray[np.int64],
-    ties: NDArray[np.int64],
+    queries: Floats, columns: Floats, reach: Floats, ranks: Integers, best: Integers, ties: Integers
 ) -> None:
     """Fill in the best rank among each query's patterns, and how many targets have it.
 

@@ -44,26 +44,20 @@ from maskwright_builtin.measures.uncertainty import interval_of_sums
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-
-Facts = dict[str, Any]
-Rows = dict[str, "NDArray[np.generic]"]
 
 SAMPLE = 100_000
 """Records that are linked, those with the lowest hashes of their numbers: 95 percent of such samples are off by 0.31
 percentage points at most. All records of a file that has no more."""
 
 
-def units_of_part(
-    comparison: Comparison,
-    params: DistanceRecordLinkageParams,
-    asked: Mapping[str, Any] | None,  # noqa: ARG001
-) -> Facts:
+def units_of_part(comparison: Comparison, params: DistanceRecordLinkageParams, request: Request) -> Facts:  # noqa: ARG001
     """Moments of the known variables of one part, and whether they are on their grid."""
     pairs = pair_records(comparison, MISSING_RULE)
     scenarios = scenarios_of(params, comparison, "distance_record_linkage")
-    variables: Facts = {}
+    variables: dict[str, Any] = {}
     for j in sorted({column for scenario in scenarios for column in scenario.columns}):
         name = pairs.names[j]
         decimals = [file[name].variable.decimals for file in (comparison.original, comparison.masked)]
@@ -78,25 +72,25 @@ def units_of_part(
 
 
 def rows_of_part(
-    comparison: Comparison, params: DistanceRecordLinkageParams, asked: Mapping[str, Any] | None, part: PartOfFile
-) -> tuple[Rows, NDArray[np.int64]]:
+    comparison: Comparison, params: DistanceRecordLinkageParams, request: Request, part: PartOfFile
+) -> tuple[Columns, Integers]:
     """The sampled records of one part; once all are known, how many of its records are as near to each as its own."""
-    assert asked is not None
-    files = _standard(comparison, asked)
-    if "rows" not in asked:
-        rows = sampled(record_hashes(part.first, len(files[0])), part.records, asked["wanted"])
+    assert request is not None
+    files = _standard(comparison, request)
+    if "rows" not in request:
+        rows = sampled(record_hashes(part.first, len(files[0])), part.records, request["wanted"])
         columns = {
             f"{which}{j}": file[rows, j] for which, file in zip("om", files, strict=True) for j in range(file.shape[1])
         }
         return {"number": rows + part.first, **columns}, np.zeros(len(rows), dtype=np.int64)
-    both = [np.stack([asked["rows"][f"{which}{j}"] for j in range(files[0].shape[1])], axis=1) for which in "om"]
+    both = [np.stack([request["rows"][f"{which}{j}"] for j in range(files[0].shape[1])], axis=1) for which in "om"]
     backward = params.direction == "masked_to_original"
     queries, own = both[::-1] if backward else both
-    targets, weight = files[0] if backward else files[1], np.array(asked["weight"])
+    targets, weight = files[0] if backward else files[1], np.array(request["weight"])
     guess = np.zeros(len(queries), dtype=np.int64)
-    pieces: list[Rows] = []
-    for number, (known, _) in enumerate(asked["scenarios"]):
-        places = [asked["used"].index(column) for column in known]
+    pieces: list[Columns] = []
+    for number, (known, _) in enumerate(request["scenarios"]):
+        places = [request["used"].index(column) for column in known]
         limits = squared_distances(queries[:, places], own[:, places], weight[places])
         found = count_nearer(
             queries[:, places], targets[:, places], weight[places], limits, guess, params.nearest, comparison.progress
@@ -110,29 +104,25 @@ def rows_of_part(
     return columns, columns["query"].astype(np.int64) % part.tasks
 
 
-def _standard(comparison: Comparison, asked: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+def _standard(comparison: Comparison, request: Mapping[str, Any]) -> list[Floats]:
     """Both files in grid units, a missing cell at the mean of its variable; shape (n, d) each."""
     pairs = pair_records(comparison, MISSING_RULE)
     found = []
     for values in (pairs.original, pairs.masked):
         columns = []
-        for column, factor, center in zip(asked["used"], asked["factor"], asked["center"], strict=True):
+        for column, factor, center in zip(request["used"], request["factor"], request["center"], strict=True):
             own = values[:, column] if factor is None else np.rint(values[:, column] * factor)
             columns.append(np.where(np.isnan(own), center, own))
         found.append(np.stack(columns, axis=1))
     return found
 
 
-def counted_links(
-    columns: Mapping[str, NDArray[np.generic]],
-    params: DistanceRecordLinkageParams,
-    asked: Mapping[str, Any] | None,
-) -> Facts:
+def counted_links(columns: Columns, params: DistanceRecordLinkageParams, request: Request) -> Facts:
     """Chances that the sampled records of one task are linked, summed."""
-    assert asked is not None
+    assert request is not None
     found, _ = distinct_rows(columns, ("query", "scenario"))
     chance = chance_of_own(found["nearer"].astype(np.int64), found["ties"].astype(np.int64), params.nearest)
-    count = len(asked["scenarios"])
+    count = len(request["scenarios"])
     scenario = found["scenario"].astype(np.int64)
     _, query = np.unique(found["query"], return_inverse=True)
     credit = np.bincount(query, weights=chance, minlength=0) / count
@@ -143,54 +133,54 @@ def counted_links(
 
 
 def linkage_of_parts(
-    facts: Sequence[Mapping[str, Any]], params: DistanceRecordLinkageParams, asked: Mapping[str, Any] | None
+    facts: Sequence[Facts], params: DistanceRecordLinkageParams, request: Request
 ) -> Measurement | Further:
     """The measure `distance_record_linkage` of a file in parts."""
     del params
-    if asked is None:
+    if request is None:
         return Further(_units(facts), rows_to="parts")
     if not facts:
-        return Further(asked, rows_to="tasks")
-    scenarios = [Scenario(tuple(columns), part) for columns, part in asked["scenarios"]]
+        return Further(request, rows_to="tasks")
+    scenarios = [Scenario(tuple(columns), part) for columns, part in request["scenarios"]]
     records, credit, squares = (math.fsum(each[name] for each in facts) for name in ("records", "credit", "squares"))
     percents = [
         100.0 * math.fsum(each["linked"][number] for each in facts) / records for number in range(len(scenarios))
     ]  # fmt: skip
-    value, notes = float(np.mean(percents)), list(asked["notes"])
+    value, notes = float(np.mean(percents)), list(request["notes"])
     interval = interval_of_sums(credit, squares, records)
-    if records < asked["records"]:
+    if records < request["records"]:
         reach = 98.0 / math.sqrt(records)
         interval = (max(0.0, value - reach), min(100.0, value + reach))
         notes.append(
-            f"sampled: {int(records)} of {asked['records']} records were linked to all; the file's own figure is "
+            f"sampled: {int(records)} of {request['records']} records were linked to all; the file's own figure is "
             f"within {reach:.2g} percentage points in 95 of 100 samples"
         )
     return Measurement(
-        value, parts_of(scenarios, percents), added_by_variable(scenarios, percents, asked["names"]),
+        value, parts_of(scenarios, percents), added_by_variable(scenarios, percents, request["names"]),
         interval=interval, notes=tuple(notes),
     )  # fmt: skip
 
 
-def _units(facts: Sequence[Mapping[str, Any]]) -> Facts:
+def _units(facts: Sequence[Facts]) -> Facts:
     notes, constant = missing_notes(facts, MISSING_RULE), []
-    asked: Facts = {
+    request: dict[str, Any] = {
         "used": [], "factor": [], "center": [], "weight": [], "wanted": SAMPLE, "names": facts[0]["names"],
         "scenarios": facts[0]["scenarios"], "records": sum(each["records"] for each in facts),
     }  # fmt: skip
-    for name, said in facts[0]["variables"].items():
+    for name, variable in facts[0]["variables"].items():
         own = [each["variables"][name] for each in facts]
-        factor = None if any(each["factor"] is None for each in own) else said["factor"]
+        factor = None if any(each["factor"] is None for each in own) else variable["factor"]
         moments = PartMoments.merged(each["moments"] for each in own)
         deviation = moments.spread(1) * (factor or 1.0)
-        asked["used"].append(said["column"])
-        asked["factor"].append(factor)
-        asked["center"].append(moments.mean * (factor or 1.0) if deviation else 0.0)
-        asked["weight"].append(1.0 / deviation if deviation else 0.0)
+        request["used"].append(variable["column"])
+        request["factor"].append(factor)
+        request["center"].append(moments.mean * (factor or 1.0) if deviation else 0.0)
+        request["weight"].append(1.0 / deviation if deviation else 0.0)
         if not deviation:
             constant.append(name)
     if constant:
         notes.append(f"constant in the original file and left out of the distances: {listed(constant)}")
-    return asked | {"notes": notes}
+    return request | {"notes": notes}
 
 
 def _refused(params: DistanceRecordLinkageParams) -> str | None:
@@ -255,13 +245,6 @@ def distance_record_linkage(
     records, which is too wide rather than too narrow.
 
     ERD of Mateo-Sanz's thesis: ``{pairing: nearest, direction: masked_to_original, ties: lowest_index}``.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DistanceRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -328,13 +311,6 @@ def mahalanobis_record_linkage(
     variables that are constant in the original are as in distance_record_linkage. Equal rows tie exactly; different
     rows at equal distances may not, for the coordinates are computed in binary64.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MahalanobisRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -351,13 +327,8 @@ def mahalanobis_record_linkage(
 
 
 def _whitened(
-    original: NDArray[np.float64],
-    masked: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    *,
-    origin: NDArray[np.int64] | None,
-    paired: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    original: Floats, masked: Floats, weight: Floats, *, origin: Integers | None, paired: bool
+) -> tuple[Floats, Floats, Floats]:
     """Coordinates of both files whose Euclidean distance is the Mahalanobis distance."""
     used = weight > 0.0
     if not used.any():
@@ -376,13 +347,13 @@ def _whitened(
     return one, other, np.ones(axes.shape[1])
 
 
-def _covariance(file: NDArray[np.float64]) -> NDArray[np.float64]:
+def _covariance(file: Floats) -> Floats:
     """Covariance matrix of the columns, divisor n - 1; zero for one record."""
     centred = file - file.mean(axis=0)
     return np.asarray(centred.T @ centred / max(len(file) - 1, 1))
 
 
-def _turned(file: NDArray[np.float64], axes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _turned(file: Floats, axes: Floats) -> Floats:
     """Matrix product in one order of operations for every row: equal rows have to stay equal."""
     result = np.zeros((len(file), axes.shape[1]), order="F")
     for k in range(axes.shape[1]):

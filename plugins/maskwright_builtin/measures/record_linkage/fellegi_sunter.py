@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from maskwright import Progress
-
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 MOST_ITERATIONS = 5_000
 TOLERANCE = 1e-10
+"""EM has converged when no probability changes by more, a prior relative to itself."""
 START = 0.9
 """Where the agreement probabilities among matches start."""
 SMALLEST = 1e-12
@@ -44,18 +34,18 @@ class Classes:
     does not determine it; shape (d,).
     """
 
-    m: NDArray[np.float64]
-    u: NDArray[np.float64]
+    m: Floats
+    u: Floats
     prior: float
     converged: bool
-    error: NDArray[np.float64]
+    error: Floats
 
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """How much agreeing rather than not speaks for a match, ``log2(m / u) - log2((1 - m) / (1 - u))``; (d,)."""
         return np.asarray(np.log2(self.m / self.u) - np.log2((1.0 - self.m) / (1.0 - self.u)))
 
 
-def fit_classes(counts: NDArray[np.int64], prior: float, *, estimate_prior: bool) -> Classes:
+def fit_classes(counts: Integers, prior: float, *, estimate_prior: bool) -> Classes:
     """Fit two classes to the counts of agreement patterns by EM.
 
     `counts`: pairs with each pattern, bit j for variable j; shape (2**d,). `prior`: probability that a pair matches;
@@ -86,14 +76,12 @@ def fit_classes(counts: NDArray[np.int64], prior: float, *, estimate_prior: bool
     return Classes(m, u, prior, converged, _standard_error(agrees, counts, m, u, prior))
 
 
-def _probability(agrees: NDArray[np.float64], probability: NDArray[np.float64]) -> NDArray[np.float64]:
+def _probability(agrees: Floats, probability: Floats) -> Floats:
     """Probability of each pattern in a class; shape (2**d,)."""
     return np.asarray(np.exp(agrees @ np.log(probability) + (1.0 - agrees) @ np.log1p(-probability)))
 
 
-def _standard_error(
-    agrees: NDArray[np.float64], counts: NDArray[np.int64], m: NDArray[np.float64], u: NDArray[np.float64], prior: float
-) -> NDArray[np.float64]:
+def _standard_error(agrees: Floats, counts: Integers, m: Floats, u: Floats, prior: float) -> Floats:
     """Standard errors of `m` from the information of the multinomial counts, with the prior known."""
     d = len(m)
     matching, other = prior * _probability(agrees, m), (1.0 - prior) * _probability(agrees, u)
@@ -121,8 +109,8 @@ TABLE_PER_RECORD = 8
 
 
 def same_cell_subsets(
-    queries: NDArray[np.int64], targets: NDArray[np.int64], progress: Progress
-) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    queries: Integers, targets: Integers, progress: Progress
+) -> Iterator[tuple[int, Integers, Integers]]:
     """For every non-empty set of variables, how many targets agree with each query on all of them.
 
     Records are joined by their cells, one variable at a time; a record that has no partner on some variables has none
@@ -136,7 +124,7 @@ def same_cell_subsets(
 
     def descend(
         first: int, pattern: int, groups: tuple[_Grouped, _Grouped], size: int
-    ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    ) -> Iterator[tuple[int, Integers, Integers]]:
         for j in range(first, d):
             left, right = (
                 _split(one, cells[:, j], sizes[j]) for one, cells in zip(groups, (queries, targets), strict=True)
@@ -156,11 +144,11 @@ def same_cell_subsets(
     progress(1.0)
 
 
-_Grouped = tuple["NDArray[np.int64]", "NDArray[np.int64]"]
+_Grouped = tuple["Integers", "Integers"]
 """Positions of records, and the group each is in."""
 
 
-def _split(grouped: _Grouped, cells: NDArray[np.int64], size: int) -> _Grouped:
+def _split(grouped: _Grouped, cells: Integers, size: int) -> _Grouped:
     """Groups split by the cell of one more variable; records without a value leave."""
     records, groups = grouped
     cell = cells[records]
@@ -170,9 +158,7 @@ def _split(grouped: _Grouped, cells: NDArray[np.int64], size: int) -> _Grouped:
     return records, groups * size + cell
 
 
-def _numbered(
-    left: NDArray[np.int64], right: NDArray[np.int64], size: int
-) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], int]:
+def _numbered(left: Integers, right: Integers, size: int) -> tuple[tuple[Integers, Integers], int]:
     """Both files' groups with numbers below the returned one, which is not much larger than the files."""
     if size <= TABLE_PER_RECORD * (len(left) + len(right)) + 64:
         return (left, right), size
@@ -180,7 +166,7 @@ def _numbered(
     return (numbers[: len(left)], numbers[len(left) :]), len(values)
 
 
-def same_cell_patterns(queries: NDArray[np.int64], targets: NDArray[np.int64], progress: Progress) -> NDArray[np.int64]:
+def same_cell_patterns(queries: Integers, targets: Integers, progress: Progress) -> Integers:
     """How many of all pairs have each agreement pattern exactly; shape (2**d,), int64, bit j for variable j.
 
     Pairs that agree at least on a set are counted by joins; inclusion and exclusion (the Moebius inversion over
@@ -201,8 +187,8 @@ def same_cell_patterns(queries: NDArray[np.int64], targets: NDArray[np.int64], p
 
 
 def best_same_cell(
-    queries: NDArray[np.int64], targets: NDArray[np.int64], ranks: NDArray[np.int64], progress: Progress
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    queries: Integers, targets: Integers, ranks: Integers, progress: Progress
+) -> tuple[Integers, Integers]:
     """Best rank among the patterns of each query's pairs, and how many targets have it; each of shape (q,).
 
     `queries`, `targets`: cell of each value, 0, 1, ...; a missing cell, -1, agrees with nothing; shape (q, d) and (t,
@@ -219,9 +205,7 @@ def best_same_cell(
     return best, ties
 
 
-def within_patterns(
-    queries: NDArray[np.float64], targets: NDArray[np.float64], reach: NDArray[np.float64], progress: Progress
-) -> NDArray[np.int64]:
+def within_patterns(queries: Floats, targets: Floats, reach: Floats, progress: Progress) -> Integers:
     """How many of all pairs have each agreement pattern, agreeing where values differ by at most `reach`.
 
     Every pair is visited.
@@ -235,7 +219,7 @@ def within_patterns(
     counts = np.zeros(2 ** queries.shape[1], dtype=np.int64)
     chunks = _chunks(len(queries))
 
-    def count(chunk: slice) -> NDArray[np.int64]:
+    def count(chunk: slice) -> Integers:
         found = np.zeros_like(counts)
         count_patterns(np.ascontiguousarray(queries[chunk]), columns, reach, found)
         return found
@@ -247,12 +231,8 @@ def within_patterns(
 
 
 def best_within(
-    queries: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    reach: NDArray[np.float64],
-    ranks: NDArray[np.int64],
-    progress: Progress,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    queries: Floats, targets: Floats, reach: Floats, ranks: Integers, progress: Progress
+) -> tuple[Integers, Integers]:
     """Best rank among the patterns of each query's pairs, and how many targets have it; as `best_same_cell`.
 
     `queries`, `targets`: NaN where missing, which agrees with nothing; shape (q, d) and (t, d). `reach`: largest
@@ -277,7 +257,7 @@ def _chunks(n: int) -> list[slice]:
     return [slice(begin, begin + RECORDS_AT_ONCE) for begin in range(0, n, RECORDS_AT_ONCE)]
 
 
-def marginal_counts(counts: NDArray[np.int64], kept: list[int]) -> NDArray[np.int64]:
+def marginal_counts(counts: Integers, kept: list[int]) -> Integers:
     """Counts of the patterns on some of the variables."""
     full = np.arange(len(counts))
     small = sum(((full >> j & 1) << place for place, j in enumerate(kept)), start=np.zeros_like(full))

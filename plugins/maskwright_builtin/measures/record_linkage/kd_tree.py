@@ -21,7 +21,7 @@ from maskwright_builtin.numerics.spatial import select, widest_column
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 WIDTH = 16
 """Points in a leaf, at most, and children of a node."""
@@ -41,16 +41,16 @@ class Tree(NamedTuple):
     last entry is their number, the last group is the root; shape (h + 1,).
     """
 
-    leaves: NDArray[np.float64]
-    bounds: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    lowest: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    levels: NDArray[np.int64]
+    leaves: Floats
+    bounds: Integers
+    copies: Integers
+    lowest: Integers
+    low: Floats
+    high: Floats
+    levels: Integers
 
 
-def build_tree(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[Tree, NDArray[np.int64]]:
+def build_tree(targets: Floats, weight: Floats) -> tuple[Tree, Integers]:
     """Cut records into a tree.
 
     `targets`: Finite; t, d >= 1; shape (t, d). `weight`: factor of each difference; shape (d,). Returns place of each
@@ -89,7 +89,7 @@ def build_tree(targets: NDArray[np.float64], weight: NDArray[np.float64]) -> tup
     return tree, place[row_of]
 
 
-def _grouped(boxes: NDArray[np.float64], beyond: float) -> NDArray[np.float64]:
+def _grouped(boxes: Floats, beyond: float) -> Floats:
     """Sides of boxes (b, d) by group of consecutive ones: shape (groups, d, WIDTH), `beyond` where there is no box."""
     groups = -(-len(boxes) // WIDTH)
     padded = np.full((groups * WIDTH, boxes.shape[1]), beyond)
@@ -97,9 +97,7 @@ def _grouped(boxes: NDArray[np.float64], beyond: float) -> NDArray[np.float64]:
     return np.ascontiguousarray(padded.reshape(groups, WIDTH, -1).transpose(0, 2, 1))
 
 
-def _distinct_rows(
-    targets: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _distinct_rows(targets: Floats) -> tuple[Floats, Integers, Integers, Integers]:
     """Distinct rows, how many records have each, the lowest of their positions, and the row of each record."""
     order = _ascending(targets)
     ordered = np.ascontiguousarray(targets[order])
@@ -113,7 +111,7 @@ def _distinct_rows(
     return ordered[starts], copies, order[starts], row_of
 
 
-def _ascending(targets: NDArray[np.float64]) -> NDArray[np.int64]:
+def _ascending(targets: Floats) -> Integers:
     """``np.lexsort(targets.T)``: by the last column, then the one before; equal rows in the order of their positions.
 
     Numbers that are measured rarely repeat, and records whose last one does not are in their places after one sort.
@@ -132,9 +130,7 @@ def _ascending(targets: NDArray[np.float64]) -> NDArray[np.int64]:
     return order
 
 
-def _order_by_leaf(
-    points: NDArray[np.float64], weight: NDArray[np.float64], depth: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _order_by_leaf(points: Floats, weight: Floats, depth: int) -> tuple[Integers, Integers]:
     """Cut points into ``2 ** depth`` leaves of nearly equal size.
 
     `points`: shape (c, d). `weight`: makes the sides comparable; shape (d,). Returns points by leaf; leaf i holds
@@ -157,14 +153,14 @@ def _order_by_leaf(
 
 @compiled
 def _cut(
-    points: NDArray[np.float64],
-    weight: NDArray[np.float64],
+    points: Floats,
+    weight: Floats,
     first: int,
     last: int,
     smallest: int,
-    order: NDArray[np.int64],
-    keys: NDArray[np.float64],
-    bounds: NDArray[np.int64],
+    order: Integers,
+    keys: Floats,
+    bounds: Integers,
 ) -> None:
     """Cut the points of the leaves from `first` to `last`, a power of two, until `smallest` leaves are together.
 
@@ -185,13 +181,13 @@ def _cut(
 
 @compiled
 def search(  # noqa: C901, PLR0912, PLR0915 - calls and small arrays inside a kernel cost more than its branches
-    queries: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    leaf: NDArray[np.int64],
+    queries: Floats,
+    limits: Floats,
+    leaf: Integers,
     enough: int,
-    weight: NDArray[np.float64],
+    weight: Floats,
     tree: Tree,
-    found: NDArray[np.int64],
+    found: Integers,
 ) -> None:
     """Count for each query the records strictly nearer than its limit and those exactly at it.
 

@@ -83,7 +83,7 @@ def known_mistakes(params: KnownVariablesParams, given: Measurable) -> Iterator[
     chosen = {"known": params.known if isinstance(params.known, list) else []}
     chosen["scenarios"] = [name for scenario in listed_ones for name in scenario]
     for parameter, wanted in chosen.items():
-        yield from ((parameter, said) for said in not_compared(wanted, names))
+        yield from ((parameter, problem) for problem in not_compared(wanted, names))
     if listed_ones and params.known is not None:
         yield "scenarios", "give either `known` or a list of scenarios, not both"
     if isinstance(params.known, int) and params.known > len(names):
@@ -94,7 +94,7 @@ def known_mistakes(params: KnownVariablesParams, given: Measurable) -> Iterator[
 
 
 def not_compared(chosen: Sequence[str], compared: Sequence[str]) -> Iterator[str]:
-    """Say of each name that is not among the variables compared that it is not."""
+    """A problem for each name that is not among the variables compared."""
     for name in dict.fromkeys(chosen):
         if name not in compared:
             yield f"variable {name!r} is not among the numeric variables compared: {listed(list(compared))}"

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Files = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+    Files = tuple[Floats, Floats, Floats]
     """Original of shape (n, d), masked of shape (m, d), and the factor of each difference, (d,)."""
 
 
@@ -50,9 +51,7 @@ HOUSEHOLD_DESCRIPTION = (
 )
 
 
-def relatives(
-    households: NDArray[np.int64], target_households: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def relatives(households: Integers, target_households: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Pairs of queries and targets of one household: each time some queries and one target for each of them.
 
     As many times as the largest household has targets, so that memory stays O(n); not those of `large_households`.
@@ -65,9 +64,7 @@ def relatives(
         yield chosen, order[begin[chosen] + step]
 
 
-def large_households(
-    households: NDArray[np.int64], target_households: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def large_households(households: Integers, target_households: Integers) -> Iterator[tuple[Integers, Integers]]:
     """Households of more than `LARGEST_VISITED` targets: positions of the queries, and of the targets, of each."""
     order, begin, end = _members(households, target_households)
     large = np.flatnonzero(end - begin > LARGEST_VISITED)
@@ -76,9 +73,7 @@ def large_households(
         yield chosen, np.sort(order[begin[chosen[0]] : end[chosen[0]]])
 
 
-def _members(
-    households: NDArray[np.int64], target_households: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _members(households: Integers, target_households: Integers) -> tuple[Integers, Integers, Integers]:
     """Targets in the order of their households, and where those of each query begin and end."""
     order = np.argsort(target_households, kind="stable")
     members = target_households[order]
@@ -86,9 +81,7 @@ def _members(
     return order, begin, end
 
 
-def reached(
-    chance: NDArray[np.float64], households: NDArray[np.int64] | None, household: Household = "any"
-) -> NDArray[np.float64]:
+def reached(chance: Floats, households: Integers | None, household: Household = "any") -> Floats:
     """Chance that each record, or each household, is reached; shape (u,).
 
     `chance`: of each masked record; shape (m,). `households`: household of each masked record; None when none are
@@ -136,14 +129,14 @@ class LinkageParams(KnownVariablesParams, extra="forbid", frozen=True):
 
 
 def chance_of_link(
-    original: NDArray[np.float64],
-    masked: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    origin: NDArray[np.int64],
-    household: NDArray[np.int64],
+    original: Floats,
+    masked: Floats,
+    weight: Floats,
+    origin: Integers,
+    household: Integers,
     params: LinkageParams,
     progress: Progress,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Chance that each masked record and its original are linked; shape (m,).
 
     A link is correct when it reaches a record of the same household.
@@ -163,13 +156,13 @@ def chance_of_link(
     return _chance(found.nearer, found.ties, nearest.count, params.nearest)
 
 
-def _records(values: NDArray[Number], chosen: NDArray[np.int64]) -> NDArray[Number]:
+def _records(values: NDArray[Number], chosen: Integers) -> NDArray[Number]:
     """Records of a file, (m, ...); not copied where they are all of them in their order."""
     is_whole = len(chosen) == len(values) and np.array_equal(chosen, np.arange(len(chosen)))
     return values if is_whole else values[chosen]
 
 
-def chance_of_own(nearer: NDArray[np.int64], ties: NDArray[np.int64], nearest: int) -> NDArray[np.float64]:
+def chance_of_own(nearer: Integers, ties: Integers, nearest: int) -> Floats:
     """Chance that a record is linked to its own counterpart; shape (q,).
 
     `nearer`, `ties`: records strictly nearer than its counterpart, and those exactly as near, it among them; shape
@@ -178,9 +171,7 @@ def chance_of_own(nearer: NDArray[np.int64], ties: NDArray[np.int64], nearest: i
     return _chance(nearer, ties, np.ones(len(ties), dtype=np.int64), nearest)
 
 
-def _chance(
-    nearer: NDArray[np.int64], ties: NDArray[np.int64], own: NDArray[np.int64], nearest: int
-) -> NDArray[np.float64]:
+def _chance(nearer: Integers, ties: Integers, own: Integers, nearest: int) -> Floats:
     # One minus the chance that none of the places left goes to a relative, drawn without replacement among the ties.
     missed = np.ones(len(ties))
     left = nearest - nearer
@@ -194,17 +185,13 @@ def _chance(
 class _Relatives:
     """The targets of a query's household that are nearest to it: their distance, one position, how many they are."""
 
-    distance: NDArray[np.float64]
-    position: NDArray[np.int64]
-    count: NDArray[np.int64]
+    distance: Floats
+    position: Integers
+    count: Integers
 
 
 def _nearest_relatives(
-    queries: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    households: NDArray[np.int64],
-    target_households: NDArray[np.int64],
+    queries: Floats, targets: Floats, weight: Floats, households: Integers, target_households: Integers
 ) -> _Relatives:
     distance = np.full(len(queries), np.inf)
     position, count = np.zeros(len(queries), dtype=np.int64), np.zeros(len(queries), dtype=np.int64)
@@ -216,20 +203,16 @@ def _nearest_relatives(
         distance[chosen] = np.minimum(distance[chosen], found)
     for chosen, members in large_households(households, target_households):
         some, others = queries[chosen], targets[members]
-        nearest = find_nearest(some, others, weight, np.zeros(len(chosen), dtype=np.int64), _untold)
+        nearest = find_nearest(some, others, weight, np.zeros(len(chosen), dtype=np.int64), no_progress)
         limit = squared_distances(some, others[nearest], weight)
         distance[chosen], position[chosen] = limit, members[nearest]
-        count[chosen] = count_nearer(some, others, weight, limit, nearest, 1, _untold).ties
+        count[chosen] = count_nearer(some, others, weight, limit, nearest, 1, no_progress).ties
     return _Relatives(distance, position, count)
 
 
 def _squared_distances(
-    queries: NDArray[np.float64],
-    chosen: NDArray[np.int64],
-    targets: NDArray[np.float64],
-    relative: NDArray[np.int64],
-    weight: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    queries: Floats, chosen: Integers, targets: Floats, relative: Integers, weight: Floats
+) -> Floats:
     """`squared_distances` of some queries to one target each, some at a time: no second copy of both files."""
     found = np.empty(len(chosen))
     for start in range(0, len(chosen), PAIRS_AT_ONCE):
@@ -238,15 +221,15 @@ def _squared_distances(
     return found
 
 
-def _untold(share: float) -> None:
-    """Progress of a part that is not told."""
+def no_progress(share: float) -> None:
+    """Progress of a step within a step, which is not shown."""
 
 
-def _as_they_are(original: NDArray[np.float64], masked: NDArray[np.float64], weight: NDArray[np.float64]) -> Files:
+def _as_they_are(original: Floats, masked: Floats, weight: Floats) -> Files:
     return original, masked, weight
 
 
-def _columns(values: NDArray[np.float64], chosen: list[int]) -> NDArray[np.float64]:
+def _columns(values: Floats, chosen: list[int]) -> Floats:
     """Columns of a file, (n, d); not copied where they are next to each other, as those known first are."""
     return values[:, chosen[0] : chosen[-1] + 1] if np.all(np.diff(chosen) == 1) else values[:, chosen]
 
@@ -257,7 +240,7 @@ def measure_linkage(
     measure: str,
     *,
     own: bool = False,
-    space: Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], Files] | None = None,
+    space: Callable[[Floats, Floats, Floats], Files] | None = None,
 ) -> Measurement:
     """Percent linked, mean over scenarios, as `distance_record_linkage` documents it."""
     scenarios = scenarios_of(params, comparison, measure)

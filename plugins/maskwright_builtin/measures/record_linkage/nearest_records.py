@@ -13,10 +13,9 @@ from maskwright_builtin.numerics.threads import in_order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Comparison, Progress
     from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 QUERIES_AT_ONCE = 4096
@@ -31,14 +30,12 @@ class Nearness:
     limit; -1 where enough records are nearer; shape (q,).
     """
 
-    nearer: NDArray[np.int64]
-    ties: NDArray[np.int64]
-    first: NDArray[np.int64]
+    nearer: Integers
+    ties: Integers
+    first: Integers
 
 
-def squared_distances(
-    queries: NDArray[np.float64], targets: NDArray[np.float64], weight: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def squared_distances(queries: Floats, targets: Floats, weight: Floats) -> Floats:
     """Squared weighted distances between matching rows, ``sum(((query - target) * weight) ** 2)``; shape (q,).
 
     Summed in column order, the same operations as the search, so that equal distances are equal to the last bit.
@@ -54,13 +51,7 @@ def squared_distances(
 
 
 def count_nearer(
-    queries: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    near: NDArray[np.int64],
-    enough: int,
-    progress: Progress,
+    queries: Floats, targets: Floats, weight: Floats, limits: Floats, near: Integers, enough: int, progress: Progress
 ) -> Nearness:
     """Count the targets nearer than a limit to each query, and those exactly at it. Memory is O(n d).
 
@@ -72,13 +63,7 @@ def count_nearer(
     return _searched(queries, targets, weight, limits, near, enough, progress)
 
 
-def find_nearest(
-    queries: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    guess: NDArray[np.int64],
-    progress: Progress,
-) -> NDArray[np.int64]:
+def find_nearest(queries: Floats, targets: Floats, weight: Floats, guess: Integers, progress: Progress) -> Integers:
     """Position of the target nearest to each query, the lowest of those exactly as near; shape (q,).
 
     `queries`, `targets`: shape (q, d) and (t, d). `weight`: of each coordinate, before squaring; shape (d,). `guess`:
@@ -89,13 +74,7 @@ def find_nearest(
 
 
 def _searched(
-    queries: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    limits: NDArray[np.float64],
-    near: NDArray[np.int64],
-    enough: int,
-    progress: Progress,
+    queries: Floats, targets: Floats, weight: Floats, limits: Floats, near: Integers, enough: int, progress: Progress
 ) -> Nearness:
     from maskwright_builtin.measures.record_linkage.kd_tree import build_tree, search
 
@@ -124,7 +103,7 @@ def _searched(
 
 
 def _all_tied(queries: int, targets: int, progress: Progress) -> Nearness:
-    """No variable tells records apart: every target is at distance 0."""
+    """No variable distinguishes records: every target is at distance 0."""
     progress(1.0)
     none = np.zeros(queries, dtype=np.int64)
     return Nearness(none, np.full(queries, targets, dtype=np.int64), none)
@@ -141,9 +120,9 @@ class Comparable:
     difference; 0 for a variable that is constant in the original file; shape (d,).
     """
 
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    original: Floats
+    masked: Floats
+    weight: Floats
     constant: list[str]
 
 
@@ -151,7 +130,7 @@ def comparable_values(comparison: Comparison, pairs: Pairs, used: Sequence[int],
     """The `used` variables of both files, to be compared by the original's standard deviation (divisor n - 1).
 
     With `own`, each file is standardised by its own mean and standard deviation. A missing cell stands at the mean of
-    its variable in the original file. A variable that is constant in the original file tells no records apart.
+    its variable in the original file. A variable that is constant in the original file distinguishes no records.
     """
     original = np.empty((len(pairs.original), len(used)), order="F")
     masked = np.empty((len(pairs.masked), len(used)), order="F")
@@ -174,9 +153,7 @@ def comparable_values(comparison: Comparison, pairs: Pairs, used: Sequence[int],
     return Comparable(original, masked, weight, constant)
 
 
-def _in_grid_units(
-    old: NDArray[np.float64], new: NDArray[np.float64], decimals: list[int | None]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _in_grid_units(old: Floats, new: Floats, decimals: list[int | None]) -> tuple[Floats, Floats]:
     """Both columns as whole numbers of the finer declared grid, if they lie on it; else as they are.
 
     Differences of whole numbers are exact: in binary64 0.3 - 0.2 is not 0.4 - 0.3, and a tie would be lost.
@@ -185,7 +162,7 @@ def _in_grid_units(
     return (old, new) if factor is None or factor == 1.0 else (np.rint(old * factor), np.rint(new * factor))
 
 
-def grid_units(old: NDArray[np.float64], new: NDArray[np.float64], decimals: list[int | None]) -> float | None:
+def grid_units(old: Floats, new: Floats, decimals: list[int | None]) -> float | None:
     """What makes both columns whole numbers of the finer declared grid; None where they do not lie on it.
 
     `old`, `new`: NaN where missing; shape (n,) and (m,).
@@ -224,7 +201,7 @@ def pairs_of(comparison: Comparison, rule: str, pairing: Pairing, wanted: Sequen
     return replace(pairs, origin=nearest_originals(comparison, every), notes=(*pairs.notes, note))
 
 
-def nearest_originals(comparison: Comparison, pairs: Pairs) -> NDArray[np.int64]:
+def nearest_originals(comparison: Comparison, pairs: Pairs) -> Integers:
     """Position of the original record nearest to each masked record over all variables; shape (m,).
 
     Squared differences over the variance of the original variable are summed; of equally near records the first

@@ -32,10 +32,9 @@ from maskwright_builtin.measures.uncertainty import interval_of_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Measurable, Progress
     from maskwright_builtin.measures.pairing import Pairs
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 MISSING_RULE = "a missing cell agrees with nothing"
 MOST_VARIABLES = 12
@@ -122,13 +121,6 @@ def probabilistic_record_linkage(
     large population and m, u and the grid as they are; another file would have others, so that it is too narrow for
     small files: of 300 records, it held the expected figure in 83 of 100 simulated files.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ProbabilisticRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -149,24 +141,24 @@ def probabilistic_record_linkage(
     pairs_in_all = int(counts.sum())
     agreeing = [_agreeing(counts, j) for j in range(len(known))]
     # A single target is every record's partner, whatever agrees.
-    telling = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
+    informative = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
     notes = list(pairs.notes)
-    silent = [known[j] for j in range(len(known)) if j not in telling]
+    silent = [known[j] for j in range(len(known)) if j not in informative]
     if silent and len(linking.targets) > 1:
         notes.append(f"not used, all pairs of records agree or none does: {listed(silent)}")
     prior = 1.0 / len(linking.targets) if params.prior in (None, "estimated") else float(params.prior or 0)
     parts = {"prior": prior}
     per_variable: dict[str, float] = {}
-    if telling:
-        classes = fit_classes(marginal_counts(counts, telling), prior, estimate_prior=params.prior == "estimated")
+    if informative:
+        classes = fit_classes(marginal_counts(counts, informative), prior, estimate_prior=params.prior == "estimated")
         parts["prior"] = classes.prior
         true = linking.own_agreement()
-        for place, j in enumerate(telling):
+        for place, j in enumerate(informative):
             found = {"m": classes.m[place], "u": classes.u[place], "true_m": true[j]}
             parts |= {f"{what}_{known[j]}": float(value) for what, value in found.items()}
             per_variable[known[j]] = float(classes.weights()[place])
-        notes += _warnings(classes, [known[j] for j in telling])
-        chance = linking.chance(_ranks(classes, telling, len(known)))
+        notes += _warnings(classes, [known[j] for j in informative])
+        chance = linking.chance(_ranks(classes, informative, len(known)))
     else:
         chance = linking.chance(np.zeros(2 ** len(known), dtype=np.int64))
     linked = reached(chance, households_of(comparison, pairs), params.household)
@@ -201,7 +193,7 @@ def _known_names(params: ProbabilisticRecordLinkageParams, given: Measurable) ->
 
 def _mistakes(params: ProbabilisticRecordLinkageParams, given: Measurable) -> Iterator[tuple[str, str]]:
     known = _known_names(params, given)
-    yield from (("known", said) for said in not_compared(known, given.compared))
+    yield from (("known", problem) for problem in not_compared(known, given.compared))
     stray = [name for name in params.cuts if name not in known]
     if stray:
         yield "cuts", f"cuts are declared for {listed(stray)}, not known variables"
@@ -231,17 +223,17 @@ class _Linking:
 
     def __init__(
         self,
-        queries: NDArray[np.float64],
-        targets: NDArray[np.float64],
-        households: NDArray[np.int64],
-        target_households: NDArray[np.int64],
-        reach: NDArray[np.float64] | None,
+        queries: Floats,
+        targets: Floats,
+        households: Integers,
+        target_households: Integers,
+        reach: Floats | None,
         progress: Progress,
     ) -> None:
         self.queries, self.targets, self.reach = queries, targets, reach
         self.households, self.target_households, self.progress = households, target_households, progress
 
-    def pattern_counts(self) -> NDArray[np.int64]:
+    def pattern_counts(self) -> Integers:
         """Pairs of records with each pattern; shape (2**d,)."""
 
         def progress(share: float) -> None:
@@ -251,12 +243,12 @@ class _Linking:
             return same_cell_patterns(self.queries.astype(np.int64), self.targets.astype(np.int64), progress)
         return within_patterns(self.queries, self.targets, self.reach, progress)
 
-    def part(self, chosen: NDArray[np.int64], members: NDArray[np.int64]) -> _Linking:
+    def part(self, chosen: Integers, members: Integers) -> _Linking:
         """Some queries and targets as files of their own."""
         households = self.households[chosen], self.target_households[members]
         return _Linking(self.queries[chosen], self.targets[members], *households, self.reach, lambda _: None)
 
-    def patterns(self, chosen: NDArray[np.int64], relative: NDArray[np.int64]) -> NDArray[np.int64]:
+    def patterns(self, chosen: Integers, relative: Integers) -> Integers:
         """Patterns of some pairs."""
         result = np.zeros(len(chosen), dtype=np.int64)
         for j in range(self.queries.shape[1]):
@@ -265,7 +257,7 @@ class _Linking:
             result |= agree.astype(np.int64) << j
         return result
 
-    def own_agreement(self) -> NDArray[np.float64]:
+    def own_agreement(self) -> Floats:
         """Share of the pairs within a household that agree on each variable; shape (d,)."""
         agreeing, pairs = np.zeros(self.queries.shape[1]), 0
         for chosen, relative in relatives(self.households, self.target_households):
@@ -278,7 +270,7 @@ class _Linking:
             pairs += len(chosen) * len(members)
         return np.asarray(agreeing / pairs)
 
-    def chance(self, ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    def chance(self, ranks: Integers) -> Floats:
         """Chance that each query is linked within its household, by the ranks of the patterns; shape (q,)."""
         own, count = np.full(len(self.queries), -1, dtype=np.int64), np.zeros(len(self.queries), dtype=np.int64)
         for chosen, relative in relatives(self.households, self.target_households):
@@ -290,7 +282,7 @@ class _Linking:
         best, ties = self.best(ranks)
         return np.where(own == best, count / ties, 0.0)
 
-    def best(self, ranks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def best(self, ranks: Integers) -> tuple[Integers, Integers]:
         """Best rank among each query's pairs, and how many targets have it; each of shape (q,)."""
 
         def progress(share: float) -> None:
@@ -305,7 +297,7 @@ class _Linking:
 
 def _agreement_values(
     params: ProbabilisticRecordLinkageParams, pairs: Pairs, chosen: tuple[int, ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None]:
+) -> tuple[Floats, Floats, Floats | None]:
     """Values of both files, or their cells (-1 where missing), and for values how far apart they still agree."""
     files = [file[:, chosen].copy() for file in (pairs.original, pairs.masked)]
     if params.agree == "within":
@@ -318,7 +310,7 @@ def _agreement_values(
     return files[0], files[1], None
 
 
-def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: Floats) -> Floats:
     if name in params.cuts:
         return np.array(params.cuts[name])
     if not values.size:
@@ -330,21 +322,21 @@ def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: NDArray[n
     return np.unique(low + shares * (high - low))
 
 
-def _patterns_on(used: list[int]) -> NDArray[np.int64]:
+def _patterns_on(used: list[int]) -> Integers:
     """Patterns over all variables that agree on no others, in the order of the patterns over the used ones."""
     small = np.arange(2 ** len(used))
     return np.asarray(sum(((small >> place & 1) << j for place, j in enumerate(used)), start=np.zeros_like(small)))
 
 
-def _agreeing(counts: NDArray[np.int64], j: int) -> int:
+def _agreeing(counts: Integers, j: int) -> int:
     return int(counts[np.arange(len(counts)) >> j & 1 == 1].sum())
 
 
-def _ranks(classes: Classes, telling: list[int], d: int) -> NDArray[np.int64]:
+def _ranks(classes: Classes, informative: list[int], d: int) -> Integers:
     """Rank of each pattern over all d variables by its weight; equal for equal weights."""
     weight = np.zeros(d)
     found = classes.weights()
-    weight[telling] = np.where(found > SMALLEST_WEIGHT, found, 0.0)
+    weight[informative] = np.where(found > SMALLEST_WEIGHT, found, 0.0)
     agrees = np.arange(2**d)[:, None] >> np.arange(d) & 1
     total = agrees @ weight
     order = np.argsort(total, kind="stable")

@@ -12,7 +12,7 @@ from maskwright_builtin.methods.column_masking import mask_columns, spread, unch
 from maskwright_builtin.numerics.ordering import matched_by_rank
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 FamilyName = Literal[
@@ -36,12 +36,6 @@ class ProbabilityDistributionParams(BaseModel, extra="forbid", frozen=True):
 
 def protect_by_distribution(block: Block, params: ProbabilityDistributionParams, rng: np.random.Generator) -> Masked:
     """Replace the values of each variable by a sample from the distribution fitted to them.
-
-    Parameters
-    ----------
-    block : Block
-    params : ProbabilityDistributionParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -67,7 +61,7 @@ def protect_by_distribution(block: Block, params: ProbabilityDistributionParams,
     notes: dict[str, Any] = {}
     doubts: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         name = block.names[position]
         if spread(values) == 0.0:
             doubts.append(unchanged([name]))
@@ -122,12 +116,6 @@ class ResamplingParams(BaseModel, extra="forbid", frozen=True):
 def protect_by_resampling(block: Block, params: ResamplingParams, rng: np.random.Generator) -> Masked:
     """Replace the values of each variable by averages of sorted samples of them.
 
-    Parameters
-    ----------
-    block : Block
-    params : ResamplingParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
@@ -142,7 +130,7 @@ def protect_by_resampling(block: Block, params: ResamplingParams, rng: np.random
     Mateo-Sanz's thesis.
     """
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:  # noqa: ARG001
+    def change(values: Floats, position: int) -> Floats:  # noqa: ARG001
         ascending = np.sort(values)
         # The t-th part of each sample, rather than of the sum, cannot overflow.
         averages = np.zeros(len(values))

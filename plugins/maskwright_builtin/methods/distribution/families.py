@@ -13,9 +13,8 @@ from maskwright_builtin.numerics.weibull import weibull_shape
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.methods.distribution.distortion import FamilyName
+    from maskwright_builtin.numerics.arrays import Floats
 
 _STEPS = 50
 
@@ -27,7 +26,7 @@ class Fitted:
     family: FamilyName
     law: Any
 
-    def distance(self, ascending: NDArray[np.float64]) -> float:
+    def distance(self, ascending: Floats) -> float:
         """Kolmogorov-Smirnov statistic: largest gap between the distribution functions of the law and of the values.
 
         `ascending`: sorted; shape (m,).
@@ -41,14 +40,14 @@ class Fitted:
         below = self.law.cdf(points - 1.0) if self.family == "poisson" else at
         return float(max(np.max(np.abs(at - (last + 1) / m)), np.max(np.abs(below - first / m))))
 
-    def draw(self, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, m: int, rng: np.random.Generator) -> Floats:
         """Sorted sample of size m, by the inverse of the distribution function."""
         # Uniform on the middles of 2**52 cells: never 0 or 1, where the inverse is infinite.
         shares = (np.sort(rng.integers(0, 2**52, m)) + 0.5) / 2.0**52
         return np.asarray(self.law.ppf(shares), dtype=np.float64)
 
 
-def fit(family: FamilyName, values: NDArray[np.float64]) -> Fitted | None:
+def fit(family: FamilyName, values: Floats) -> Fitted | None:
     """Fit one family; None where it does not apply to these values.
 
     `values`: at least two different ones; shape (m,).
@@ -61,7 +60,7 @@ def fit(family: FamilyName, values: NDArray[np.float64]) -> Fitted | None:
     return None if law is None else Fitted(family, law)
 
 
-def best_fit(families: tuple[FamilyName, ...], values: NDArray[np.float64]) -> tuple[Fitted, float] | None:
+def best_fit(families: tuple[FamilyName, ...], values: Floats) -> tuple[Fitted, float] | None:
     """Fit with the smallest Kolmogorov-Smirnov statistic, and that; the first of several; None where none applies."""
     ascending = np.sort(values)
     best: tuple[Fitted, float] | None = None
@@ -73,7 +72,7 @@ def best_fit(families: tuple[FamilyName, ...], values: NDArray[np.float64]) -> t
     return best
 
 
-def _beta(values: NDArray[np.float64]) -> Any:
+def _beta(values: Floats) -> Any:
     low, span = float(values.min()), float(np.ptp(values))
     shares = (values - low) / span
     mean, variance = float(shares.mean()), float(shares.var())
@@ -81,20 +80,20 @@ def _beta(values: NDArray[np.float64]) -> Any:
     return stats.beta(mean * size, (1.0 - mean) * size, loc=low, scale=span) if size > 0.0 else None
 
 
-def _chi_squared(values: NDArray[np.float64]) -> Any:
+def _chi_squared(values: Floats) -> Any:
     return stats.chi2(float(values.mean())) if values.min() > 0.0 else None
 
 
-def _exponential(values: NDArray[np.float64]) -> Any:
+def _exponential(values: Floats) -> Any:
     return stats.expon(scale=float(values.mean())) if values.min() >= 0.0 else None
 
 
-def _extreme_value(values: NDArray[np.float64]) -> Any:
+def _extreme_value(values: Floats) -> Any:
     scale = float(values.std()) * np.sqrt(6.0) / np.pi
     return stats.gumbel_r(loc=float(values.mean()) - np.euler_gamma * scale, scale=scale)
 
 
-def _gamma(values: NDArray[np.float64]) -> Any:
+def _gamma(values: Floats) -> Any:
     if values.min() <= 0.0:
         return None
     mean = float(values.mean())
@@ -114,36 +113,36 @@ def _gamma(values: NDArray[np.float64]) -> Any:
     return stats.gamma(shape, scale=mean / shape)
 
 
-def _logistic(values: NDArray[np.float64]) -> Any:
+def _logistic(values: Floats) -> Any:
     return stats.logistic(loc=float(values.mean()), scale=float(values.std()) * np.sqrt(3.0) / np.pi)
 
 
-def _lognormal(values: NDArray[np.float64]) -> Any:
+def _lognormal(values: Floats) -> Any:
     if values.min() <= 0.0:
         return None
     logarithms = np.log(values)
     return stats.lognorm(float(logarithms.std()), scale=float(np.exp(logarithms.mean())))
 
 
-def _normal(values: NDArray[np.float64]) -> Any:
+def _normal(values: Floats) -> Any:
     return stats.norm(loc=float(values.mean()), scale=float(values.std()))
 
 
-def _pareto(values: NDArray[np.float64]) -> Any:
+def _pareto(values: Floats) -> Any:
     low = float(values.min())
     return stats.pareto(1.0 / float(np.log(values / low).mean()), scale=low) if low > 0.0 else None
 
 
-def _poisson(values: NDArray[np.float64]) -> Any:
+def _poisson(values: Floats) -> Any:
     whole = bool(np.all(values == np.rint(values))) and values.min() >= 0.0
     return stats.poisson(float(values.mean())) if whole else None
 
 
-def _uniform(values: NDArray[np.float64]) -> Any:
+def _uniform(values: Floats) -> Any:
     return stats.uniform(loc=float(values.min()), scale=float(np.ptp(values)))
 
 
-def _weibull(values: NDArray[np.float64]) -> Any:
+def _weibull(values: Floats) -> Any:
     if values.min() <= 0.0:
         return None
     # Relative to the largest, powers underflow harmlessly instead of overflowing.
@@ -153,7 +152,7 @@ def _weibull(values: NDArray[np.float64]) -> Any:
     return stats.weibull_min(shape, scale=scale)
 
 
-_FITS: dict[FamilyName, Callable[[NDArray[np.float64]], Any]] = {
+_FITS: dict[FamilyName, Callable[[Floats], Any]] = {
     "beta": _beta,
     "chi_squared": _chi_squared,
     "exponential": _exponential,

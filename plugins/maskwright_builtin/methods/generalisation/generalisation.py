@@ -10,49 +10,49 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, Claims, InputError, Masked, Method, NamesFile, NamesVariables
 from maskwright_builtin.key_counts.frequencies import positive_weights
-from maskwright_builtin.methods.class_criteria import Criteria, bounds_of
-from maskwright_builtin.methods.generalisation.hierarchy_levels import Key, LossName, Rows, keys_and_rows, loss_of
-from maskwright_builtin.methods.generalisation.lattice_search import MOST_NODES, Evaluator, Found, Lattice, best_node
-from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople, RiskBound, read_population
-from maskwright_builtin.methods.key_classes import (
+from maskwright_builtin.methods.class_criteria import (
+    Criteria,
     Importance,
     KeyNames,
     LargestDistance,
     LeastDiversity,
     SmallestClass,
+    bounds_of,
     emptied_cells,
     key_positions,
 )
+from maskwright_builtin.methods.generalisation.hierarchy_levels import Key, LossName, Rows, keys_and_rows, loss_of
+from maskwright_builtin.methods.generalisation.lattice_search import MOST_NODES, Evaluator, Found, Lattice, best_node
+from maskwright_builtin.methods.generalisation.population import LargestRisk, LeastPeople, RiskBound, read_population
 from maskwright_builtin.methods.recoding_parameters import on_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Variable
+    from maskwright_builtin.numerics.arrays import Integers
 
 
 BY_CHANCE = 1000
 """One in so many files has such a key by chance alone."""
 
 RECORDS_CHECKED_FIRST = 10_000
-"""Records among which most keys are seen to tell nothing."""
+"""Records among which most keys are seen to determine nothing."""
 
 
 def determined_by_other_keys(block: Block, levels: Mapping[int, int]) -> Iterator[str]:
-    """Say which keys another tells below the level on which they are published."""
+    """Doubts on keys that another determines below the level on which they are published."""
     for j, level in levels.items():
         variable = block.variables[j]
         for i, its_level in levels.items():
             if i == j:
                 continue
             lower = range(_raised(variable), level)
-            told = next((low for low in lower if _determines(block, i, its_level, j, low, level)), None)
-            if told is not None:
+            lower_level = next((low for low in lower if _determines(block, i, its_level, j, low, level)), None)
+            if lower_level is not None:
                 yield (
                     f"{variable.name} is published on level {level}, and {block.names[i]} on level {its_level}, which "
-                    f"tells its level {told}: say with `levels` which fit"
+                    f"tells its level {lower_level}: say with `levels` which fit"
                 )
 
 
@@ -61,7 +61,7 @@ def _raised(variable: Variable) -> int:
 
 
 def _determines(block: Block, i: int, its_level: int, j: int, low: int, level: int) -> bool:
-    """Whether key i tells key j on a lower level than it is published on: among the first records, then among all."""
+    """Whether key i determines key j on a lower level than it is published on: among few records, then among all."""
     present = np.flatnonzero(~block.missing[:, i] & ~block.missing[:, j])
     for records in (present[:RECORDS_CHECKED_FIRST], present):
         given = _nodes(block, i, records, its_level)
@@ -72,7 +72,7 @@ def _determines(block: Block, i: int, its_level: int, j: int, low: int, level: i
     return not _by_chance(given, finer, _nodes(block, j, present, level))
 
 
-def _nodes(block: Block, j: int, records: NDArray[np.int64], level: int) -> NDArray[np.int64]:
+def _nodes(block: Block, j: int, records: Integers, level: int) -> Integers:
     """Node of a key in some records."""
     variable, values = block.variables[j], block.values[records, j]
     if variable.hierarchy is None or level == variable.hierarchy.raised:
@@ -80,8 +80,8 @@ def _nodes(block: Block, j: int, records: NDArray[np.int64], level: int) -> NDAr
     return variable.hierarchy.codes(variable, values, level - variable.hierarchy.raised)
 
 
-def _by_chance(given: NDArray[np.int64], finer: NDArray[np.int64], published: NDArray[np.int64]) -> bool:
-    """Whether one key may tell finer categories of another than are published by chance, or tells no finer ones.
+def _by_chance(given: Integers, finer: Integers, published: Integers) -> bool:
+    """Whether one key may determine finer categories than are published of another by chance, or determines none.
 
     Two records of one published category have the same finer one with the probability s. Of n records with g different
     values of the other key, n - g repeat one: they all agree with the probability s ** (n - g).
@@ -93,7 +93,7 @@ def _by_chance(given: NDArray[np.int64], finer: NDArray[np.int64], published: ND
     return bool((n - _distinct(given)) * np.log(same_finer / same_published) > -np.log(BY_CHANCE))
 
 
-def _distinct(codes: NDArray[np.int64]) -> int:
+def _distinct(codes: Integers) -> int:
     return len(np.unique(codes))
 
 
@@ -180,9 +180,6 @@ def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator
     ----------
     block : Block
         Keys without a hierarchy stay on level 0, as they are.
-    params : GeneralisationParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -283,10 +280,10 @@ def _no_node(lattice: Lattice, evaluator: Evaluator, params: GeneralisationParam
     hint = f" (those of {', '.join(ends)} are of several categories)" if ends else ""
     what = "no levels were found that fulfil" if lattice.count > MOST_NODES else "no levels of the keys fulfil"
     failing, emptied, together = evaluator.failing_records(tuple(len(key.levels) - 1 for key in keys))
-    said = ", ".join(f"{name} fails in {count:,}" for name, count in failing.items() if count)
+    failures = ", ".join(f"{name} fails in {count:,}" for name, count in failing.items() if count)
     needed = float(np.ceil(1e4 * emptied / n) / 1e4)
     why = f"on the highest levels{hint} {emptied:,} of {n:,} records would have to be emptied"
-    why += f" ({said})" if said else ""
+    why += f" ({failures})" if failures else ""
     if emptied > np.floor(params.suppression_limit * n + 1e-9):
         why += f", which takes a suppression_limit of {needed:g}"
     if not together:

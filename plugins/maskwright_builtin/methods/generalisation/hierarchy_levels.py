@@ -12,10 +12,9 @@ from maskwright import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block, Variable
     from maskwright_builtin.methods.generalisation.population import Population
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +34,10 @@ class Key:
     variable: Variable
     levels: tuple[int, ...]
     height: int
-    maps: tuple[NDArray[np.int32], ...]
-    spans: tuple[NDArray[np.float64], ...]
-    counts: tuple[NDArray[np.int64], ...]
-    leaves: NDArray[np.int64]
+    maps: tuple[Integers32, ...]
+    spans: tuple[Floats, ...]
+    counts: tuple[Integers, ...]
+    leaves: Integers
     missing: int
 
     @property
@@ -46,7 +45,7 @@ class Key:
         """Level of the declared hierarchy on which the variable is published already."""
         return 0 if self.variable.hierarchy is None else self.variable.hierarchy.raised
 
-    def between(self, low: int, high: int) -> NDArray[np.int32]:
+    def between(self, low: int, high: int) -> Integers32:
         """Code on one of the levels, given by position, of each code on a lower one."""
         found = np.empty(len(self.counts[low]), dtype=np.int32)
         found[self.maps[low]] = self.maps[high]
@@ -62,18 +61,18 @@ class Rows:
     record. `blanks`: code of a missing cell in each key; shape (q,).
     """
 
-    codes: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    amounts: NDArray[np.float64]
-    of_leaf: NDArray[np.int32]
-    blanks: NDArray[np.int32]
+    codes: Integers32
+    counts: Integers
+    amounts: Floats
+    of_leaf: Integers32
+    blanks: Integers32
 
     @property
     def bytes(self) -> int:
         """Memory that they take."""
         return sum(each.nbytes for each in (self.codes, self.counts, self.amounts, self.of_leaf))
 
-    def on(self, maps: Sequence[NDArray[np.int32]], most: int | None = None) -> Rows:
+    def on(self, maps: Sequence[Integers32], most: int | None = None) -> Rows:
         """Rows with coarser codes, `of_leaf` for these rows; more than `most` of them, if there are, and not all."""
         starts = np.cumsum([0, *(len(each) for each in maps[:-1])])
         most = len(self.counts) if most is None else most
@@ -84,13 +83,8 @@ class Rows:
 
 
 def key_of(
-    variable: Variable,
-    values: NDArray[np.float64],
-    missing: NDArray[np.bool_],
-    kinds: NDArray[np.int64],
-    asked: tuple[int, int] | None,
-    n: int,
-) -> tuple[Key, NDArray[np.int32]]:
+    variable: Variable, values: Floats, missing: Booleans, kinds: Integers, asked: tuple[int, int] | None, n: int
+) -> tuple[Key, Integers32]:
     """Levels of a key, and the leaf code of each record.
 
     `values`: those of a population file after those of the records; shape (n + people,). `missing`: shape (n +
@@ -126,7 +120,7 @@ def key_of(
     return Key(variable, levels, height, tuple(maps), tuple(spans), tuple(counts), of_leaf, blanks), leaf
 
 
-def _distinct(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _distinct(values: Floats) -> tuple[Floats, Integers]:
     """Different values, rising, and the place of each among them: by a table where they are whole and close."""
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     if high - low > len(values) or not np.array_equal(values, np.floor(values)):
@@ -141,7 +135,7 @@ def keys_and_rows(
     block: Block,
     positions: Sequence[int],
     asked: Mapping[str, tuple[int, int]],
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     population: Population | None = None,
 ) -> tuple[tuple[Key, ...], Rows]:
     """Keys of a block, and its distinct rows on the lowest level of each; `of_leaf` is for records.
@@ -203,8 +197,8 @@ class CellLoss:
     """
 
     def __init__(self, name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float]) -> None:
-        self._levels: list[NDArray[np.float64]] = []
-        self._emptied: list[list[NDArray[np.float64]]] = []
+        self._levels: list[Floats] = []
+        self._emptied: list[list[Floats]] = []
         total = sum(worth)
         high = sum(each for key, each in zip(keys, worth, strict=True) if key.height)
         for key, each in zip(keys, worth, strict=True):
@@ -221,11 +215,11 @@ class CellLoss:
             self._levels.append(np.array(levels))
             self._emptied.append(emptied)
 
-    def bounds(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def bounds(self, levels: Integers) -> Floats:
         """Loss of nodes with no cell emptied, which no true loss is below; shape (nodes,)."""
         return np.asarray(sum(own[levels[:, j]] for j, own in enumerate(self._levels)), dtype=np.float64)
 
-    def loss(self, node: Sequence[int], rows: Rows, emptied: NDArray[np.bool_]) -> float:
+    def loss(self, node: Sequence[int], rows: Rows, emptied: Booleans) -> float:
         """Loss of a node in which these rows are emptied."""
         found = sum(float(own[level]) for own, level in zip(self._levels, node, strict=True))
         gone, counts = rows.codes[emptied], rows.counts[emptied]
@@ -247,14 +241,14 @@ class Discernibility:
     def __init__(self, keys: Sequence[Key], n: int) -> None:
         self._keys, self._n = keys, n
 
-    def bounds(self, levels: NDArray[np.int64]) -> NDArray[np.float64]:
+    def bounds(self, levels: Integers) -> Floats:
         """Loss of classes that are all of one size, as many as combinations of categories; shape (nodes,)."""
         widest = np.ones(len(levels))
         for j, key in enumerate(self._keys):
             widest *= np.array([np.count_nonzero(counts) for counts in key.counts], dtype=np.float64)[levels[:, j]]
         return np.asarray(self._n * (self._n / widest), dtype=np.float64)
 
-    def loss(self, node: Sequence[int], rows: Rows, emptied: NDArray[np.bool_]) -> float:  # noqa: ARG002 - of CellLoss
+    def loss(self, node: Sequence[int], rows: Rows, emptied: Booleans) -> float:  # noqa: ARG002 - of CellLoss
         """Loss of a node in which these rows are emptied."""
         kept = rows.counts[~emptied].astype(np.float64)
         return float(np.dot(kept, kept)) + float(rows.counts[emptied].sum()) * self._n
@@ -269,12 +263,12 @@ def loss_of(name: LossName, keys: Sequence[Key], n: int, worth: Sequence[float])
     return Discernibility(keys, n) if name == "discernibility" else CellLoss(name, keys, n, worth)
 
 
-def _bits(counts: NDArray[np.int64]) -> float:
+def _bits(counts: Integers) -> float:
     present = counts[counts > 0].astype(np.float64)
     return float(np.dot(present, np.log2(present)))
 
 
-def _but_missing(losses: NDArray[np.float64], missing: int) -> NDArray[np.float64]:
+def _but_missing(losses: Floats, missing: int) -> Floats:
     """An empty cell that was missing has lost nothing."""
     losses[-missing:] = 0.0
     return losses

@@ -11,11 +11,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.methods.class_criteria import Criteria
     from maskwright_builtin.methods.generalisation.hierarchy_levels import CellLoss, Discernibility, Key, Rows
+    from maskwright_builtin.numerics.arrays import Booleans, Integers
 
 
 MOST_NODES = 100_000
@@ -33,7 +32,7 @@ class Lattice:
         self.steps = np.append(np.cumprod(self.sizes[:0:-1])[::-1], 1).astype(np.int64)
         self.count = int(np.prod(self.sizes, dtype=object))
 
-    def levels(self) -> NDArray[np.int64]:
+    def levels(self) -> Integers:
         """Position of the level of each key in each node; shape (nodes, q)."""
         return np.asarray(np.arange(self.count)[:, None] // self.steps % self.sizes, dtype=np.int64)
 
@@ -102,12 +101,7 @@ class Evaluator:
     """Evaluates nodes, each from the smallest known set of rows below it."""
 
     def __init__(
-        self,
-        keys: Sequence[Key],
-        rows: Rows,
-        criteria: Criteria,
-        loss: CellLoss | Discernibility,
-        most_emptied: int,
+        self, keys: Sequence[Key], rows: Rows, criteria: Criteria, loss: CellLoss | Discernibility, most_emptied: int
     ) -> None:
         self.keys, self.criteria, self.loss, self.most_emptied = keys, criteria, loss, most_emptied
         self._n = int(rows.counts.sum())
@@ -134,7 +128,7 @@ class Evaluator:
             self.most_emptied = min(self.most_emptied, most)
 
     def rows_on(self, node: Node) -> Rows:
-        """Classes of a node, or some of them where they are too many; `of_leaf` only where a criterion asks for it."""
+        """Classes of a node, or some of them where they are too many; `of_leaf` only where a criterion needs it."""
         low, source = self._nearest(node)
         if low == node:
             return source
@@ -183,7 +177,7 @@ class Evaluator:
             self._by_size.remove((len(gone.counts), oldest))
             self._kept -= gone.bytes
 
-    def emptied(self, rows: Rows) -> NDArray[np.bool_]:
+    def emptied(self, rows: Rows) -> Booleans:
         """Classes of a node whose keys are emptied; those without any key are among them where there are others."""
         failing = self.criteria.too_small(rows)
         failing |= self.criteria.uniform(rows, monotone=True)
@@ -218,11 +212,11 @@ class Evaluator:
         by_criterion = {name: int(rows.counts[each].sum()) for name, each in failing.items()}
         return by_criterion, int(rows.counts[emptied].sum()), self.criteria.fulfilled_together(rows, emptied)
 
-    def _too_many(self, rows: Rows, failing: NDArray[np.bool_], *, at_risk: bool = False) -> bool:
+    def _too_many(self, rows: Rows, failing: Booleans, *, at_risk: bool = False) -> bool:
         return int(rows.counts[failing].sum()) > self.most_emptied + at_risk * self.criteria.most_above
 
 
-def _with_blank(rows: Rows, failing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _with_blank(rows: Rows, failing: Booleans) -> Booleans:
     if not failing.any():
         return failing
     return np.asarray(failing | (rows.codes == rows.blanks).all(axis=1), dtype=np.bool_)
@@ -267,7 +261,7 @@ class _Search:
         found = np.flatnonzero(candidates)
         return int(found[np.argmin(self._bounds[found])]) if len(found) else None
 
-    def _may_be_better(self) -> NDArray[np.bool_]:
+    def _may_be_better(self) -> Booleans:
         assert self._best is not None
         slack = SAME * max(abs(self._best.loss), SAME)
         number = self._lattice.number(self._best.node)
@@ -286,7 +280,7 @@ class _Search:
         return path
 
     def _bisect(self, path: Sequence[int]) -> None:
-        """Find the lowest node of a path that passes, and rule out what that tells."""
+        """Find the lowest node of a path that passes, and rule out what follows from it."""
         low, high = 0, len(path) - 1
         while low <= high:
             middle = (low + high) // 2

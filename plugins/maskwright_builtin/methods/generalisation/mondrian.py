@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Band, Block, Claims, InputError, Masked, Method, PromisesK, Variable, write_dates
-from maskwright_builtin.methods.key_classes import KeyNames, key_positions
+from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Variable, write_dates
+from maskwright_builtin.methods.class_criteria import KeyNames, key_positions
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 class MondrianParams(BaseModel, extra="forbid", frozen=True):
@@ -40,9 +40,6 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     ----------
     block : Block
         Numbers, dates and ordinal categories, without missing keys.
-    params : MondrianParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -53,17 +50,12 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     ------
     InputError
         Fewer than k records.
-
-    References
-    ----------
-    LeFevre, K., DeWitt, D. J. and Ramakrishnan, R. (2006): Mondrian multidimensional k-anonymity. 22nd International
-    Conference on Data Engineering, 25.
     """
     positions = key_positions(block, params.keys)
     if block.n < params.k:
         raise InputError(f"k = {params.k} is more than the {block.n} records: no class of {params.k} exists")
     codes = np.empty((block.n, len(positions)), dtype=np.int64)
-    distinct: list[NDArray[np.float64]] = []
+    distinct: list[Floats] = []
     for place, j in enumerate(positions):
         found, codes[:, place] = np.unique(block.values[:, j], return_inverse=True)
         distinct.append(found)
@@ -95,7 +87,7 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
     )  # fmt: skip
 
 
-def banded(variable: Variable, ends: NDArray[np.float64]) -> Variable:
+def banded(variable: Variable, ends: Floats) -> Variable:
     """Variable whose categories are the bands between these smallest and largest values.
 
     `ends`: shape (bands, 2).
@@ -115,7 +107,7 @@ def banded(variable: Variable, ends: NDArray[np.float64]) -> Variable:
     )  # fmt: skip
 
 
-def _texts(variable: Variable, values: NDArray[np.float64]) -> list[str]:
+def _texts(variable: Variable, values: Floats) -> list[str]:
     if variable.is_date:
         return list(write_dates(values, np.zeros(len(values), dtype=np.bool_)).to_pylist())
     return [f"{value:.15g}" for value in values.tolist()]

@@ -9,17 +9,11 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
-def mondrian_classes(
-    codes: NDArray[np.int64],
-    values: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    ranges: NDArray[np.float64],
-    k: int,
-) -> NDArray[np.int64]:
+def mondrian_classes(codes: Integers, values: Floats, starts: Integers, ranges: Floats, k: int) -> Integers:
     """Cut the records again and again until no side of a cut would have k of them.
 
     `codes`: rank of each value among the different ones of its key; shape (n, q). `starts`: where in `values` those of
@@ -74,9 +68,7 @@ def mondrian_classes(
 
 
 @compiled
-def _lower_median(
-    codes: NDArray[np.int64], records: NDArray[np.int64], begin: int, end: int, counts: NDArray[np.int64]
-) -> tuple[int, int]:
+def _lower_median(codes: Integers, records: Integers, begin: int, end: int, counts: Integers) -> tuple[int, int]:
     """Lower median of one key in a class, and how many records are not above it; `counts` is zero before and after."""
     size = end - begin
     low, high = codes[records[begin]], codes[records[begin]]

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from maskwright import Column, Variable
     from maskwright_builtin.methods.generalisation.hierarchy_levels import Rows
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +30,12 @@ class Population:
     """
 
     variables: tuple[Variable, ...]
-    columns: tuple[NDArray[np.float64], ...]
+    columns: tuple[Floats, ...]
 
     def __len__(self) -> int:
         return len(self.columns[0])
 
-    def with_records(self, place: int, values: NDArray[np.float64]) -> tuple[Variable, NDArray[np.float64]]:
+    def with_records(self, place: int, values: Floats) -> tuple[Variable, Floats]:
         """A key of the records, and after them of the people."""
         return self.variables[place], np.concatenate([values, self.columns[place]])
 
@@ -54,14 +53,14 @@ def read_population(path: Path, keys: Sequence[Variable]) -> Population:
 
 
 def _as_declared(key: Variable) -> dict[str, object]:
-    """What is said of a key to read it in another file: categories by their texts, whatever their order."""
-    said: dict[str, object] = {"type": key.type if key.is_numeric else "nominal"}
+    """Options with which a key is read in another file: categories by their texts, whatever their order."""
+    options: dict[str, object] = {"type": key.type if key.is_numeric else "nominal"}
     if key.date_format is not None:
-        said["format"] = key.date_format
-    return said | ({"missing": list(key.missing_codes)} if key.missing_codes else {})
+        options["format"] = key.date_format
+    return options | ({"missing": list(key.missing_codes)} if key.missing_codes else {})
 
 
-def _coded(key: Variable, column: Column) -> tuple[Variable, NDArray[np.float64]]:
+def _coded(key: Variable, column: Column) -> tuple[Variable, Floats]:
     values = np.where(column.missing, np.nan, column.values.astype(np.float64))
     if not key.is_numeric:
         strange = [text for text in column.variable.categories if text not in set(key.categories)]
@@ -103,7 +102,7 @@ class LeastPeople:
     column: int
     is_counted: bool
 
-    def of_classes(self, rows: Rows) -> NDArray[np.float64]:
+    def of_classes(self, rows: Rows) -> Floats:
         """People with the keys of each class."""
         people = rows.amounts[:, self.column]
         if not self.is_counted:
@@ -118,11 +117,11 @@ class LeastPeople:
         matched = matched_sizes(packed, people.astype(np.int64), SUBSET)
         return np.where(incomplete, matched, people)
 
-    def failing(self, rows: Rows) -> NDArray[np.bool_]:
+    def failing(self, rows: Rows) -> Booleans:
         """Classes with too few people."""
         return np.asarray(self.of_classes(rows) < self.least * (1 - SLACK), dtype=np.bool_)
 
-    def fails_together(self, rows: Rows, emptied: NDArray[np.bool_]) -> bool:
+    def fails_together(self, rows: Rows, emptied: Booleans) -> bool:
         """Whether these classes have too few people once all their keys are emptied."""
         own = rows.amounts[:, self.column]
         return float(own.sum() if self.is_counted else own[emptied].sum()) < self.least * (1 - SLACK)
@@ -140,16 +139,16 @@ class LargestRisk:
     most_above: int
     column: int | None
 
-    def of_classes(self, rows: Rows) -> NDArray[np.float64]:
+    def of_classes(self, rows: Rows) -> Floats:
         """Risk of the records of each class; 0 for one without records."""
         weights = None if self.column is None else rows.amounts[:, self.column]
         return self._risk(rows.counts, weights)
 
-    def above(self, rows: Rows) -> NDArray[np.bool_]:
+    def above(self, rows: Rows) -> Booleans:
         """Classes with a larger risk."""
         return np.asarray(self.of_classes(rows) > self.bound, dtype=np.bool_)
 
-    def riskiest(self, rows: Rows, emptied: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def riskiest(self, rows: Rows, emptied: Booleans) -> Booleans:
         """Classes to empty beside those that are, so that no more records than may be are left above the bound.
 
         Those of the largest risk; classes of the same risk together, so that no order decides.
@@ -164,12 +163,12 @@ class LargestRisk:
         last = risk[falling[np.flatnonzero(left <= self.most_above)[0]]]
         return np.asarray(risk >= last * (1 - SLACK), dtype=np.bool_)
 
-    def fails_together(self, rows: Rows, emptied: NDArray[np.bool_]) -> bool:
+    def fails_together(self, rows: Rows, emptied: Booleans) -> bool:
         """Whether the records of these classes have a larger risk as one class."""
         weights = None if self.column is None else rows.amounts[emptied, self.column].sum(keepdims=True)
         return bool(self._risk(rows.counts[emptied].sum(keepdims=True), weights)[0] > self.bound)
 
-    def _risk(self, counts: NDArray[np.int64], weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    def _risk(self, counts: Integers, weights: Floats | None) -> Floats:
         there = counts > 0
         file = np.maximum(counts, 1)
         if weights is None:

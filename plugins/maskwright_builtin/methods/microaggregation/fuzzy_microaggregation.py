@@ -24,9 +24,8 @@ from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing import
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import Projection
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 DEFAULT_K = 5
 
@@ -129,7 +128,6 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
         Distances are between standardised values. Centroids are projected, in the same distance, on its linear,
         range, product and governing edits at every update. In distances a missing cell counts as the mean of the
         file; centroids are made of the cells that are present. Variables of which the block has no cell take no part.
-    params : FuzzyMicroaggregationParams
     rng : numpy.random.Generator
         For the starts (means of the records nearest to random ones) and the draw.
 
@@ -145,14 +143,9 @@ def protect(block: Block, params: FuzzyMicroaggregationParams, rng: np.random.Ge
     InputError
         When there are more centroids than records in the file, fewer records than `floor`, m is out of reach, or a
         value is not finite.
-
-    References
-    ----------
-    Torra, V. (2020): Fuzzy clustering-based microaggregation to achieve probabilistic k-anonymity for data with
-    constraints. Journal of Intelligent & Fuzzy Systems 39(5), 5999-6008, algorithm 1.
     """
     c = _centroids(block, params)
-    present: NDArray[np.bool_] = np.any(~block.missing, axis=0)
+    present: Booleans = np.any(~block.missing, axis=0)
     representatives = np.full((1, block.p), np.nan)
     labels = np.zeros(block.n, dtype=np.int64)
     notes: dict[str, Any] = {}
@@ -243,13 +236,13 @@ def _fuzziness(params: FuzzyMicroaggregationParams, *, draw: bool = False) -> _F
 class _Records:
     """Records of a block as they are clustered: variables that have values, missing cells filled."""
 
-    values: NDArray[np.float64]
-    missing: NDArray[np.bool_]
+    values: Floats
+    missing: Booleans
     variables: tuple[Variable, ...]
-    scale: NDArray[np.float64]
+    scale: Floats
 
 
-def _records(block: Block, present: NDArray[np.bool_]) -> _Records:
+def _records(block: Block, present: Booleans) -> _Records:
     missing = block.missing[:, present]
     return _Records(
         np.where(missing, block.center[present], block.values[:, present]),
@@ -300,7 +293,7 @@ def _projector(records: _Records, block: Block) -> Projection | None:
     # Its search trees take time to import: not before they are needed.
     from maskwright import project
 
-    def onto_edits(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def onto_edits(points: Floats) -> tuple[Floats, Booleans]:
         return project(points, records.variables, edits, records.scale)
 
     return onto_edits
@@ -312,11 +305,7 @@ def _report_progress(block: Block, start: int, starts: int, share: float) -> Non
 
 
 def _notes(
-    records: _Records,
-    params: FuzzyMicroaggregationParams,
-    found: FuzzyClusters,
-    expected: NDArray[np.float64],
-    sizes: NDArray[np.int64],
+    records: _Records, params: FuzzyMicroaggregationParams, found: FuzzyClusters, expected: Floats, sizes: Integers
 ) -> dict[str, Any]:
     """What the run record should hold; over blocks, numbers are added except smallest and largest ones."""
     c = len(found.centroids)

@@ -25,7 +25,7 @@ from maskwright import (
 from maskwright_builtin.partitions.records import consecutive_groups
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 OPERATOR_OF_TYPE = {
@@ -62,14 +62,12 @@ def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition
         raise InputError(f"partition {name!r}: {said}") from error
 
 
-def households_in(labels: NDArray[np.int64], households: NDArray[np.int64]) -> NDArray[np.int64]:
+def households_in(labels: Integers, households: Integers) -> Integers:
     """Number of different households in each group; shape (c,)."""
     return np.bincount(np.unique(np.stack([labels, households], axis=1), axis=0)[:, 0], minlength=int(labels.max()) + 1)
 
 
-def with_enough_households(
-    labels: NDArray[np.int64], households: NDArray[np.int64], points: NDArray[np.float64], k: int
-) -> NDArray[np.int64]:
+def with_enough_households(labels: Integers, households: Integers, points: Floats, k: int) -> Integers:
     """Join groups until each holds records of at least k households.
 
     Round after round, the groups with fewest households first, each that is short of k is joined with the group whose
@@ -130,7 +128,6 @@ def protect_by_microaggregation(block: Block, params: MicroaggregationParams, rn
         Records are near each other by their standardised values; a missing cell counts as the mean of the file. The
         plan's `operators` make the representatives; where there are none, a mean for numbers, a lower median for
         ordinal and a mode for nominal variables. Its weights are used when they are asked for.
-    params : MicroaggregationParams
     rng : numpy.random.Generator
         For partitions that are not deterministic.
 
@@ -231,9 +228,6 @@ def protect_by_individual_ranking(block: Block, params: IndividualRankingParams,
     block : Block
         Of one variable. The plan's operator makes the representatives; without one, a mean for numbers and a lower
         median for ordinal variables.
-    params : IndividualRankingParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from maskwright_builtin.methods.noise.independent_noise import NoiseParams
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 NOTHING = 1e-12
@@ -30,9 +30,7 @@ def protect(block: Block, params: CorrelatedNoiseParams, rng: np.random.Generato
     Parameters
     ----------
     block : Block
-        Without missing cells; told of the moments of all records that have its cells.
-    params : CorrelatedNoiseParams
-    rng : numpy.random.Generator
+        Without missing cells; it has the moments of all records that have its cells.
 
     Returns
     -------
@@ -67,13 +65,13 @@ def _by_record(block: Block, params: CorrelatedNoiseParams, rng: np.random.Gener
     """Add noise that is a function of the record's position in the file, and of how all records vary together."""
     from scipy.special import ndtri  # not before it is needed
 
-    told = _moments_of(COVARIANCES.of(block, params), block.names)
-    sizes = spreads_of(told)
+    moments = _moments_of(COVARIANCES.of(block, params), block.names)
+    sizes = spreads_of(moments)
     varies = sizes > 0.0
     values = block.values.copy()
     if varies.any():
         scale = sizes[varies]
-        correlations = told.covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
+        correlations = moments.covariance[np.ix_(varies, varies)] / np.outer(scale, scale)
         eigenvalues, vectors = _components(correlations)
         drawn = ndtri(uniform_by_record(block, rng, len(eigenvalues)))
         # Added one by one: a product of matrices may round otherwise where there are more records.
@@ -84,7 +82,7 @@ def _by_record(block: Block, params: CorrelatedNoiseParams, rng: np.random.Gener
     return _masked(block, values, varies)
 
 
-def _masked(block: Block, values: NDArray[np.float64], varies: NDArray[np.bool_]) -> Masked:
+def _masked(block: Block, values: Floats, varies: Booleans) -> Masked:
     constant = [name for name, has_spread in zip(block.names, varies, strict=True) if not has_spread]
     changed = int(np.count_nonzero(values != block.values))
     block.progress(1.0)
@@ -94,16 +92,14 @@ def _masked(block: Block, values: NDArray[np.float64], varies: NDArray[np.bool_]
     )  # fmt: skip
 
 
-def _components(correlations: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _components(correlations: Floats) -> tuple[Floats, Floats]:
     """Eigenvalues that are more than rounding, and their vectors."""
     eigenvalues, vectors = np.linalg.eigh(correlations)
     kept = eigenvalues > NOTHING * eigenvalues[-1]
     return eigenvalues[kept], vectors[:, kept]
 
 
-def _corrected(
-    points: NDArray[np.float64], params: CorrelatedNoiseParams, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _corrected(points: Floats, params: CorrelatedNoiseParams, rng: np.random.Generator) -> Floats:
     """Standardised deviations with noise, corrected; shape (n, q)."""
     n = len(points)
     eigenvalues, vectors = _components(points.T @ points / (n - 1))
@@ -135,15 +131,15 @@ def moments_of_all(facts: Sequence[Mapping[str, Any]], params: CorrelatedNoisePa
     """The same of all records."""
     found: dict[tuple[str, ...], ExactMoments] = {}
     for each in facts:
-        for names, said in each["patterns"]:
-            own, key = ExactMoments.from_json(said), tuple(names)
+        for names, plain in each["patterns"]:
+            own, key = ExactMoments.from_json(plain), tuple(names)
             found[key] = found[key] + own if key in found else own
     return {"patterns": [[list(names), each.to_json()] for names, each in found.items()]}
 
 
 def _moments_of(gathered: Mapping[str, Any], names: Sequence[str]) -> ExactMoments:
     """Moments of all records that have a value of these variables, and maybe of others."""
-    having = [(own, ExactMoments.from_json(said)) for own, said in gathered["patterns"] if set(names) <= set(own)]
+    having = [(own, ExactMoments.from_json(plain)) for own, plain in gathered["patterns"] if set(names) <= set(own)]
     shares = [each.among([own.index(name) for name in names]) for own, each in having]
     return sum(shares[1:], shares[0])
 

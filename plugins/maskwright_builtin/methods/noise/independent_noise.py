@@ -13,7 +13,7 @@ from maskwright_builtin.methods.column_masking import mask_columns, spread, spre
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 Correction = Literal["none", "mean", "mean_and_variance"]
@@ -36,7 +36,7 @@ class NoiseParams(BaseModel, extra="forbid", frozen=True):
     )
 
 
-def corrected(original: NDArray[np.float64], noisy: NDArray[np.float64], correction: Correction) -> NDArray[np.float64]:
+def corrected(original: Floats, noisy: Floats, correction: Correction) -> Floats:
     """Linear map of a noisy column onto the original's mean, or mean and variance.
 
     Kim, J. J. (1986): A method for limiting disclosure in microdata based on random noise and transformation.
@@ -76,12 +76,6 @@ class AdditiveNoiseParams(NoiseParams, frozen=True):
 def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator) -> Masked:
     """Add normal noise to every value, each variable on its own.
 
-    Parameters
-    ----------
-    block : Block
-    params : AdditiveNoiseParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
@@ -99,7 +93,7 @@ def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np
         return _by_record(block, params, rng)
     doubts: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         deviation = spread(values)
         if deviation == 0.0:
             doubts.append(unchanged([block.names[position]]))
@@ -122,7 +116,7 @@ def _by_record(block: Block, params: AdditiveNoiseParams, rng: np.random.Generat
         sizes = [params.sd * variable.day for variable in block.variables]
     doubts: list[str] = []
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         if sizes[position] == 0.0:
             doubts.append(unchanged([block.names[position]]))
             return values
@@ -146,8 +140,8 @@ def moments_of_all(facts: Sequence[Mapping[str, Any]], params: AdditiveNoisePara
     """The same of all records."""
     found: dict[str, ExactMoments] = {}
     for each in facts:
-        for name, said in each["spreads"].items():
-            own = ExactMoments.from_json(said)
+        for name, plain in each["spreads"].items():
+            own = ExactMoments.from_json(plain)
             found[name] = found[name] + own if name in found else own
     return {"spreads": {name: each.to_json() for name, each in found.items()}}
 
@@ -209,28 +203,17 @@ def protect_by_multiplicative_noise(
 ) -> Masked:
     """Multiply every value by a factor of its own.
 
-    Parameters
-    ----------
-    block : Block
-    params : MultiplicativeNoiseParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
         ``x f``. Lognormal: ``f = exp(s z - s^2 / 2)``, z from N(0, 1) and s^2 = ln(1 + p^2), so that E f = 1 and
         Var f = p^2. Truncated normal: N(1, p^2) within (0, 2); its variance is below p^2 (by a quarter at p = 0.5,
         not visibly up to 0.3). Zeros stay 0 and signs stay. Missing cells stay missing.
-
-    References
-    ----------
-    Kim, J. J. and Winkler, W. E. (2003): Multiplicative noise for masking continuous data. Research report statistics
-    2003-01, US Bureau of the Census.
     """
     warnings: list[str] = []
     drawn = uniform_by_record(block, rng, block.p)
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         if (values == 0.0).all():
             warnings.append("values that are all 0 stay as they are: a factor does not change 0")
         return np.asarray(values * _factors(params, drawn[~block.missing[:, position], position]))
@@ -238,7 +221,7 @@ def protect_by_multiplicative_noise(
     return mask_columns(block, change, {"warnings": warnings})
 
 
-def _factors(params: MultiplicativeNoiseParams, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
+def _factors(params: MultiplicativeNoiseParams, uniform: Floats) -> Floats:
     """Factors at these places of their distribution function."""
     from scipy.special import ndtr, ndtri  # not before it is needed
 

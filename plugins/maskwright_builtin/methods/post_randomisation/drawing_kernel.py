@@ -9,11 +9,11 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @inlined
-def _place(cumulated: NDArray[np.float64], uniform: float, last: int) -> int:
+def _place(cumulated: Floats, uniform: float, last: int) -> int:
     """First place whose cumulated probability exceeds the number, `last` at most."""
     low, high = 0, last
     while low < high:
@@ -26,12 +26,7 @@ def _place(cumulated: NDArray[np.float64], uniform: float, last: int) -> int:
 
 
 @compiled
-def draw_along_rows(
-    codes: NDArray[np.int64],
-    cumulated: NDArray[np.float64],
-    last: NDArray[np.int64],
-    uniforms: NDArray[np.float64],
-) -> NDArray[np.int64]:
+def draw_along_rows(codes: Integers, cumulated: Floats, last: Integers, uniforms: Floats) -> Integers:
     """New code of each record; shape (m,).
 
     `codes`: 0..c-1; shape (m,). `cumulated`: probabilities summed along each row; shape (c, c). `last`: last place of
@@ -46,9 +41,7 @@ def draw_along_rows(
 
 
 @compiled
-def draw_retaining(
-    codes: NDArray[np.int64], cumulated: NDArray[np.float64], retain: float, uniforms: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def draw_retaining(codes: Integers, cumulated: Floats, retain: float, uniforms: Floats) -> Integers:
     """New code of each record along ``retain I + (1 - retain) 1 f'``, without the matrix; shape (m,).
 
     `codes`: 0..c-1; shape (m,). `cumulated`: sums of f, all of which is positive; shape (c,). `uniforms`: in [0, 1);

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +20,9 @@ class MarkovMatrix:
     `probabilities`: rows sum to 1; shape (c, c).
     """
 
-    probabilities: NDArray[np.float64]
+    probabilities: Floats
 
-    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, codes: Integers, uniforms: Floats) -> Integers:
         """New code of each record, by its number in [0, 1); codes are 0..c-1."""
         from maskwright_builtin.methods.post_randomisation.drawing_kernel import draw_along_rows  # heavy
 
@@ -40,34 +40,34 @@ class Retaining:
     `frequencies`: sum 1, all positive; shape (c,). `retain`: in [0, 1).
     """
 
-    frequencies: NDArray[np.float64]
+    frequencies: Floats
     retain: float
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """The matrix; shape (c, c)."""
         return mixed(np.tile(self.frequencies, (len(self.frequencies), 1)), self.retain)
 
-    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, codes: Integers, uniforms: Floats) -> Integers:
         """New code of each record, by its number in [0, 1); codes are 0..c-1."""
         from maskwright_builtin.methods.post_randomisation.drawing_kernel import draw_retaining  # heavy
 
         return draw_retaining(codes, np.cumsum(self.frequencies), self.retain, uniforms)
 
 
-def mixed(matrix: NDArray[np.float64], retain: float) -> NDArray[np.float64]:
+def mixed(matrix: Floats, retain: float) -> Floats:
     """Matrix ``retain I + (1 - retain) M``: invariant where M is."""
     return np.asarray(retain * np.eye(len(matrix)) + (1.0 - retain) * matrix)
 
 
-def uniform_retaining(c: int, retain: float) -> NDArray[np.float64]:
+def uniform_retaining(c: int, retain: float) -> Floats:
     """Matrix in which a category stays with probability `retain`, and becomes each other one with the same; c >= 2."""
     matrix = np.full((c, c), (1.0 - retain) / (c - 1))
     np.fill_diagonal(matrix, retain)
     return matrix
 
 
-def made_invariant(matrix: NDArray[np.float64], frequencies: NDArray[np.float64]) -> NDArray[np.float64]:
+def made_invariant(matrix: Floats, frequencies: Floats) -> Floats:
     """Two-stage matrix PQ that keeps expected frequencies f, with q_lk = p_kl f_k / sum_m p_ml f_m.
 
     Gouweleeuw, J. M., Kooiman, P., Willenborg, L. C. R. J. and de Wolf, P.-P. (1998): Post randomisation for
@@ -82,7 +82,7 @@ def made_invariant(matrix: NDArray[np.float64], frequencies: NDArray[np.float64]
     return np.asarray(matrix @ back)
 
 
-def direct(frequencies: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
+def direct(frequencies: Floats, theta: float) -> Floats:
     """Invariant matrix with ``theta f_min / ((c - 1) f_k)`` beside the diagonal: the rarest category moves most.
 
     Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
@@ -96,7 +96,7 @@ def direct(frequencies: NDArray[np.float64], theta: float) -> NDArray[np.float64
     return matrix
 
 
-def neighbours(places: NDArray[np.int64], reach: int, frequencies: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def neighbours(places: Integers, reach: int, frequencies: Floats | None) -> Floats:
     """Matrix that moves a category by at most `reach` places, invariant where frequencies are given.
 
     Every category at most `reach` places away is proposed with the same probability. An invariant move from k to l is
@@ -114,9 +114,7 @@ def neighbours(places: NDArray[np.int64], reach: int, frequencies: NDArray[np.fl
     return np.asarray(moves + np.diag(1.0 - moves.sum(axis=1)))
 
 
-def lifted(
-    matrix: NDArray[np.float64], classes: NDArray[np.int64], frequencies: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def lifted(matrix: Floats, classes: Integers, frequencies: Floats) -> Floats:
     """Matrix over cells from one over classes of cells: within a class, the cell is drawn from the frequencies.
 
     `matrix`: invariant for the frequencies of the classes; then so is the result for those of the cells; shape (d, d).
@@ -126,9 +124,7 @@ def lifted(
     return np.asarray(matrix[np.ix_(classes, classes)] * share[None, :])
 
 
-def corrected_counts(
-    counts: NDArray[np.float64], probabilities: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def corrected_counts(counts: Floats, probabilities: Floats) -> tuple[Floats, Floats]:
     """Unbiased estimate ``(P')^-1 T*`` of the counts before PRAM, and its covariance given the original.
 
     Where the matrix is invariant for all records that are counted, the counts themselves are unbiased too.

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Claims, CompanionVariables, Gathering, Masked, Method
+from maskwright import Block, CompanionVariables, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, mixed, neighbours
 from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
-    cells_of_all,
-    cells_of_part,
-    notes_of_all,
+    gathering_of,
     randomised,
     refuse_many_cells,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
 
-    from maskwright import Variable
     from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, Transition
 
 
@@ -55,8 +50,6 @@ def protect(block: Block, params: OrdinalNoiseParams, rng: np.random.Generator) 
     ----------
     block : Block
         Of ordinal variables; places are counted in the order of all declared categories.
-    params : OrdinalNoiseParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -85,24 +78,7 @@ def _randomising(params: OrdinalNoiseParams) -> Randomising:
     )  # fmt: skip
 
 
-def cells_of_some(block: Block, params: OrdinalNoiseParams) -> Mapping[str, Any]:
-    """Categories of some records, and how many have each."""
-    return cells_of_part(block, _randomising(params))
-
-
-def cells_together(facts: Sequence[Mapping[str, Any]], params: OrdinalNoiseParams) -> Mapping[str, Any]:  # noqa: ARG001
-    """Those of all records."""
-    return cells_of_all(facts)
-
-
-def randomisation_notes(
-    gathered: Mapping[str, Any], variables: Sequence[Variable], params: OrdinalNoiseParams
-) -> Mapping[str, Any]:
-    """Notes on the matrices."""
-    return notes_of_all(gathered, variables, _randomising(params))
-
-
-GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=randomisation_notes)
+GATHERING = gathering_of(_randomising)
 
 
 ORDINAL_NOISE = Method(

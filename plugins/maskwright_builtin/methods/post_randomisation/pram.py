@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from maskwright import Block, Claims, CompanionVariables, Gathering, InputError, Masked, Method
+from maskwright import Block, CompanionVariables, InputError, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
     Retaining,
@@ -22,21 +22,15 @@ from maskwright_builtin.methods.post_randomisation.markov import (
 )
 from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
-    cells_of_all,
-    cells_of_part,
+    gathering_of,
     joined,
-    notes_of_all,
     randomised,
     refuse_many_cells,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from maskwright import Variable
     from maskwright_builtin.methods.post_randomisation.randomisation import Moves, Stratum, Transition
+    from maskwright_builtin.numerics.arrays import Floats
 
 SUM = 1e-9
 """How far the sum of stated probabilities may be from 1."""
@@ -140,8 +134,6 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     ----------
     block : Block
         Of nominal or ordinal variables.
-    params : PramParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -165,11 +157,6 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
     Of a variable with one matrix R, the invariant two-stage one made from a proposal P, expected frequencies are f,
     the rarest category is kept least, and the diagonal of R is not that of P. ``retain I + (1 - retain) R`` is
     invariant too.
-
-    References
-    ----------
-    Kooiman, P., Willenborg, L. and Gouweleeuw, J. (1997): PRAM: a method for disclosure limitation of microdata.
-    Report, Statistics Netherlands; Gouweleeuw et al. (1998), Journal of Official Statistics 14(4), 463-478.
     """
     return randomised(block, _randomising(params), GATHERING.of(block, params), rng)
 
@@ -181,24 +168,7 @@ def _randomising(params: PramParams) -> Randomising:
     )  # fmt: skip
 
 
-def cells_of_some(block: Block, params: PramParams) -> Mapping[str, Any]:
-    """Categories, or combinations, of some records, and how many have each."""
-    return cells_of_part(block, _randomising(params))
-
-
-def cells_together(facts: Sequence[Mapping[str, Any]], params: PramParams) -> Mapping[str, Any]:  # noqa: ARG001 - the contract
-    """Those of all records."""
-    return cells_of_all(facts)
-
-
-def randomisation_notes(
-    gathered: Mapping[str, Any], variables: Sequence[Variable], params: PramParams
-) -> Mapping[str, Any]:
-    """Notes on the matrices."""
-    return notes_of_all(gathered, variables, _randomising(params))
-
-
-GATHERING = Gathering(partial=cells_of_some, merged=cells_together, notes=randomisation_notes)
+GATHERING = gathering_of(_randomising)
 
 
 def transition(params: PramParams, stratum: Stratum, moves: Moves) -> Transition:
@@ -238,7 +208,7 @@ def _by_classes(params: PramParams, stratum: Stratum, moves: Moves) -> MarkovMat
     return MarkovMatrix(mixed(lifted(matrix, classes, frequencies), params.retain))
 
 
-def _given(matrix: dict[str, dict[str, float]], stratum: Stratum) -> NDArray[np.float64]:
+def _given(matrix: dict[str, dict[str, float]], stratum: Stratum) -> Floats:
     """The given probabilities among the categories that occur; what is promised to others stays."""
     (variable,), found = stratum.variables, stratum.cells[:, 0]
     named = {*matrix, *(category for row in matrix.values() for category in row)}

@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maskwright import InputError, Masked, uniform_by_record
+from maskwright import Gathering, InputError, Masked, uniform_by_record
 from maskwright_builtin.numerics.ordering import numbered, numbered_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block, Variable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 GONE = -1
@@ -33,11 +33,11 @@ class Stratum:
     shape (c,). `within`: values of the variables that its records are alike in; None where missing.
     """
 
-    records: NDArray[np.int64]
-    codes: NDArray[np.int64]
+    records: Integers
+    codes: Integers
     variables: tuple[Variable, ...]
-    cells: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    cells: Integers
+    counts: Integers
     within: tuple[float | None, ...] = ()
 
     @property
@@ -45,7 +45,7 @@ class Stratum:
         """What its records are alike in, in whichever part of the file they are."""
         return tuple(variable.name for variable in self.variables), self.within
 
-    def among(self, cells: NDArray[np.int64], counts: NDArray[np.int64]) -> Stratum:
+    def among(self, cells: Integers, counts: Integers) -> Stratum:
         """The same records, with the cells of all that are alike.
 
         `cells`: in lexicographic order, those of these records among them; shape (d, v). `counts`: shape (d,).
@@ -55,11 +55,11 @@ class Stratum:
         return replace(self, codes=own[self.codes], cells=cells, counts=counts)
 
     @property
-    def frequencies(self) -> NDArray[np.float64]:
+    def frequencies(self) -> Floats:
         """Share of each cell; shape (c,), sum 1."""
         return np.asarray(self.counts / self.counts.sum(), dtype=np.float64)
 
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> Floats:
         """Distances of cells: 1 for another nominal category, or from one end of an ordinal variable to the other.
 
         Those of several variables are added; shape (c, c).
@@ -96,14 +96,14 @@ def strata_of(block: Block, positions: Sequence[int], within: Sequence[str]) -> 
         )  # fmt: skip
 
 
-def _first(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first(codes: Integers) -> Integers:
     """A record of each code; codes are 0..c-1, each used."""
     found = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
     found[codes] = np.arange(len(codes))
     return found
 
 
-def joined(distances: NDArray[np.float64], counts: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+def joined(distances: Floats, counts: Integers, least: int) -> Integers:
     """Classes of cells with at least `least` records: the smallest joins the nearest, until there is none smaller.
 
     `distances`: of classes, the smallest between their cells counts; shape (c, c). `counts`: shape (c,). Returns
@@ -151,21 +151,21 @@ class Transition(Protocol):
     """What moves the records of a stratum."""
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Matrix of shape (c, c); rows sum to 1."""
         ...
 
-    def draw(self, codes: NDArray[np.int64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(self, codes: Integers, uniforms: Floats) -> Integers:
         """New code of each record, by its number in [0, 1)."""
         ...
 
 
 @dataclass
 class Moves:
-    """What is to be said of the strata of a block.
+    """What is noted on the strata of a block.
 
     `joined`: cells that were joined with others. `lone`: records with a value in strata of one cell. `withheld`:
-    matrices that would tell frequencies of rare cells.
+    matrices that would disclose frequencies of rare cells.
     """
 
     joined: int = 0
@@ -201,16 +201,23 @@ class Randomising:
             yield from strata_of(block, positions, self.within)
 
 
-def cells_of_part(block: Block, randomising: Randomising) -> dict[str, Any]:
+def gathering_of(randomising: Callable[[Any], Randomising]) -> Gathering:
+    """What is gathered of all records: their cells, and notes on the matrices.
+
+    `randomising`: of parameters; a function of a module.
+    """
+    return Gathering(
+        partial=partial(_cells_of_part, randomising), merged=_cells_of_all, notes=partial(_notes, randomising)
+    )
+
+
+def _cells_of_part(randomising: Callable[[Any], Randomising], block: Block, params: Any) -> dict[str, Any]:
     """Cells of some records, and how many records have each, stratum by stratum; plain data."""
-    return {
-        "strata": [
-            [*each.key, each.cells.tolist(), each.counts.tolist()] for each in randomising.strata(block)
-        ]
-    }  # fmt: skip
+    strata = randomising(params).strata(block)
+    return {"strata": [[*each.key, each.cells.tolist(), each.counts.tolist()] for each in strata]}
 
 
-def cells_of_all(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _cells_of_all(facts: Sequence[Mapping[str, Any]], params: Any) -> dict[str, Any]:  # noqa: ARG001
     """Cells of all records, from those of parts."""
     found: dict[tuple[tuple[str, ...], tuple[float | None, ...]], Counter[tuple[int, ...]]] = {}
     for each in facts:
@@ -224,7 +231,7 @@ def cells_of_all(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"strata": strata}
 
 
-def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _table(gathered: Mapping[str, Any]) -> dict[Any, tuple[Integers, Integers]]:
     """Cells and counts by the key of the stratum."""
     return {
         (tuple(names), tuple(within)): (np.array(cells, dtype=np.int64), np.array(counts, dtype=np.int64))
@@ -257,10 +264,16 @@ def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, An
     return Masked(values, block.missing.copy(), notes=notes, doubts=doubts)
 
 
+def _notes(
+    randomising: Callable[[Any], Randomising], gathered: Mapping[str, Any], variables: Sequence[Variable], params: Any
+) -> dict[str, Any]:
+    return notes_of_all(gathered, variables, randomising(params))
+
+
 def notes_of_all(
     gathered: Mapping[str, Any], variables: Sequence[Variable], randomising: Randomising
 ) -> dict[str, Any]:
-    """What is said once of all records: cells that were joined, and the matrices, where they are published."""
+    """Notes on all records: cells that were joined, and the matrices, where they are published."""
     moves = Moves()
     of_name = {variable.name: variable for variable in variables}
     nothing = np.zeros(0, dtype=np.int64)
@@ -303,7 +316,7 @@ def refuse_many_cells(stratum: Stratum) -> None:
 
 
 def _publish(stratum: Stratum, chances: Transition, moves: Moves, *, tells_frequencies: bool) -> None:
-    """Put a matrix among those that are published, unless somebody could be seen in it."""
+    """Put a matrix among those that are published, unless it could disclose a person."""
     refuse_many_cells(stratum)
     if tells_frequencies and stratum.counts.min() < FEWEST_PUBLISHED:
         moves.withheld += 1

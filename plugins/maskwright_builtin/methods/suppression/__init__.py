@@ -1,4 +1,4 @@
-"""Suppression: records or cells are left out so that nobody is rare on the key variables."""
+"""Suppression: records or cells are left out so that no person is rare on the key variables."""
 
 from __future__ import annotations
 

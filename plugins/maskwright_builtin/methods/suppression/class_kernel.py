@@ -1,4 +1,4 @@
-"""Compiled: which records are in classes of k when some keys are emptied, and which cells can be published again."""
+"""Compiled: records that come into classes of k when keys are emptied, and the class that is cheapest to join."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.key_counts.packed_rows_kernel import first_slot
+from maskwright_builtin.key_counts.counting_kernel import first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
-    Slots = NDArray[np.int32]
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 @inlined
-def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, kept: Numbers) -> bool:
+def _is(words: Integers, row: int, keep: Integers, others: Integers, other: int, kept: Integers) -> bool:
     same = True
     for word in range(words.shape[1]):
         same &= (words[row, word] & keep[word]) == (others[other, word] & kept[word])
@@ -25,7 +22,7 @@ def _is(words: Numbers, row: int, keep: Numbers, others: Numbers, other: int, ke
 
 
 @compiled
-def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers) -> int:
+def number_classes(words: Integers, table: Integers32, of_row: Integers, first: Integers) -> int:
     """Number the different rows as they first occur, and leave them in a hash table.
 
     `words`: shape (n, w). `of_row`, `first`: Written: the class of each row, and the first row of each class; shape
@@ -48,14 +45,14 @@ def number_classes(words: Numbers, table: Slots, of_row: Numbers, first: Numbers
 
 @compiled
 def saved_records(
-    words: Numbers,
-    rows: Numbers,
-    owners: Numbers,
-    keep: Numbers,
+    words: Integers,
+    rows: Integers,
+    owners: Integers,
+    keep: Integers,
     k: int,
-    standing: Slots,
-    heads: Numbers,
-    saved: NDArray[np.bool_],
+    standing: Integers32,
+    heads: Integers,
+    saved: Booleans,
 ) -> int:
     """Which records at risk would be in a class of k, if keys were emptied in all of them.
 
@@ -103,7 +100,7 @@ def saved_records(
 
 
 @compiled
-def add_classes(words: Numbers, rows: Numbers, standing: Slots, heads: Numbers, count: int) -> int:
+def add_classes(words: Integers, rows: Integers, standing: Integers32, heads: Integers, count: int) -> int:
     """Put what records show into the hash table of classes of k, where it is not there yet; how many there are then."""
     everything = np.full(words.shape[1], np.int64(-1))
     end = standing.shape[0] - 1
@@ -121,12 +118,12 @@ def add_classes(words: Numbers, rows: Numbers, standing: Slots, heads: Numbers, 
 
 @compiled
 def lend_records(
-    words: Numbers,
-    risky: Numbers,
-    standing: Numbers,
-    classes: Numbers,
-    sizes: Numbers,
-    keep: Numbers,
+    words: Integers,
+    risky: Integers,
+    standing: Integers,
+    classes: Integers,
+    sizes: Integers,
+    keep: Integers,
     k: int,
     worth: float,
 ) -> int:
@@ -198,18 +195,18 @@ def lend_records(
 
 @compiled
 def move_records(
-    words: Numbers,
-    whole: Numbers,
-    costs: NDArray[np.float64],
-    order: Numbers,
-    starts: Numbers,
-    sizes: Numbers,
-    heads: Numbers,
-    table: Slots,
-    keeps: Numbers,
-    worth: NDArray[np.float64],
-    masks: Numbers,
-    key_worth: NDArray[np.float64],
+    words: Integers,
+    whole: Integers,
+    costs: Floats,
+    order: Integers,
+    starts: Integers,
+    sizes: Integers,
+    heads: Integers,
+    table: Integers32,
+    keeps: Integers,
+    worth: Floats,
+    masks: Integers,
+    key_worth: Floats,
     k: int,
     slack: float,
 ) -> float:
@@ -288,3 +285,36 @@ def move_records(
                 sizes[found] += 1
                 sizes[each] -= 1
     return float(gained)
+
+
+@compiled
+def nearest_classes(
+    codes: Integers, sizes: Integers, worth: Floats, asked: Integers, nearest: Integers, costs: Floats
+) -> None:
+    """Find for each class asked for the other one with which it is joined at the least worth of emptied cells.
+
+    The keys in which they differ are emptied in both. Of classes that cost the same the first is taken.
+
+    `codes`: -1 where empty; shape (c, q). `sizes`: records of each; shape (c,). `worth`: shape (q,). `asked`: shape
+    (a,). `nearest`: written; shape (a,). `costs`: written; shape (a,).
+    """
+    for place in range(asked.shape[0]):
+        one = asked[place]
+        best, chosen = np.inf, np.int64(-1)
+        for other in range(codes.shape[0]):
+            if other == one:
+                continue
+            cost = 0.0
+            for key in range(codes.shape[1]):
+                if codes[one, key] != codes[other, key]:
+                    records = 0
+                    if codes[one, key] >= 0:
+                        records += sizes[one]
+                    if codes[other, key] >= 0:
+                        records += sizes[other]
+                    cost += worth[key] * records
+                    if cost >= best:
+                        break
+            if cost < best:
+                best, chosen = cost, np.int64(other)
+        nearest[place], costs[place] = chosen, best

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.key_counts.frequencies import numbered, pack_keys
-from maskwright_builtin.methods.class_criteria import bounds_of
-from maskwright_builtin.methods.key_classes import GONE, class_size
+from maskwright_builtin.methods.class_criteria import GONE, bounds_of, class_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright import Block, Progress
     from maskwright_builtin.key_counts.frequencies import PackedKeys
     from maskwright_builtin.methods.class_criteria import Closeness, Diversity
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 MOST_PATTERNS = 400
@@ -36,17 +34,17 @@ class Patterns:
     """
 
     keys: tuple[tuple[int, ...], ...]
-    keeps: NDArray[np.int64]
-    worth: NDArray[np.float64]
+    keeps: Integers
+    worth: Floats
 
-    def levels(self) -> Iterator[NDArray[np.int64]]:
+    def levels(self) -> Iterator[Integers]:
         """Positions of the sets that are worth about the same, in whole multiples of the cheapest key."""
         level = np.ceil(self.worth / self.worth.min() - 1e-9)
         for each in np.unique(level):
             yield np.flatnonzero(level == each)
 
 
-def patterns_of(packed: PackedKeys, worth: NDArray[np.float64]) -> Patterns:
+def patterns_of(packed: PackedKeys, worth: Floats) -> Patterns:
     """Make the sets of one key, of two, and so on, while they are not too many.
 
     `worth`: of each key; shape (q,).
@@ -72,13 +70,7 @@ SLACK = 1.0
 """How much dearer, in cells of the cheapest key, a record may become where its class is given up altogether."""
 
 
-def k_anonymous(
-    codes: NDArray[np.int64],
-    k: int,
-    households: NDArray[np.int64] | None,
-    worth: NDArray[np.float64],
-    progress: Progress,
-) -> NDArray[np.int64]:
+def k_anonymous(codes: Integers, k: int, households: Integers | None, worth: Floats, progress: Progress) -> Integers:
     """Codes with cells set to `GONE` so that every class has k records, or households.
 
     `codes`: left as they are. There are at least k records (households); shape (n, q). `households`: shape (n,).
@@ -114,22 +106,22 @@ def k_anonymous(
 
 @dataclass(eq=False)
 class _Search:
-    words: NDArray[np.int64]
+    words: Integers
     packed: PackedKeys
     patterns: Patterns
     k: int
-    households: NDArray[np.int64] | None
-    worth: NDArray[np.float64]
+    households: Integers | None
+    worth: Floats
 
-    def risky(self) -> NDArray[np.int64]:
+    def risky(self) -> Integers:
         """Records in classes below k, those of a household next to each other."""
         found = np.flatnonzero(self._sizes() < self.k)
         return found if self.households is None else found[np.argsort(self.households[found], kind="stable")]
 
-    def _sizes(self) -> NDArray[np.int64]:
+    def _sizes(self) -> Integers:
         return sizes_of(self.words, self.households)
 
-    def save(self, risky: NDArray[np.int64]) -> NDArray[np.int64]:
+    def save(self, risky: Integers) -> Integers:
         """Empty the cheapest sets of keys that bring records at risk into classes of k; those for whom none does."""
         from maskwright_builtin.methods.suppression.class_kernel import add_classes, saved_records
 
@@ -141,7 +133,7 @@ class _Search:
         others[risky] = False
         count = add_classes(self.words, np.flatnonzero(others), standing, heads, 0)
 
-        def evaluated(pattern: int) -> NDArray[np.bool_]:
+        def evaluated(pattern: int) -> Booleans:
             saved = np.empty(len(risky), dtype=np.bool_)
             saved_records(self.words, risky, owners, self.patterns.keeps[pattern], self.k, standing, heads, saved)
             return saved
@@ -174,7 +166,7 @@ class _Search:
                     break
         return risky
 
-    def _lent(self, level: NDArray[np.int64]) -> bool:
+    def _lent(self, level: Integers) -> bool:
         """Records of classes with some to spare join those at risk; whether any did."""
         from maskwright_builtin.methods.suppression.class_kernel import lend_records
 
@@ -197,7 +189,7 @@ class _Search:
             several += made
         return several > 0
 
-    def publish_again(self, whole: NDArray[np.int64]) -> None:
+    def publish_again(self, whole: Integers) -> None:
         """Move records to classes that show more, while there are any."""
         from maskwright_builtin.methods.suppression.class_kernel import move_records, number_classes
 
@@ -222,7 +214,7 @@ class _Search:
                 return
 
 
-def classes_and_sizes(words: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def classes_and_sizes(words: Integers) -> tuple[Integers, Integers]:
     """Class of each row, and records of each class."""
     from maskwright_builtin.methods.suppression.class_kernel import number_classes
 
@@ -233,7 +225,7 @@ def classes_and_sizes(words: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     return classes, np.bincount(classes, minlength=count)
 
 
-def sizes_of(words: NDArray[np.int64], households: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def sizes_of(words: Integers, households: Integers | None) -> Integers:
     """Size of the class of each row, in records or households."""
     classes, sizes = classes_and_sizes(words)
     if households is not None:
@@ -241,7 +233,7 @@ def sizes_of(words: NDArray[np.int64], households: NDArray[np.int64] | None) -> 
     return np.asarray(sizes[classes], dtype=np.int64)
 
 
-def _key_to_empty(search: _Search, risky: NDArray[np.int64], base: NDArray[np.int64]) -> int | None:
+def _key_to_empty(search: _Search, risky: Integers, base: Integers) -> int | None:
     """The key that, emptied, brings the records at risk into the largest classes for its worth; None: none is left."""
     best: tuple[float, int] | None = None
     for j, mask in enumerate(search.packed.masks):
@@ -255,9 +247,7 @@ def _key_to_empty(search: _Search, risky: NDArray[np.int64], base: NDArray[np.in
     return None if best is None else best[1]
 
 
-def _filled_up(
-    words: NDArray[np.int64], risky: NDArray[np.int64], k: int, households: NDArray[np.int64] | None
-) -> NDArray[np.int64]:
+def _filled_up(words: Integers, risky: Integers, k: int, households: Integers | None) -> Integers:
     """Empty all keys of the records left, and of as many of the largest class as they need, or all of the smallest."""
     words[risky] = 0
     classes = classes_and_sizes(words)[0]
@@ -275,12 +265,12 @@ def _filled_up(
 
 
 def with_diverse_classes(
-    codes: NDArray[np.int64],
+    codes: Integers,
     block: Block,
     diversity: Mapping[str, int | Diversity],
     closeness: Mapping[str, float | Closeness],
-    worth: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    worth: Floats,
+) -> Integers:
     """Codes with cells set to `GONE` so that every class fulfils the bounds.
 
     While a class fails, it is joined with the one that costs least: the keys in which they differ are emptied in both.
@@ -288,7 +278,7 @@ def with_diverse_classes(
 
     `codes`: left as they are; shape (n, q). `worth`: shape (q,).
     """
-    from maskwright_builtin.methods.suppression.nearest_class_kernel import nearest_classes
+    from maskwright_builtin.methods.suppression.class_kernel import nearest_classes
 
     of_record, first = numbered(pack_keys(list(codes.T)))
     bounds = tuple(bounds_of(block, diversity, closeness, of_record.astype(np.int32)))
@@ -302,14 +292,14 @@ def with_diverse_classes(
         failing = np.zeros(len(shown), dtype=np.bool_)
         for each in bounds:
             failing |= each.failing(of_leaf.astype(np.int32), len(shown))
-        asked = np.flatnonzero(failing)
-        if not len(asked) or len(shown) == 1:
+        short = np.flatnonzero(failing)
+        if not len(short) or len(shown) == 1:
             return np.asarray(shown[of_leaf[of_record]], dtype=np.int64)
-        nearest, costs = np.empty(len(asked), dtype=np.int64), np.empty(len(asked))
-        nearest_classes(np.ascontiguousarray(shown), sizes, worth, asked, nearest, costs)
+        nearest, costs = np.empty(len(short), dtype=np.int64), np.empty(len(short))
+        nearest_classes(np.ascontiguousarray(shown), sizes, worth, short, nearest, costs)
         joined: set[int] = set()
         for place in np.argsort(costs, kind="stable").tolist():
-            one, other = int(asked[place]), int(nearest[place])
+            one, other = int(short[place]), int(nearest[place])
             if one in joined or other in joined:
                 continue
             joined |= {one, other}

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, Claims, InputError, Method, NamesVariables, Removed
 from maskwright_builtin.key_counts.frequencies import count_keys
-from maskwright_builtin.methods.key_classes import (
+from maskwright_builtin.methods.class_criteria import (
     GONE,
     Importance,
     KeyNames,
@@ -29,7 +29,7 @@ from maskwright_builtin.methods.suppression.matching_suppression import matching
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 BOUGHT = (
@@ -175,12 +175,8 @@ def _sets(params: LocalSuppressionParams, names: Sequence[str]) -> list[list[int
 
 
 def _emptied(
-    codes: NDArray[np.int64],
-    block: Block,
-    params: LocalSuppressionParams,
-    sets: Sequence[list[int]],
-    worth: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    codes: Integers, block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]], worth: Floats
+) -> Integers:
     """Empty keys of one set after the other."""
     reached = codes.copy()
     for number, keys in enumerate(sets):
@@ -196,7 +192,7 @@ def _emptied(
 
 
 def _counted(
-    reached: NDArray[np.int64], block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]]
+    reached: Integers, block: Block, params: LocalSuppressionParams, sets: Sequence[list[int]]
 ) -> dict[str, int | list[str]]:
     """The k that is reached, counted anew in both ways, in the worst set of keys; of households where there are any."""
     own, wildcard, below = block.n, block.n, np.zeros(block.n, dtype=np.bool_)
@@ -219,11 +215,11 @@ def _counted(
     if params.count == "wildcard":
         notes["records_safe_by_emptied_keys"] = int(bought.sum())
     if below.any():
-        said = (
+        warning = (
             f"k holds by the count '{params.count}', in which an empty key matches others; with an empty key as a "
             "value of its own, some records are in classes below k (note records_below_k_own)"
         )
-        notes["warnings"] = [said]
+        notes["warnings"] = [warning]
     return notes
 
 

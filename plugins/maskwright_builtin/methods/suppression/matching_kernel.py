@@ -6,28 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.key_counts.counting_kernel import COMPLETE, SUBSET
-from maskwright_builtin.key_counts.packed_rows_kernel import are_equal, first_slot
+from maskwright_builtin.key_counts.counting_kernel import COMPLETE, SUBSET, are_equal, first_slot
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
-    Codes = NDArray[np.int32]
+    from maskwright_builtin.numerics.arrays import Integers, Integers32
 
 
 @compiled
 def empty_keys(
-    words: Numbers,
-    sizes: Numbers,
-    counts: Numbers,
-    rows: Numbers,
-    keep: Numbers,
+    words: Integers,
+    sizes: Integers,
+    counts: Integers,
+    rows: Integers,
+    keep: Integers,
     k: int,
     rule: int,
     lends: bool,
-    complete: Numbers,
+    complete: Integers,
     ratio: float,
 ) -> int:
     """Empty keys in rows at risk, where the rows that are saved are at least `ratio` times those that are emptied.
@@ -115,7 +111,7 @@ def empty_keys(
 
 
 @inlined
-def _match(codes: Codes, row: int, other: int, rule: int) -> bool:
+def _match(codes: Integers32, row: int, other: int, rule: int) -> bool:
     """Whether a row counts another."""
     asked, shown, lacking, same = 0, 0, 0, True
     equal = True
@@ -140,12 +136,12 @@ def _match(codes: Codes, row: int, other: int, rule: int) -> bool:
 
 @compiled
 def publish_cells(
-    codes: Codes,
-    whole: Codes,
-    sizes: Numbers,
-    counts: Numbers,
-    rows: Numbers,
-    keys: Numbers,
+    codes: Integers32,
+    whole: Integers32,
+    sizes: Integers,
+    counts: Integers,
+    rows: Integers,
+    keys: Integers,
     k: int,
     rule: int,
 ) -> int:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskwright_builtin.key_counts.frequencies import PackedKeys, matched_sizes, numbered, pack_keys
-from maskwright_builtin.methods.key_classes import GONE
+from maskwright_builtin.methods.class_criteria import GONE
 from maskwright_builtin.methods.suppression.class_suppression import Patterns, k_anonymous, patterns_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
 
 Matching = Literal["alpha0", "subset", "wildcard"]
@@ -24,9 +23,7 @@ MOST_COMPARISONS = 200_000_000
 """Of rows with each other, to publish cells again."""
 
 
-def matching_k(
-    codes: NDArray[np.int64], k: int, count: Matching, worth: NDArray[np.float64], progress: Progress
-) -> NDArray[np.int64]:
+def matching_k(codes: Integers, k: int, count: Matching, worth: Floats, progress: Progress) -> Integers:
     """Codes with cells set to `GONE` so that every record counts k records, itself among them.
 
     `codes`: left as they are. There are at least k records; shape (n, q). `worth`: positive; shape (q,). Returns shape
@@ -54,7 +51,7 @@ def matching_k(
 
 
 def silent(share: float) -> None:
-    """Progress that is told to nobody."""
+    """Progress that is not shown."""
 
 
 class _Search:
@@ -63,12 +60,12 @@ class _Search:
     def __init__(
         self,
         packed: PackedKeys,
-        whole: NDArray[np.int64],
-        sizes: NDArray[np.int64],
+        whole: Integers,
+        sizes: Integers,
         k: int,
         count: Matching,
         patterns: Patterns,
-        worth: NDArray[np.float64],
+        worth: Floats,
     ) -> None:
         from maskwright_builtin.key_counts.counting_kernel import COMPLETE, MOST, SUBSET
 
@@ -82,10 +79,10 @@ class _Search:
     def _recount(self) -> None:
         self._counts = matched_sizes(PackedKeys(self.words, self._masks, self._bits), self._sizes, self._rule)
 
-    def _shown(self) -> NDArray[np.bool_]:
+    def _shown(self) -> Booleans:
         return np.stack([(self.words & mask).any(axis=1) for mask in self._masks], axis=1)
 
-    def risky(self) -> NDArray[np.int64]:
+    def risky(self) -> Integers:
         """Rows that count fewer than k."""
         return np.flatnonzero(self._counts < self._k)
 
@@ -131,7 +128,7 @@ class _Search:
             )
         return emptied
 
-    def empty_one_key(self, risky: NDArray[np.int64]) -> None:
+    def empty_one_key(self, risky: Integers) -> None:
         """Where no set of keys saves anybody: the cheapest key goes that rows at risk show; at last all of another."""
         shown = self._shown()
         some = shown[risky].any(axis=0)
@@ -160,7 +157,7 @@ class _Search:
             back = codes[:, j] != 0
             self.words[back] |= self._whole[back] & mask
 
-    def _codes(self, words: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _codes(self, words: Integers) -> Integers32:
         """A number for what each key shows, 0 where it is empty; shape (n, q)."""
         codes = np.zeros((len(words), len(self._masks)), dtype=np.int32)
         for j, mask in enumerate(self._masks):
@@ -168,6 +165,6 @@ class _Search:
         return codes
 
 
-def _lowest_bit(mask: NDArray[np.int64]) -> int:
+def _lowest_bit(mask: Integers) -> int:
     bits = int(np.bitwise_or.reduce(mask))
     return (bits & -bits).bit_length() - 1

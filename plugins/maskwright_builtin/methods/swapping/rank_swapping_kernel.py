@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 TRIES = 200
 """Ranks of the window that are tried before it is searched. Seven in ten are free, except near the end."""
 
 
 @compiled
-def swap_ranks(partners: NDArray[np.int64], reach: int, rank: int, uniforms: NDArray[np.float64]) -> int:
+def swap_ranks(partners: Integers, reach: int, rank: int, uniforms: Floats) -> int:
     """Pair each free rank with a free one at most `reach` above it, every one as likely, until the numbers run out.
 
     `partners`: partner of each rank, -1 where there is none yet; written. A rank without a free one above is its own

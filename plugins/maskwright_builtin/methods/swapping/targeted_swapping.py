@@ -14,7 +14,7 @@ from maskwright_builtin.numerics.ordering import numbered, numbered_together
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,19 +25,19 @@ class Households:
     `starts`: where each household begins in `order`; shape (H,). `sizes`: records of each; shape (H,).
     """
 
-    of_record: NDArray[np.int64]
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    of_record: Integers
+    order: Integers
+    starts: Integers
+    sizes: Integers
 
     @classmethod
-    def of(cls, households: NDArray[np.int64] | None, n: int) -> Households:
+    def of(cls, households: Integers | None, n: int) -> Households:
         """Declared households; without them each record is one."""
         of_record = np.arange(n) if households is None else numbered(households)
         sizes = np.bincount(of_record)
         return cls(of_record, np.argsort(of_record, kind="stable"), np.cumsum(sizes) - sizes, sizes)
 
-    def common(self, column: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+    def common(self, column: Floats, name: str) -> Floats:
         """Value of each household; shape (H,)."""
         found = column[self.order[self.starts]]
         differing = ~((column == found[self.of_record]) | (np.isnan(column) & np.isnan(found[self.of_record])))
@@ -49,7 +49,7 @@ class Households:
             )
         return found
 
-    def composition(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def composition(self, codes: Integers) -> Integers:
         """Class of households of one size whose members have the same codes, each as often; shape (H,)."""
         # Members of a household by code, household after household.
         order = np.lexsort((codes, self.of_record)) if len(self.sizes) < len(codes) else self.order
@@ -63,7 +63,7 @@ class Households:
             used += int(found.max()) + 1
         return classes
 
-    def least(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def least(self, values: Integers) -> Integers:
         """Smallest value of the members of each household; shape (H,)."""
         return np.minimum.reduceat(values[self.order], self.starts)
 
@@ -113,8 +113,6 @@ def protect(block: Block, params: TargetedSwappingParams, rng: np.random.Generat
     block : Block
         Of the geography and what is carried along. Where households are declared they are swapped as a whole, else
         records are.
-    params : TargetedSwappingParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -172,7 +170,7 @@ def protect(block: Block, params: TargetedSwappingParams, rng: np.random.Generat
     return Masked(values, np.isnan(values), notes=_notes(swaps, len(places), tied), doubts=tuple(_doubts(swaps)))
 
 
-def _equals(classes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _equals(classes: Integers) -> Integers:
     """Records of the class of each record."""
     return np.asarray(np.bincount(classes)[classes], dtype=np.int64)
 
@@ -185,7 +183,7 @@ class _Swaps:
     of them that were not. `asked`: households to be swapped by the rate.
     """
 
-    partners: NDArray[np.int64]
+    partners: Integers
     at_risk: int
     left: int
     asked: int
@@ -197,9 +195,9 @@ class _Swaps:
 
 
 def _swapped(
-    levels: Sequence[NDArray[np.int64]],
-    counts: Sequence[NDArray[np.int64]],
-    profiles: NDArray[np.int64],
+    levels: Sequence[Integers],
+    counts: Sequence[Integers],
+    profiles: Integers,
     params: TargetedSwappingParams,
     rng: np.random.Generator,
     block: Block,
@@ -228,15 +226,15 @@ def _swapped(
 class _Pairs:
     """Households by what they are like and where they are, at one level; arrays as `swap_households` takes them."""
 
-    keys: NDArray[np.float64]
-    buckets: NDArray[np.int64]
-    order: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    profile_starts: NDArray[np.int64]
-    profile_stops: NDArray[np.int64]
+    keys: Floats
+    buckets: Integers
+    order: Integers
+    starts: Integers
+    profile_starts: Integers
+    profile_stops: Integers
 
     @classmethod
-    def of(cls, keys: NDArray[np.float64], areas: NDArray[np.int64], profiles: NDArray[np.int64]) -> _Pairs:
+    def of(cls, keys: Floats, areas: Integers, profiles: Integers) -> _Pairs:
         """Buckets of each profile, ordered once by the keys."""
         buckets = np.stack([numbered_together([profile, areas]) for profile in profiles])
         most = int(buckets.max()) + 1
@@ -257,13 +255,7 @@ class _Pairs:
             np.stack([bound[each + 1] for bound, each in zip(bounds, number_in, strict=True)]),
         )  # fmt: skip
 
-    def swap(
-        self,
-        waiting: NDArray[np.int64],
-        groups: NDArray[np.int64],
-        wanted: NDArray[np.int64],
-        partners: NDArray[np.int64],
-    ) -> None:
+    def swap(self, waiting: Integers, groups: Integers, wanted: Integers, partners: Integers) -> None:
         """Find partners for households, the largest key first; `groups` of all, `wanted` swaps of each group."""
         # Heavy: plugins are listed without it.
         from maskwright_builtin.methods.swapping.targeted_swapping_kernel import swap_households
@@ -275,9 +267,7 @@ class _Pairs:
         )  # fmt: skip
 
 
-def _shares(
-    areas: NDArray[np.int64], swapped: NDArray[np.bool_], rate: float, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _shares(areas: Integers, swapped: Booleans, rate: float, rng: np.random.Generator) -> Integers:
     """Swaps that each area is still to begin, in proportion to what its households lack, rounded to the total."""
     lacking = np.maximum(np.bincount(areas) * rate - np.bincount(areas[swapped], minlength=int(areas.max()) + 1), 0.0)
     total = round((len(areas) * rate - int(swapped.sum())) / 2.0)

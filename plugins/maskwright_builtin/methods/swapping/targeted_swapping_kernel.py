@@ -9,20 +9,14 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 ABSENT = -1.0
 """Key of a bucket in which nobody is left; keys of households are not negative."""
 
 
 @compiled
-def _left(
-    bucket: int,
-    front: NDArray[np.int64],
-    stops: NDArray[np.int64],
-    order: NDArray[np.int64],
-    partners: NDArray[np.int64],
-) -> int:
+def _left(bucket: int, front: Integers, stops: Integers, order: Integers, partners: Integers) -> int:
     """Household of a bucket with the largest key that has no partner yet, -1 if there is none."""
     while front[bucket] < stops[bucket]:
         household = order[front[bucket]]
@@ -33,7 +27,7 @@ def _left(
 
 
 @compiled
-def _largest(tree: NDArray[np.float64], size: int, start: int, stop: int) -> int:
+def _largest(tree: Floats, size: int, start: int, stop: int) -> int:
     """Leaf of the largest number in a range of leaves; -1 where all are `ABSENT`."""
     low, high = start + size, stop + size
     node, found = -1, ABSENT
@@ -56,7 +50,7 @@ def _largest(tree: NDArray[np.float64], size: int, start: int, stop: int) -> int
 
 
 @compiled
-def _update(tree: NDArray[np.float64], size: int, leaf: int, key: float) -> None:
+def _update(tree: Floats, size: int, leaf: int, key: float) -> None:
     node = leaf + size
     tree[node] = key
     node //= 2
@@ -67,16 +61,16 @@ def _update(tree: NDArray[np.float64], size: int, leaf: int, key: float) -> None
 
 @compiled
 def swap_households(
-    waiting: NDArray[np.int64],
-    group: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    keys: NDArray[np.float64],
-    buckets: NDArray[np.int64],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    profile_starts: NDArray[np.int64],
-    profile_stops: NDArray[np.int64],
-    partners: NDArray[np.int64],
+    waiting: Integers,
+    group: Integers,
+    wanted: Integers,
+    keys: Floats,
+    buckets: Integers,
+    order: Integers,
+    starts: Integers,
+    profile_starts: Integers,
+    profile_stops: Integers,
+    partners: Integers,
 ) -> None:
     """Give households in `waiting` partners, in their order, until each group has as many swaps as it wants.
 

@@ -14,7 +14,7 @@ from maskwright_builtin.methods.synthetic.regression import RegressionRoles, ind
 from maskwright_builtin.numerics.ordering import matched_by_rank, stable_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 class DataSwappingParams(BaseModel, extra="forbid", frozen=True):
@@ -42,8 +42,6 @@ def protect_by_data_swapping(block: Block, params: DataSwappingParams, rng: np.r
     block : Block
         Its variables are swapped together, so that everything that holds between them in each record, edits included,
         holds afterwards.
-    params : DataSwappingParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -82,7 +80,7 @@ def protect_by_data_swapping(block: Block, params: DataSwappingParams, rng: np.r
     )
 
 
-def _classes(block: Block, params: DataSwappingParams) -> NDArray[np.int64]:
+def _classes(block: Block, params: DataSwappingParams) -> Integers:
     """Class of each record: those of one class may swap."""
     strangers = [name for name in params.within if name not in block.companions]
     if strangers:
@@ -97,7 +95,7 @@ def _classes(block: Block, params: DataSwappingParams) -> NDArray[np.int64]:
     return np.asarray(classes, dtype=np.int64)
 
 
-def _pairs(classes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+def _pairs(classes: Integers, rng: np.random.Generator) -> Integers:
     """Random pairs of records of the same class, each record in one at most; shape (2, pairs)."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
@@ -140,12 +138,6 @@ class RankSwappingParams(BaseModel, extra="forbid", frozen=True):
 def protect_by_rank_swapping(block: Block, params: RankSwappingParams, rng: np.random.Generator) -> Masked:
     """Swap the values of each variable between records whose ranks are near each other.
 
-    Parameters
-    ----------
-    block : Block
-    params : RankSwappingParams
-    rng : numpy.random.Generator
-
     Returns
     -------
     Masked
@@ -165,7 +157,7 @@ def protect_by_rank_swapping(block: Block, params: RankSwappingParams, rng: np.r
     RR96-04, US Bureau of the Census; method Rank p of Mateo-Sanz's thesis.
     """
 
-    def change(values: NDArray[np.float64], position: int) -> NDArray[np.float64]:
+    def change(values: Floats, position: int) -> Floats:
         m = len(values)
         # A product such as 0.07 * 100 may fall short of the whole number it stands for.
         reach = math.floor(params.p * m / 100.0 * (1.0 + 1e-12))
@@ -185,7 +177,7 @@ def protect_by_rank_swapping(block: Block, params: RankSwappingParams, rng: np.r
     return mask_columns(block, change)
 
 
-def _partners(m: int, reach: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _partners(m: int, reach: int, rng: np.random.Generator) -> Integers:
     """Rank that each of m ranks is swapped with."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.methods.swapping.rank_swapping_kernel import TRIES, swap_ranks
@@ -230,8 +222,6 @@ def protect_by_shuffling(block: Block, params: DataShufflingParams, rng: np.rand
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : DataShufflingParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -247,11 +237,6 @@ def protect_by_shuffling(block: Block, params: DataShufflingParams, rng: np.rand
     ------
     InputError
         Missing cells, too few records, or a dependent whose ranks the independents determine: it would come back.
-
-    References
-    ----------
-    Muralidhar, K. and Sarathy, R. (2006): Data shuffling: a new masking approach for numerical data. Management
-    Science 52(5), 658-670.
     """
     # SciPy's statistics take a second to import: not before they are needed.
     from scipy.special import ndtri
@@ -286,7 +271,7 @@ def protect_by_shuffling(block: Block, params: DataShufflingParams, rng: np.rand
     return Masked(values, block.missing.copy(), notes={"changed_cells": int(np.count_nonzero(values != block.values))})
 
 
-def _normal_correlations(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal_correlations(ranks: Floats) -> Floats:
     """Correlations of the normal distribution with these rank correlations, brought to positive semidefinite.
 
     A constant variable has correlation 0 with all.

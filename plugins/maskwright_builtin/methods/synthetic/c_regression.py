@@ -14,11 +14,9 @@ from maskwright_builtin.methods.synthetic.c_regression_kernel import regress_rec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 RECORDS_AT_ONCE = 32768
 """Fixed, so that sums do not depend on the number of threads."""

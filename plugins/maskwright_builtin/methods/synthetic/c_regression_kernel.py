@@ -10,9 +10,8 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 SMALLEST = 1e-100
 """Squared residuals below this count as this, so that a record on a model's line belongs to it, and not to 0 / 0."""

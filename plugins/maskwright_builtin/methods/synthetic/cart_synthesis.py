@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -46,18 +47,18 @@ class OriginalUniques:
     `columns`: NaN where missing; missing cells are equal; shape (n,).
     """
 
-    def __init__(self, columns: Sequence[NDArray[np.float64]]) -> None:
+    def __init__(self, columns: Sequence[Floats]) -> None:
         found, counts = np.unique(_hashed(columns), return_counts=True)
         self._hashes = found[counts == 1]
 
-    def repeated(self, columns: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
+    def repeated(self, columns: Sequence[Floats]) -> Booleans:
         """Records that are unique among these and equal to a unique original; shape (m,)."""
         hashes = _hashed(columns)
         _, place, counts = np.unique(hashes, return_inverse=True, return_counts=True)
         return np.asarray((counts[place.ravel()] == 1) & np.isin(hashes, self._hashes))
 
 
-def _hashed(columns: Sequence[NDArray[np.float64]]) -> NDArray[np.uint64]:
+def _hashed(columns: Sequence[Floats]) -> NDArray[np.uint64]:
     # Adding 0 makes negative zero positive; all missing cells have the same bits.
     total = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
@@ -127,8 +128,6 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     ----------
     block : Block
         With households, the first member of each is its head.
-    params : CartSynthesisParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -155,12 +154,6 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     ------
     InputError
         `order` names a variable that the step does not mask, or `given` one that is not in its data.
-
-    References
-    ----------
-    Reiter, J. P. (2005): Using CART to generate partially synthetic public use microdata. Journal of Official
-    Statistics 21(3), 441-462; Nowok, B., Raab, G. M. and Dibben, C. (2016): synthpop: bespoke creation of synthetic
-    data in R. Journal of Statistical Software 74(11).
     """
     strangers = [name for name in params.order if name not in block.names]
     if strangers:
@@ -190,8 +183,8 @@ class _Synthesis:
     block: Block
     params: CartSynthesisParams
     rng: np.random.Generator
-    columns: Mapping[str, NDArray[np.float64]]
-    given: Mapping[str, tuple[Variable, NDArray[np.float64]]]
+    columns: Mapping[str, Floats]
+    given: Mapping[str, tuple[Variable, Floats]]
     order: tuple[Variable, ...]
     completion: Completion
     uniques: OriginalUniques
@@ -222,7 +215,7 @@ class _Synthesis:
         """How its trees grow."""
         return Growth(TreeLimits(self.params.min_leaf, self.params.complexity, self.params.depth), self.params.sample)
 
-    def with_households(self, homes: NDArray[np.int64], head: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    def with_households(self, homes: Integers, head: Integers) -> dict[str, Floats]:
         """Synthetic values of all records, heads first; `head` is the first record of each household."""
         block, names = self.block, self.block.names
         size = np.bincount(homes).astype(np.float64)
@@ -254,12 +247,12 @@ class _Synthesis:
 
     def synthesised(
         self,
-        rows: NDArray[np.int64],
-        same: Mapping[str, tuple[Variable, NDArray[np.float64]]],
-        changed: Mapping[str, tuple[Variable, NDArray[np.float64], NDArray[np.float64]]],
+        rows: Integers,
+        same: Mapping[str, tuple[Variable, Floats]],
+        changed: Mapping[str, tuple[Variable, Floats, Floats]],
         progress: Progress,
-        settled: Mapping[str, NDArray[np.float64]] | None = None,
-    ) -> dict[str, NDArray[np.float64]]:
+        settled: Mapping[str, Floats] | None = None,
+    ) -> dict[str, Floats]:
         """Synthetic values of some records.
 
         `rows`: shape (m,). `same`: further predictors that stay as they are; shape (m,). `changed`: further predictors:
@@ -287,20 +280,20 @@ class _Synthesis:
     def _drawn(
         self,
         sequence: SyntheticSequence,
-        rows: NDArray[np.int64],
-        seen: Mapping[str, NDArray[np.float64]],
-        known: Mapping[str, NDArray[np.float64]],
+        rows: Integers,
+        seen: Mapping[str, Floats],
+        known: Mapping[str, Floats],
         progress: Progress,
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Values of the sequence, drawn again where they break an edit or repeat a unique original."""
-        values: dict[str, NDArray[np.float64]] = {}
+        values: dict[str, Floats] = {}
         again = np.arange(len(rows))
         broken = np.ones(len(rows), dtype=np.bool_)
         for attempt in range(REDRAWS + 1):
-            told: Progress = (lambda share: progress(0.6 + 0.3 * share)) if not attempt else (lambda _: None)
+            report: Progress = (lambda share: progress(0.6 + 0.3 * share)) if not attempt else (lambda _: None)
             here = {name: column[again] for name, column in known.items()}
             seen_here = {name: column[again] for name, column in seen.items()}
-            drawn, possible = sequence.drawn(len(again), seen_here, here, self.completion, self.rng, self.tally, told)
+            drawn, possible = sequence.drawn(len(again), seen_here, here, self.completion, self.rng, self.tally, report)
             for name, column in drawn.items():
                 values.setdefault(name, np.full(len(rows), np.nan))[again] = column
             broken = ~possible
@@ -320,7 +313,7 @@ class _Synthesis:
         progress(1.0)
         return values
 
-    def notes(self, values: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
+    def notes(self, values: Mapping[str, Floats]) -> dict[str, Any]:
         """What the run record should hold."""
         repeated = self.uniques.repeated([values[name] for name in self.block.names])
         return {
@@ -348,7 +341,7 @@ def _weights_stay(block: Block) -> bool:
     return block.weights is not None and all(variable.role != "weight" for variable in block.variables)
 
 
-def _heads(households: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+def _heads(households: Integers | None) -> tuple[Integers, Integers] | None:
     """Household of each record, 0..c-1, and the first record of each; None without households of several."""
     if households is None:
         return None

@@ -10,9 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright import Completion
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
     from maskwright_builtin.numerics.trees.tree import Predictors, Tree
 
 
@@ -36,7 +35,7 @@ class LeafDonors:
     """
 
     def __init__(
-        self, tree: Tree, predictors: Predictors, values: NDArray[np.float64], *, is_category: bool, places: int | None
+        self, tree: Tree, predictors: Predictors, values: Floats, *, is_category: bool, places: int | None
     ) -> None:
         self.tree, self.is_category, self.places = tree, is_category, places
         leaf = tree.leaves(predictors)
@@ -58,7 +57,7 @@ class LeafDonors:
         )
         self.smallest_is_met = is_category and int(np.bincount(self.values.astype(np.int64)).max()) >= LEAST_DONORS
 
-    def _reach(self, own: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _reach(self, own: Integers) -> tuple[Floats, Floats]:
         """Between which numbers the value of each run of equal ones is drawn."""
         values, leaf = self.values[self.run_start], own[self.run_start]
         if self.is_category:
@@ -68,39 +67,37 @@ class LeafDonors:
         copied = self.run_size >= LEAST_DONORS
         return np.where(copied, values, below), np.where(copied, values, above)
 
-    def drawn(self, nodes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.float64]:
+    def drawn(self, nodes: Integers32, rng: np.random.Generator) -> Floats:
         """A value for each record from its node; shape (m,)."""
         start = self.start[nodes]
         place = start + (rng.random(len(nodes)) * (self.stop[nodes] - start)).astype(np.int64)
         return self.of_runs(self.run_of[place], rng)
 
-    def of_runs(self, runs: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    def of_runs(self, runs: Integers, rng: np.random.Generator) -> Floats:
         """Values drawn for runs of equal ones, one for each."""
         low, high = self.low[runs], self.high[runs]
         if self.is_category:
             return low
         return self.rounded(low + rng.random(len(runs)) * (high - low))
 
-    def rounded(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rounded(self, values: Floats) -> Floats:
         """Numbers with the digits that the variable has."""
         return values if self.places is None else np.round(values, self.places)
 
-    def is_common(self, nodes: NDArray[np.int32], values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def is_common(self, nodes: Integers32, values: Floats) -> Booleans:
         """Whether enough records of the node have the value, where it would be copied; shape (m,)."""
         if self._by_category is None or not self.smallest_is_met:
             return np.ones(len(values), dtype=np.bool_)
         return np.asarray(self._count(nodes, values) >= LEAST_DONORS)
 
-    def _count(self, nodes: NDArray[np.int32], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _count(self, nodes: Integers32, values: Floats) -> Integers:
         """Records of each node that have a category; shape (m,)."""
         assert self._by_category is not None
         code = values.astype(np.int64) * len(self.values)
         first = np.searchsorted(self._by_category, code + self.start[nodes])
         return np.asarray(np.searchsorted(self._by_category, code + self.stop[nodes]) - first, dtype=np.int64)
 
-    def backed_off(
-        self, leaves: NDArray[np.int32], values: NDArray[np.float64], rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def backed_off(self, leaves: Integers32, values: Floats, rng: np.random.Generator) -> Floats:
         """Drawn categories; those that too few records of the leaf have, drawn again among all such ones.
 
         As often as nodes above the leaf have them, the nearest in which enough records have one: so categories that are
@@ -133,12 +130,12 @@ class LeafDonors:
             rows = np.concatenate(left)
         return values
 
-    def of_one_value(self, nodes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def of_one_value(self, nodes: Integers32) -> Booleans:
         """Whether all records of the node have one value; nodes are leaves."""
         return np.asarray(self.run_of[self.start[nodes]] == self.run_of[self.stop[nodes] - 1])
 
 
-def _depth_first(tree: Tree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _depth_first(tree: Tree) -> tuple[Integers, Integers]:
     """Place of each node when every node is followed by all below it, and how many nodes that are, itself included."""
     many = len(tree.feature)
     size = np.ones(many, dtype=np.int64)
@@ -179,11 +176,11 @@ class DonorSearch:
     name: str
     donors: LeafDonors
     completion: Completion
-    fixed: Mapping[str, NDArray[np.float64]]
+    fixed: Mapping[str, Floats]
     rng: np.random.Generator
     tally: Tally
 
-    def values(self, leaves: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def values(self, leaves: Integers32) -> tuple[Floats, Booleans]:
         """Value of each record, and whether it can be completed with that; each of shape (m,).
 
         `leaves`: leaf of each record; shape (m,).
@@ -214,13 +211,11 @@ class DonorSearch:
         possible[open_] = False
         return found, possible
 
-    def _here(self, rows: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    def _here(self, rows: Integers) -> dict[str, Floats]:
         """What is fixed in some records, as far as edits read it."""
         return {name: values[rows] for name, values in self.fixed.items() if name in self.completion.restricted}
 
-    def _fits(
-        self, rows: NDArray[np.int64], nodes: NDArray[np.int32], values: NDArray[np.float64]
-    ) -> NDArray[np.bool_]:
+    def _fits(self, rows: Integers, nodes: Integers32, values: Floats) -> Booleans:
         """Whether each record may have the value; `nodes` is where that comes from, a value for each row."""
         common = self.donors.is_common(nodes, values)
         if self.name not in self.completion.restricted:
@@ -230,7 +225,7 @@ class DonorSearch:
         )
         return common
 
-    def _settled(self, found: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _settled(self, found: Floats) -> Booleans:
         """Give numbers that edits leave no choice, sums of parts above all, the only value; where that is so."""
         low, high = self.completion.bounds(self._here(np.arange(len(found))), self.name, len(found))
         settled = np.isfinite(low) & (np.abs(high - low) <= 1e-9 * (1.0 + np.abs(low)))
@@ -242,9 +237,7 @@ class DonorSearch:
         self.tally.add("computed_cells", int(fits.sum()))
         return settled
 
-    def _tried(
-        self, rows: NDArray[np.int64], nodes: NDArray[np.int32], found: NDArray[np.float64], *, first: bool = False
-    ) -> NDArray[np.int64]:
+    def _tried(self, rows: Integers, nodes: Integers32, found: Floats, *, first: bool = False) -> Integers:
         """Draw for some records until a value fits; those for which none did. `found` is written."""
         for attempt in range(TRIES):
             if not len(rows):
@@ -257,9 +250,7 @@ class DonorSearch:
             rows = rows[~fits]
         return rows
 
-    def _drawn_exhaustively(
-        self, rows: NDArray[np.int64], nodes: NDArray[np.int32], found: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def _drawn_exhaustively(self, rows: Integers, nodes: Integers32, found: Floats) -> Integers:
         """Draw among all values of each node that fit, each as often as records have it; rows without any."""
         left = [rows[:0]]
         step = max(PAIRS_AT_ONCE // MOST_DONORS, 1)
@@ -267,23 +258,23 @@ class DonorSearch:
             part = rows[begin : begin + step]
             first = self.donors.run_of[self.donors.start[nodes[part]]]
             many = self.donors.run_of[self.donors.stop[nodes[part]] - 1] - first + 1
-            looked = np.minimum(many, MOST_DONORS)
-            owner = np.repeat(np.arange(len(part)), looked)
-            place = np.arange(len(owner)) - np.repeat(np.cumsum(looked) - looked, looked)
+            compared = np.minimum(many, MOST_DONORS)
+            owner = np.repeat(np.arange(len(part)), compared)
+            place = np.arange(len(owner)) - np.repeat(np.cumsum(compared) - compared, compared)
             # Of more values than are looked at, evenly spread ones from a random start.
-            offset = (self.rng.random(len(part)) * many / looked)[owner]
-            runs = first[owner] + (place * (many / looked)[owner] + offset).astype(np.int64) % many[owner]
+            offset = (self.rng.random(len(part)) * many / compared)[owner]
+            runs = first[owner] + (place * (many / compared)[owner] + offset).astype(np.int64) % many[owner]
             values = self.donors.of_runs(runs, self.rng)
             fits = self._fits(part[owner], nodes[part][owner], values)
             # The shortest of exponential waiting times belongs to a value with probability in proportion to its rate.
             wait = np.where(fits, self.rng.exponential(size=len(owner)) / self.donors.run_size[runs], np.inf)
-            shortest = np.minimum.reduceat(wait, np.cumsum(looked) - looked) if len(part) else wait
+            shortest = np.minimum.reduceat(wait, np.cumsum(compared) - compared) if len(part) else wait
             chosen = fits & (wait == shortest[owner])
             found[part[owner[chosen]]] = values[chosen]
             left.append(part[np.isinf(shortest)])
         return np.concatenate(left)
 
-    def _any_value(self, rows: NDArray[np.int64], found: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _any_value(self, rows: Integers, found: Floats) -> Integers:
         """Move numbers to the nearest that edits allow; rows for which that is not enough."""
         if not len(rows) or self.donors.is_category or self.name not in self.completion.restricted:
             return rows

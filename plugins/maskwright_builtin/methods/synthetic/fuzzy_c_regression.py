@@ -22,11 +22,9 @@ from maskwright_builtin.methods.synthetic.regression import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.methods.synthetic.c_regression import CRegression
+    from maskwright_builtin.numerics.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 START_RECORDS = 5_000
 """Records that the clustering to start from looks at, at most."""
@@ -71,7 +69,6 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : FuzzyCRegressionParams
     rng : numpy.random.Generator
         For the clustering to start from, the draw of labels and the residuals.
 
@@ -248,11 +245,11 @@ def _explained(targets: Floats, fitted: Floats) -> float:
 
 
 def _too_near(explained: float) -> tuple[str, ...]:
-    said = (
+    doubt = (
         f"a dependent variable comes out nearly as it was (more than {NEARLY_ALL:.0%} of its variance is explained): "
         "take fewer models or independent variables, 'label: draw', or 'residuals: resample'"
     )
-    return (said,) if explained > NEARLY_ALL else ()
+    return (doubt,) if explained > NEARLY_ALL else ()
 
 
 def fewest_records(params: FuzzyCRegressionParams, p: int) -> int:  # noqa: ARG001 - the signature is the contract's

@@ -9,10 +9,12 @@ from pydantic import Field
 
 from maskwright import Block, Claims, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.microaggregation.microaggregation import PartitionName, chosen_partition
-from maskwright_builtin.methods.synthetic.moment_adjustment import MomentsAndEdits, note_moments, onto_edits
 from maskwright_builtin.methods.synthetic.regression import (
+    MomentsAndEdits,
     independent_columns,
     new_residuals,
+    note_moments,
+    onto_edits,
     regress,
     require_records,
     require_spread,
@@ -21,7 +23,7 @@ from maskwright_builtin.methods.synthetic.regression import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 CELLS_AT_ONCE = 4_000_000
 """Cells of clusters of one size that are regressed in one stack; bounds memory."""
@@ -59,8 +61,6 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     ----------
     block : Block
         Its variables are the dependents; the independents are companions. Records are clustered on both, standardised.
-    params : MicroHybridParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -108,7 +108,7 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     }  # fmt: skip
     unchanged = np.abs(values - block.values) <= UNCHANGED * block.scale
     notes["values_unchanged"] = int(np.count_nonzero(unchanged))
-    # A value that its whole cluster shares is the cluster's mean: it stays, and tells nothing of one record.
+    # A value that its whole cluster shares is the cluster's mean: it stays, and discloses nothing of one record.
     given_back = unchanged & _varies(block.values, labels)
     notes["values_given_back"] = int(np.count_nonzero(given_back))
     values, restored = onto_edits(block, params, whole, values)
@@ -119,7 +119,7 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     )  # fmt: skip
 
 
-def _varies(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _varies(values: Floats, labels: Integers) -> Booleans:
     """Cells of variables that are not constant in their cluster; shape (n, p)."""
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.diff(labels[order], prepend=-1))
@@ -127,18 +127,16 @@ def _varies(values: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[n
     return np.asarray((high > low)[np.unique(labels, return_inverse=True)[1]])
 
 
-def _given_back(block: Block, cells: NDArray[np.bool_]) -> tuple[str, ...]:
+def _given_back(block: Block, cells: Booleans) -> tuple[str, ...]:
     names = ", ".join(block.names[position] for position in np.flatnonzero(cells.any(axis=0)))
-    said = (
+    doubt = (
         f"in some clusters the other variables determine {names}, so that original values come back: raise k, or take "
         "an independent variable out"
     )
-    return (said,) if names else ()
+    return (doubt,) if names else ()
 
 
-def _clusters(
-    block: Block, independents: NDArray[np.float64], params: MicroHybridParams, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _clusters(block: Block, independents: Floats, params: MicroHybridParams, rng: np.random.Generator) -> Integers:
     if params.k > block.n // 2:
         return np.zeros(block.n, dtype=np.int64)
     partition, partition_params = chosen_partition(params.partition)
@@ -155,7 +153,7 @@ def _clusters(
     return np.asarray(partition.cluster(together, params.k, partition_params, rng), dtype=np.int64)
 
 
-def _stacks(labels: NDArray[np.int64], columns: int) -> Iterator[NDArray[np.int64]]:
+def _stacks(labels: Integers, columns: int) -> Iterator[Integers]:
     """Records of clusters of equal size, shape (b, m), a bounded number of clusters at a time."""
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)
@@ -167,7 +165,7 @@ def _stacks(labels: NDArray[np.int64], columns: int) -> Iterator[NDArray[np.int6
             yield order[first[position : position + at_once, None] + np.arange(size)]
 
 
-def _third_moments(block: Block, values: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, float]:
+def _third_moments(block: Block, values: Floats, labels: Integers) -> dict[str, float]:
     sizes = np.bincount(labels)
     shift = bound = 0.0
     for column in range(block.p):

@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from maskwright import Block, Claims, InputError, Masked, Method
-from maskwright_builtin.methods.synthetic.moment_adjustment import (
-    MomentsAndEdits,
-    hybrid_factor,
-    note_moments,
-    onto_edits,
-)
+from maskwright import Block, InputError, Masked, Method
 from maskwright_builtin.methods.synthetic.regression import (
+    MomentsAndEdits,
     Regression,
+    hybrid_factor,
     independent_columns,
     new_residuals,
+    note_moments,
+    onto_edits,
     regress,
     require_records,
     require_spread,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats
 
 
 class IpsoParams(MomentsAndEdits, frozen=True):
@@ -50,8 +48,6 @@ def protect_by_ipso(block: Block, params: IpsoParams, rng: np.random.Generator) 
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : IpsoParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -97,7 +93,7 @@ def _limit(found: Regression, params: IpsoParams) -> tuple[int, str]:
     return design + residual + 1, "1 + rank of the independents + rank of the residuals"
 
 
-def _residuals(found: Regression, params: IpsoParams, rng: np.random.Generator) -> NDArray[np.float64]:
+def _residuals(found: Regression, params: IpsoParams, rng: np.random.Generator) -> Floats:
     if params.variant == "A":
         return np.zeros_like(found.fitted)
     shape = found.fitted.shape
@@ -176,8 +172,6 @@ def protect_by_muralidhar_sarathy(block: Block, params: MuralidharSarathyParams,
     ----------
     block : Block
         Its variables are the dependents; the independents are companions.
-    params : MuralidharSarathyParams
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -191,11 +185,6 @@ def protect_by_muralidhar_sarathy(block: Block, params: MuralidharSarathyParams,
     InputError
         R'R is not positive semidefinite, too few records, missing cells, alpha for other variables, or a dependent that
         the independents determine.
-
-    References
-    ----------
-    Muralidhar, K. and Sarathy, R. (2008): Generating sufficiency-based non-synthetic perturbed data. Transactions on
-    Data Privacy 1(1), 17-33.
     """
     alpha = _alpha_matrix(block, params)
     found = regress(block.values[None], independent_columns(block, params.independent)[None])
@@ -224,7 +213,7 @@ def protect_by_muralidhar_sarathy(block: Block, params: MuralidharSarathyParams,
     return Masked(values=values, missing=block.missing.copy(), notes=notes, doubts=doubts)
 
 
-def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> NDArray[np.float64]:
+def _alpha_matrix(block: Block, params: MuralidharSarathyParams) -> Floats:
     alpha = params.alpha
     if isinstance(alpha, dict):
         # Records with missing cells come in blocks of fewer variables.

@@ -23,13 +23,12 @@ from maskwright_builtin.numerics.trees.tree import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Block, Completion, EditSet, Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 MOST_CLASSES = 48
-"""Categories that a tree tells apart when it grows; rarer ones count as one, and are donors as they are."""
+"""Categories that a tree distinguishes when it grows; rarer ones count as one, and are donors as they are."""
 MOST_PLACES = 4
 """Digits after the point that are looked for where none are declared."""
 
@@ -49,17 +48,17 @@ class SyntheticSequence:
     """Distributions of variables, each given those before it, learnt from original records.
 
     `given`: what is not synthesised, before all others; shape (n,). `order`: what is synthesised, in this order.
-    `originals`: numbers or category codes of these variables; NaN where missing; shape (n,). `progress`: told the share
+    `originals`: numbers or category codes of these variables; NaN where missing; shape (n,). `progress`: gets the share
     of trees that have grown.
 
-    The tree of a variable with missing cells tells first whether there is a value, a second one which.
+    The tree of a variable with missing cells predicts first whether there is a value, a second one which.
     """
 
     def __init__(
         self,
-        given: Mapping[str, tuple[Variable, NDArray[np.float64]]],
+        given: Mapping[str, tuple[Variable, Floats]],
         order: Sequence[Variable],
-        originals: Mapping[str, NDArray[np.float64]],
+        originals: Mapping[str, Floats],
         growth: Growth,
         rng: np.random.Generator,
         progress: Progress,
@@ -84,7 +83,7 @@ class SyntheticSequence:
         return tuple(each for both in self._donors.values() for each in both if each is not None)
 
     def _learnt(
-        self, variable: Variable, values: NDArray[np.float64], before: Predictors
+        self, variable: Variable, values: Floats, before: Predictors
     ) -> tuple[LeafDonors | None, LeafDonors | None]:
         missing = np.isnan(values)
         whether, which = None, None
@@ -98,9 +97,7 @@ class SyntheticSequence:
             )  # fmt: skip
         return whether, which
 
-    def _grown(
-        self, before: Predictors, values: NDArray[np.float64], *, is_category: bool, places: int | None
-    ) -> LeafDonors:
+    def _grown(self, before: Predictors, values: Floats, *, is_category: bool, places: int | None) -> LeafDonors:
         sampled, chosen = before, values
         if len(values) > self._growth.sample:
             rows = np.sort(self._rng.choice(len(values), self._growth.sample, replace=False))
@@ -115,20 +112,20 @@ class SyntheticSequence:
     def drawn(
         self,
         m: int,
-        given: Mapping[str, NDArray[np.float64]],
-        known: Mapping[str, NDArray[np.float64]],
+        given: Mapping[str, Floats],
+        known: Mapping[str, Floats],
         completion: Completion,
         rng: np.random.Generator,
         tally: Tally,
         progress: Progress,
-    ) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.bool_]]:
+    ) -> tuple[dict[str, Floats], Booleans]:
         """Synthetic records.
 
         `given`: what is not synthesised, of each record; shape (m,). `known`: as far as edits read it; shape (m,).
         Returns whether a value was found for each variable; shape (m,).
         """
         before = [_nothing(m), *(coding.coded(given[name]) for name, coding in self._given.items())]
-        found: dict[str, NDArray[np.float64]] = {}
+        found: dict[str, Floats] = {}
         possible = np.ones(m, dtype=np.bool_)
         for place, variable in enumerate(self._order):
             name = variable.name
@@ -151,13 +148,11 @@ class SyntheticSequence:
         return found, possible
 
 
-def _both(
-    possible: NDArray[np.bool_], drawn: tuple[NDArray[np.float64], NDArray[np.bool_]]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _both(possible: Booleans, drawn: tuple[Floats, Booleans]) -> tuple[Floats, Booleans]:
     return drawn[0], possible & drawn[1]
 
 
-def _places(variable: Variable, values: NDArray[np.float64]) -> int | None:
+def _places(variable: Variable, values: Floats) -> int | None:
     """Digits after the point that drawn numbers have: those declared, or those that all originals get by with."""
     if variable.type in ("integer", "date"):
         return 0
@@ -166,7 +161,7 @@ def _places(variable: Variable, values: NDArray[np.float64]) -> int | None:
     return next((places for places in range(MOST_PLACES + 1) if np.array_equal(np.round(values, places), values)), None)
 
 
-def _classes(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+def _classes(values: Floats) -> tuple[Integers, int]:
     """Categories as the classes of a tree, the rarest as one."""
     _, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
     rank = np.empty(len(counts), dtype=np.int64)
@@ -175,18 +170,18 @@ def _classes(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
 
 
 def _nothing(n: int) -> Predictor:
-    """A predictor that tells nothing, for the first variable of all."""
+    """A predictor without information, for the first variable of all."""
     return Predictor(np.zeros(n, dtype=np.uint16), 2, nominal=True)
 
 
 class _Coding:
-    """How the values of a variable are told to trees, in original and in synthetic records."""
+    """How the values of a variable are given to trees, in original and in synthetic records."""
 
-    def __init__(self, variable: Variable, originals: NDArray[np.float64]) -> None:
+    def __init__(self, variable: Variable, originals: Floats) -> None:
         self._variable = variable
         self._cuts = numeric_cuts(originals) if variable.is_numeric else np.zeros(0)
 
-    def coded(self, values: NDArray[np.float64]) -> Predictor:
+    def coded(self, values: Floats) -> Predictor:
         """Values as a predictor."""
         if self._variable.is_numeric:
             return numeric_predictor(values, self._cuts)
@@ -195,7 +190,7 @@ class _Coding:
 
 
 def default_order(
-    variables: Sequence[Variable], values: Mapping[str, NDArray[np.float64]], edits: EditSet, first: Sequence[str]
+    variables: Sequence[Variable], values: Mapping[str, Floats], edits: EditSet, first: Sequence[str]
 ) -> tuple[str, ...]:
     """Order in which variables are synthesised: those with few categories first, then numbers, then what edits define.
 
@@ -234,12 +229,12 @@ _CODE = " code"
 
 def drawn_missing_codes(
     block: Block,
-    values: NDArray[np.float64],
-    given: Mapping[str, tuple[Variable, NDArray[np.float64]]],
+    values: Floats,
+    given: Mapping[str, tuple[Variable, Floats]],
     completion: Completion,
     growth: Growth,
     rng: np.random.Generator,
-) -> NDArray[np.int64] | None:
+) -> Integers | None:
     """Draw the missing code of each synthetic cell without a value; None where nothing is known of codes.
 
     Each variable's code has a tree on all other variables and the codes before it, grown on the original records

@@ -22,6 +22,9 @@ from maskwright_builtin.numerics.trees.tree import LEAF
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
+
+
 POWER_STEPS = 12
 """Steps towards the first principal component of the class shares: an order of categories needs no more."""
 RECORDS, WEIGHT, CHANNELS = 0, 1, 2
@@ -32,13 +35,7 @@ UNKNOWN = 2
 
 @compiled
 def best_cut(
-    line: NDArray[np.int64],
-    table: NDArray[np.float64],
-    total: NDArray[np.float64],
-    active: NDArray[np.int64],
-    left: NDArray[np.float64],
-    min_leaf: int,
-    tolerance: float,
+    line: Integers, table: Floats, total: Floats, active: Integers, left: Floats, min_leaf: int, tolerance: float
 ) -> tuple[float, int]:
     """Score and number of codes on the left of the best cut of a line of codes; 0 on the left when there is none.
 
@@ -72,9 +69,7 @@ def best_cut(
 
 
 @compiled
-def ordered_categories(
-    line: NDArray[np.int64], table: NDArray[np.float64], total: NDArray[np.float64], active: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def ordered_categories(line: Integers, table: Floats, total: Floats, active: Integers) -> Integers:
     """Codes in the order in which the best split of them is sought; parameters as those of `best_cut`.
 
     By mean, or share of the second class: then the best of all splits is a cut (Breiman et al. 1984). With more classes
@@ -122,12 +117,7 @@ def ordered_categories(
 
 @compiled
 def tabulate(
-    rows: NDArray[np.uint16],
-    classes: NDArray[np.int64],
-    amounts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    offsets: NDArray[np.int64],
-    table: NDArray[np.float64],
+    rows: NDArray[np.uint16], classes: Integers, amounts: Floats, weights: Floats, offsets: Integers, table: Floats
 ) -> None:
     """Add up the records of a node by the codes of every predictor; `table` is written."""
     for record in range(rows.shape[0]):
@@ -140,7 +130,7 @@ def tabulate(
 
 
 @compiled
-def present_codes(column: NDArray[np.uint16], table: NDArray[np.float64], line: NDArray[np.int64]) -> int:
+def present_codes(column: NDArray[np.uint16], table: Floats, line: Integers) -> int:
     """Codes that records of a node have, in ascending order in `line`, and how many."""
     many = ZERO
     if column.shape[0] >= table.shape[0]:
@@ -190,24 +180,24 @@ def settle_sides(side: NDArray[np.uint8], nominal: bool, larger: int) -> None:
 @compiled
 def grow(
     rows: NDArray[np.uint16],
-    sizes: NDArray[np.int64],
-    nominal: NDArray[np.bool_],
-    classes: NDArray[np.int64],
-    amounts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    squares: NDArray[np.float64],
+    sizes: Integers,
+    nominal: Booleans,
+    classes: Integers,
+    amounts: Floats,
+    weights: Floats,
+    squares: Floats,
     channels: int,
     min_leaf: int,
     complexity: float,
     max_depth: int,
 ) -> tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
+    Integers32,
+    Integers32,
+    Integers32,
+    Integers,
     NDArray[np.uint8],
-    NDArray[np.int64],
-    NDArray[np.float64],
+    Integers,
+    Floats,
 ]:
     """Grow a tree, before pruning.
 
@@ -333,11 +323,11 @@ def grow(
 @compiled
 def apply(
     codes: NDArray[np.uint16],
-    feature: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    first_side: NDArray[np.int64],
+    feature: Integers32,
+    first_child: Integers32,
+    first_side: Integers,
     sides: NDArray[np.uint8],
-) -> NDArray[np.int32]:
+) -> Integers32:
     """Leaf of each record; shape (n,).
 
     `codes`: shape (p, n).

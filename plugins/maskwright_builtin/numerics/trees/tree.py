@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
+
 
 LEAST_GAIN = 1e-12
 """Share of the root's impurity that rounding alone may give."""
@@ -75,20 +77,20 @@ class Tree:
     array([1, 2], dtype=int32)
     """
 
-    feature: NDArray[np.int32]
-    first_child: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    first_side: NDArray[np.int64]
+    feature: Integers32
+    first_child: Integers32
+    parent: Integers32
+    first_side: Integers
     sides: NDArray[np.uint8]
-    records: NDArray[np.int64]
-    impurity: NDArray[np.float64]
+    records: Integers
+    impurity: Floats
 
     @property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> Booleans:
         """Whether each node is a leaf; shape (nodes,)."""
         return np.equal(self.feature, LEAF)
 
-    def leaves(self, predictors: Predictors) -> NDArray[np.int32]:
+    def leaves(self, predictors: Predictors) -> Integers32:
         """Leaf that each record falls into; shape (n,).
 
         A code that no record of a node had when the tree was grown goes with the nearest one in order, or with the most
@@ -101,12 +103,12 @@ class Tree:
 
 def classification_tree(
     predictors: Predictors,
-    classes: NDArray[np.int64],
+    classes: Integers,
     number: int,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     limits: TreeLimits | None = None,
 ) -> Tree:
-    """Tree that tells classes apart, by Gini impurity.
+    """Tree that distinguishes classes, by Gini impurity.
 
     `classes`: 0..number-1; shape (n,). `weights`: not negative. `min_leaf` counts records; shape (n,).
 
@@ -117,10 +119,7 @@ def classification_tree(
 
 
 def regression_tree(
-    predictors: Predictors,
-    values: NDArray[np.float64],
-    weights: NDArray[np.float64] | None = None,
-    limits: TreeLimits | None = None,
+    predictors: Predictors, values: Floats, weights: Floats | None = None, limits: TreeLimits | None = None
 ) -> Tree:
     """Tree that predicts numbers, by their variance.
 
@@ -129,7 +128,7 @@ def regression_tree(
     Breiman, Friedman, Olshen, Stone (1984), Classification and Regression Trees, Wadsworth.
     """
     weight = np.ones(len(values)) if weights is None else np.array(weights, dtype=np.float64)
-    # Sums of squares of numbers far from 0 would lose what tells them apart.
+    # Sums of squares of numbers far from 0 would lose what distinguishes them.
     total = float(weight.sum())
     centred = values - (float(np.dot(weight, values)) / total if total > 0.0 else 0.0)
     channel = np.zeros(len(values), dtype=np.int64)
@@ -138,10 +137,10 @@ def regression_tree(
 
 def _tree(
     predictors: Predictors,
-    classes: NDArray[np.int64],
-    amounts: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    squares: NDArray[np.float64],
+    classes: Integers,
+    amounts: Floats,
+    weights: Floats,
+    squares: Floats,
     channels: int,
     limits: TreeLimits | None,
 ) -> Tree:
@@ -229,8 +228,8 @@ class Predictors:
     """
 
     codes: NDArray[np.uint16]
-    sizes: NDArray[np.int64]
-    nominal: NDArray[np.bool_]
+    sizes: Integers
+    nominal: Booleans
 
     @classmethod
     def of(cls, predictors: Sequence[Predictor]) -> Predictors:
@@ -241,12 +240,12 @@ class Predictors:
             np.array([each.nominal for each in predictors], dtype=np.bool_),
         )
 
-    def chosen(self, records: NDArray[np.int64] | NDArray[np.bool_]) -> Predictors:
+    def chosen(self, records: Integers | Booleans) -> Predictors:
         """Those of some records."""
         return Predictors(np.ascontiguousarray(self.codes[:, records]), self.sizes, self.nominal)
 
 
-def categorical_predictor(codes: NDArray[np.int64], categories: int, *, nominal: bool = True) -> Predictor:
+def categorical_predictor(codes: Integers, categories: int, *, nominal: bool = True) -> Predictor:
     """Categories as a predictor.
 
     `codes`: 0..categories-1; -1 where missing; shape (n,).
@@ -256,7 +255,7 @@ def categorical_predictor(codes: NDArray[np.int64], categories: int, *, nominal:
     return Predictor(np.where(codes < 0, categories, codes).astype(np.uint16), categories + 1, nominal)
 
 
-def numeric_cuts(values: NDArray[np.float64], intervals: int = ENOUGH_INTERVALS) -> NDArray[np.float64]:
+def numeric_cuts(values: Floats, intervals: int = ENOUGH_INTERVALS) -> Floats:
     """Where to cut numbers: between different values, or at quantiles where there are more values than intervals.
 
     `values`: NaN where missing; shape (n,). Returns ascending, c below `intervals`; interval i holds what is above cut
@@ -271,7 +270,7 @@ def numeric_cuts(values: NDArray[np.float64], intervals: int = ENOUGH_INTERVALS)
     return np.unique(present[places - 1])
 
 
-def numeric_predictor(values: NDArray[np.float64], cuts: NDArray[np.float64]) -> Predictor:
+def numeric_predictor(values: Floats, cuts: Floats) -> Predictor:
     """Numbers as a predictor: the interval that each is in.
 
     `values`: NaN where missing; shape (n,). `cuts`: of `numeric_cuts`, of these values or of others; shape (c,).

@@ -13,11 +13,9 @@ from maskwright_builtin.partitions.lower_bound.pricing_kernel import price_group
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
     Groups = dict[tuple[int, ...], float]
 
 RECORDS_AT_ONCE = 16
@@ -54,7 +52,7 @@ class LowerBound:
 def sum_of_squares_bound(
     points: Floats,
     k: int,
-    partitions: Iterable[NDArray[np.int64]],
+    partitions: Iterable[Integers],
     *,
     precision: float = 1e-3,
     max_rounds: int = 100,
@@ -155,7 +153,7 @@ def _shares_of_costs(n: int, pool: Groups) -> Floats:
     return np.asarray(shares / times)
 
 
-def _groups_of(labels: NDArray[np.int64]) -> list[tuple[int, ...]]:
+def _groups_of(labels: Integers) -> list[tuple[int, ...]]:
     order = np.argsort(labels, kind="stable")
     return [tuple(part.tolist()) for part in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)]
 

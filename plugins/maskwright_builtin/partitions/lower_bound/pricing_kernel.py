@@ -9,9 +9,7 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
@@ -24,7 +22,7 @@ def price_groups(
     most_nodes: int,
     excess: Floats,
     costs: Floats,
-    members: NDArray[np.int64],
+    members: Integers,
 ) -> int:
     """For each record and group size, the group of it and later records with the lowest reduced cost.
 
@@ -96,13 +94,7 @@ def price_groups(
 
 @compiled
 def _complete(
-    points: Floats,
-    near: NDArray[np.int64],
-    added: Floats,
-    start: float,
-    size: int,
-    most_nodes: int,
-    found: NDArray[np.int64],
+    points: Floats, near: Integers, added: Floats, start: float, size: int, most_nodes: int, found: Integers
 ) -> tuple[float, bool]:
     """Cheapest way to add size - 1 of the records `near`, depth first; the lowest total below 0, or 0."""
     count, p = len(near), points.shape[1]

@@ -10,14 +10,14 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 from maskwright_builtin.numerics.spatial import squared_distance
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 SLACK = 1.0 + 1e-9
 """More than the relative rounding error of a bound made of two radii."""
 
 
 @inlined
-def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.int64]) -> tuple[int, float]:
+def farthest_from(points: Floats, record: int, alive: Integers) -> tuple[int, float]:
     """Record of `alive`, which ascends, farthest from a record; the first of several.
 
     `points`: shape (n, p). `alive`: records looked at, ascending; shape (m,).
@@ -34,12 +34,7 @@ def farthest_from(points: NDArray[np.float64], record: int, alive: NDArray[np.in
 
 @compiled
 def farthest_pair(
-    points: NDArray[np.float64],
-    alive: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    bounds: NDArray[np.float64],
-    partners: NDArray[np.int64],
-    radii: NDArray[np.float64],
+    points: Floats, alive: Integers, labels: Integers, bounds: Floats, partners: Integers, radii: Floats
 ) -> int:
     """Find the first record of the two ungrouped ones that are farthest from each other.
 
@@ -67,14 +62,8 @@ def farthest_pair(
 
 @compiled
 def take_nearest(
-    points: NDArray[np.float64],
-    record: int,
-    k: int,
-    label: int,
-    alive: NDArray[np.int64],
-    distances: NDArray[np.float64],
-    labels: NDArray[np.int64],
-) -> NDArray[np.int64]:
+    points: Floats, record: int, k: int, label: int, alive: Integers, distances: Floats, labels: Integers
+) -> Integers:
     """Give a record and its k - 1 nearest ungrouped ones a label; return the records left.
 
     `alive` ascends and has at least k records. Of equally near ones the first count.
@@ -106,16 +95,16 @@ def take_nearest(
 
 @compiled
 def make_pairs(
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
-    alive: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    bounds: NDArray[np.float64],
-    partners: NDArray[np.int64],
-    radii: NDArray[np.float64],
+    alive: Integers,
+    labels: Integers,
+    bounds: Floats,
+    partners: Integers,
+    radii: Floats,
     label: int,
     pairs: int,
-) -> tuple[NDArray[np.int64], int]:
+) -> tuple[Integers, int]:
     """Make up to `pairs` pairs of clusters while 3k records are ungrouped; return those left and the next label.
 
     `points`: shape (n, p). `alive`: ungrouped records, ascending; shape (m,). `labels`: negative where ungrouped;

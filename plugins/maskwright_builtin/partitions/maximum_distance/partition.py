@@ -10,8 +10,9 @@ from maskwright import Block, NoParams, Partition
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from pydantic import BaseModel
+
+    from maskwright_builtin.numerics.arrays import Integers
 
 PAIRS = 64
 """Pairs of clusters made between two signs of progress."""
@@ -22,7 +23,7 @@ def cluster(
     k: int,
     params: BaseModel,  # noqa: ARG001 - the contract of a partition
     rng: np.random.Generator,  # noqa: ARG001
-) -> NDArray[np.int64]:
+) -> Integers:
     """Cut the records of a block into clusters by maximum distance.
 
     While at least 3k records are ungrouped: of the two that are farthest from each other, the first and its k - 1
@@ -34,11 +35,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : NoParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

@@ -29,7 +29,7 @@ from maskwright_builtin.partitions.mdav.search import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Floats32, Integers, Integers32
 
 
 CERTAIN = 1e-9
@@ -47,12 +47,12 @@ class Lists(NamedTuple):
     shape (p,).
     """
 
-    places: NDArray[np.int32]
-    farthest: NDArray[np.int64]
-    nearest: NDArray[np.int64]
-    outermost: NDArray[np.int64]
-    radii: NDArray[np.float64]
-    center: NDArray[np.float64]
+    places: Integers32
+    farthest: Integers
+    nearest: Integers
+    outermost: Integers
+    radii: Floats
+    center: Floats
 
 
 def empty_lists(n: int, p: int, records: int, far: int, near: int) -> Lists:
@@ -68,9 +68,7 @@ def empty_lists(n: int, p: int, records: int, far: int, near: int) -> Lists:
 
 
 @inlined
-def write_in_order(
-    heap: NDArray[np.float64], heap_rows: NDArray[np.int64], size: int, listed: NDArray[np.int64]
-) -> None:
+def write_in_order(heap: Floats, heap_rows: Integers, size: int, listed: Integers) -> None:
     """Sort the heap, first the record that comes before the others, and write it into a list."""
     for i in range(1, size):
         distance, row = heap[i], heap_rows[i]
@@ -85,14 +83,7 @@ def write_in_order(
 
 
 @inlined
-def look_along(
-    values: NDArray[np.float32],
-    squares: NDArray[np.float32],
-    leaf: int,
-    doubled: NDArray[np.float32],
-    at: int,
-    scores: NDArray[np.float32],
-) -> None:
+def look_along(values: Floats32, squares: Floats32, leaf: int, doubled: Floats32, at: int, scores: Floats32) -> None:
     """Compute ``abs(x)**2 - 2 x.q`` in binary32 for all slots of a leaf; `doubled` holds 2 q of each point."""
     p, slots = doubled.shape[1], scores.shape[0]
     q0 = doubled[at, 0]
@@ -114,9 +105,7 @@ def look_along(
 
 
 @compiled
-def list_farthest(
-    standardised: NDArray[np.float64], points: NDArray[np.float64], leaves: Leaves, farthest: NDArray[np.int64]
-) -> int:
+def list_farthest(standardised: Floats, points: Floats, leaves: Leaves, farthest: Integers) -> int:
     """Write the list of the farthest remaining records of each point; return the work, in leaves looked at.
 
     `standardised`: shape (n, p). `points`: remaining records, or points between them; shape (q, p). `farthest`:
@@ -207,7 +196,7 @@ def list_farthest(
 
 
 @compiled
-def expected_partners(farthest: NDArray[np.int64], expected: NDArray[np.int64]) -> int:
+def expected_partners(farthest: Integers, expected: Integers) -> int:
     """Write the records that are likely to be the farthest of others when their turn comes; return how many they are.
 
     `farthest`: the lists, in the order in which they are likely to be read; shape (q, f). `expected`: Written: each
@@ -228,7 +217,7 @@ def expected_partners(farthest: NDArray[np.int64], expected: NDArray[np.int64]) 
 
 
 @inlined
-def first_remaining(listed: NDArray[np.int64], labels: NDArray[np.int64]) -> int:
+def first_remaining(listed: Integers, labels: Integers) -> int:
     """First record of a list that has no label yet, or -1."""
     for i in range(listed.shape[0]):
         row: int = listed[i]
@@ -238,7 +227,7 @@ def first_remaining(listed: NDArray[np.int64], labels: NDArray[np.int64]) -> int
 
 
 @compiled
-def measure_radii(standardised: NDArray[np.float64], lists: Lists) -> None:
+def measure_radii(standardised: Floats, lists: Lists) -> None:
     """Write the distances of the outermost records from the centre."""
     for i in range(lists.outermost.shape[0]):
         if lists.outermost[i] >= 0:
@@ -246,9 +235,7 @@ def measure_radii(standardised: NDArray[np.float64], lists: Lists) -> None:
 
 
 @compiled
-def farthest_listed(
-    standardised: NDArray[np.float64], point: NDArray[np.float64], labels: NDArray[np.int64], lists: Lists
-) -> tuple[int, float]:
+def farthest_listed(standardised: Floats, point: Floats, labels: Integers, lists: Lists) -> tuple[int, float]:
     """Return the remaining record farthest from a point and its squared distance, or -1 where the list cannot tell.
 
     `standardised`: shape (n, p). `point`: near the centre of `lists`; shape (p,). `labels`: -1 for remaining records;

@@ -25,16 +25,15 @@ from maskwright_builtin.partitions.mdav.search import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Floats32, Integers
+
 
 TOGETHER = 64
 """Records whose bounds to all leaves are held at once."""
 
 
 @inlined
-def look_from(
-    values: NDArray[np.float32], leaf: int, singles: NDArray[np.float32], at: int, distances: NDArray[np.float32]
-) -> None:
+def look_from(values: Floats32, leaf: int, singles: Floats32, at: int, distances: Floats32) -> None:
     """Compute the binary32 squared distances of a point to all slots of a leaf, without a view of any array."""
     p, slots = singles.shape[1], distances.shape[0]
     q0 = singles[at, 0]
@@ -60,9 +59,7 @@ def look_from(
 
 
 @compiled
-def list_nearest(
-    standardised: NDArray[np.float64], asked: NDArray[np.int64], leaves: Leaves, nearest: NDArray[np.int64]
-) -> int:
+def list_nearest(standardised: Floats, asked: Integers, leaves: Leaves, nearest: Integers) -> int:
     """Write the list of the nearest remaining records of each record; return the work, in leaves looked at.
 
     `standardised`: shape (n, p). `asked`: remaining records; shape (q,). `nearest`: written; shape (q, g).

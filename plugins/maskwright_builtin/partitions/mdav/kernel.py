@@ -13,7 +13,7 @@ from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves
 from maskwright_builtin.partitions.mdav.search import BOUNDS, Workspace, find_farthest, find_nearest
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 SLICE_ENDED, REBUILD, FEW_LEFT, NOT_LISTED = 0, 1, 2, 3
 
@@ -22,7 +22,7 @@ FEW_LEAVES = 4
 
 
 @compiled
-def add_to_sums(sums: NDArray[np.float64], record: NDArray[np.float64], sign: float) -> None:
+def add_to_sums(sums: Floats, record: Floats, sign: float) -> None:
     """Add a record to, or take it from, the column sums, which are unevaluated pairs of binary64 numbers.
 
     Knuth's exact sum of two numbers, then a renormalisation: the centroid keeps full precision however many records
@@ -45,7 +45,7 @@ def add_to_sums(sums: NDArray[np.float64], record: NDArray[np.float64], sign: fl
 
 
 @compiled
-def sum_columns(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
+def sum_columns(standardised: Floats) -> Floats:
     """Column sums as unevaluated pairs, shape (2, p)."""
     sums = np.zeros((2, standardised.shape[1]))
     for row in range(standardised.shape[0]):
@@ -54,14 +54,7 @@ def sum_columns(standardised: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @compiled
-def remove(
-    standardised: NDArray[np.float64],
-    row: int,
-    label: int,
-    labels: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    leaves: Leaves,
-) -> None:
+def remove(standardised: Floats, row: int, label: int, labels: Integers, sums: Floats, leaves: Leaves) -> None:
     """Give a remaining record its label and take it out of the leaves and the sums.
 
     `standardised`: shape (n, p). `labels`: written; shape (n,). `sums`: of the remaining records; changed; shape (2,
@@ -78,11 +71,11 @@ def remove(
 
 @compiled
 def take_cluster(
-    standardised: NDArray[np.float64],
+    standardised: Floats,
     row: int,
     label: int,
-    labels: NDArray[np.int64],
-    sums: NDArray[np.float64],
+    labels: Integers,
+    sums: Floats,
     leaves: Leaves,
     lists: Lists,
     work: Workspace,
@@ -115,9 +108,9 @@ def take_cluster(
 
 @compiled
 def make_clusters(
-    standardised: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    sums: NDArray[np.float64],
+    standardised: Floats,
+    labels: Integers,
+    sums: Floats,
     leaves: Leaves,
     lists: Lists,
     work: Workspace,

@@ -11,7 +11,8 @@ from maskwright_builtin.numerics.compilation import compiled
 from maskwright_builtin.numerics.spatial import select, widest_column
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Floats32, Integers
+
 
 LEAF = 128
 """Records of a leaf: measured optimum for 10 columns; a multiple of the vector length."""
@@ -35,21 +36,21 @@ class Leaves(NamedTuple):
     brings the largest radius into (1/2, 1].
     """
 
-    values: NDArray[np.float32]
-    squares: NDArray[np.float32]
-    rows: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
-    inner: NDArray[np.float32]
-    outer: NDArray[np.float32]
-    uniform: NDArray[np.bool_]
-    center: NDArray[np.float64]
+    values: Floats32
+    squares: Floats32
+    rows: Integers
+    slots: Integers
+    counts: Integers
+    low: Floats32
+    high: Floats32
+    inner: Floats32
+    outer: Floats32
+    uniform: Booleans
+    center: Floats
     scale: float
 
 
-def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], center: NDArray[np.float64]) -> Leaves:
+def cut_leaves(standardised: Floats, members: Integers, center: Floats) -> Leaves:
     """Cut records into leaves.
 
     `standardised`: p >= 1; every square and every sum of p squares is finite; shape (n, p). `members`: the records to
@@ -85,7 +86,7 @@ def cut_leaves(standardised: NDArray[np.float64], members: NDArray[np.int64], ce
 
 
 @compiled
-def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells: int) -> NDArray[np.int64]:
+def _leaf_order(scaled: Floats32, radii: Floats32, shells: int) -> Integers:
     """Return an order of the records in which every run of `LEAF` is compact.
 
     First `shells` (a power of two) shells of equal counts by radius, because the farthest records lie in the outer
@@ -122,12 +123,7 @@ def _leaf_order(scaled: NDArray[np.float32], radii: NDArray[np.float32], shells:
 
 @compiled
 def _fill_leaves(
-    standardised: NDArray[np.float64],
-    scaled: NDArray[np.float32],
-    radii: NDArray[np.float32],
-    members: NDArray[np.int64],
-    order: NDArray[np.int64],
-    leaves: Leaves,
+    standardised: Floats, scaled: Floats32, radii: Floats32, members: Integers, order: Integers, leaves: Leaves
 ) -> None:
     """Write the records `members` into `leaves` in the given order of their positions."""
     count, p = scaled.shape

@@ -15,8 +15,7 @@ from maskwright_builtin.partitions.mdav.ahead_nearest_kernel import list_nearest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from maskwright_builtin.numerics.arrays import Floats
     from maskwright_builtin.partitions.mdav.ahead_kernel import Lists
     from maskwright_builtin.partitions.mdav.leaves import Leaves
 
@@ -52,7 +51,7 @@ class Lookahead:
     Both are counted in leaves looked at, not in seconds: what is asked does not depend on how busy the machine is.
     """
 
-    def __init__(self, standardised: NDArray[np.float64], k: int, threads: int | None = None) -> None:
+    def __init__(self, standardised: Floats, k: int, threads: int | None = None) -> None:
         """Room for the answers; nothing is asked yet."""
         self._standardised, self._k = standardised, k
         self._threads = processors() if threads is None else threads
@@ -105,7 +104,7 @@ class Lookahead:
         cheaper = self._spent + CALL <= self._alone * (self._pairs + count)
         self._pays = self._pays and cheaper and count >= FEWEST
 
-    def ask(self, sums: NDArray[np.float64], remaining: int, label: int) -> None:
+    def ask(self, sums: Floats, remaining: int, label: int) -> None:
         """List the farthest and nearest records of those now farthest from the centroid, in place of earlier lists."""
         if self._asked_at >= 0:
             made = (label - self._asked_at) // 2

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from maskwright_builtin.numerics.compilation import inlined
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @inlined
@@ -18,7 +17,7 @@ def comes_before(distance: float, row: int, other_distance: float, other_row: in
 
 
 @inlined
-def keep_nearest(heap: NDArray[np.float64], rows: NDArray[np.int64], size: int, distance: float, row: int) -> int:
+def keep_nearest(heap: Floats, rows: Integers, size: int, distance: float, row: int) -> int:
     """Offer a record to the heap of the nearest ones, of which there are `size`; return their new number.
 
     `heap`, `rows`: squared distances, the largest first, and their records; changed; shape (k - 1,).

@@ -11,7 +11,7 @@ from maskwright import Block, Partition, Progress
 from maskwright_builtin.partitions.records import standardised_records
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 SLICE = 300_000
 """Leaves scanned in one call of the kernel: a few calls per second."""
@@ -33,7 +33,7 @@ def cluster(
     k: int,
     params: MdavParams,
     rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
-) -> NDArray[np.int64]:
+) -> Integers:
     """Cut the records of a block into clusters by MDAV (maximum distance to average vector).
 
     While at least 3k records remain: the record r farthest from their centroid and its k - 1 nearest records are a
@@ -45,11 +45,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : MdavParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -76,8 +71,8 @@ def cluster(
 
 
 def mdav_labels(
-    standardised: NDArray[np.float64], k: int, progress: Progress, *, opposite: bool = False, threads: int | None = None
-) -> NDArray[np.int64]:
+    standardised: Floats, k: int, progress: Progress, *, opposite: bool = False, threads: int | None = None
+) -> Integers:
     """Cut points as `standardised_records` makes them into clusters; labels as `cluster` gives them.
 
     `standardised`: shape (n, p).

@@ -29,7 +29,8 @@ from maskwright_builtin.partitions.mdav.leaves import LEAF, Leaves, Single
 from maskwright_builtin.partitions.mdav.nearest import comes_before, keep_nearest
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Floats32, Integers
+
 
 ERROR = 2.0**-20
 """Bound, with margin, on the error of a scaled distance seen in binary32."""
@@ -55,12 +56,12 @@ class Workspace(NamedTuple):
     of the nearest records found, in a binary heap with the largest first; shape (k - 1,). `heap_rows`: shape (k - 1,).
     """
 
-    point: NDArray[np.float32]
-    bounds: NDArray[np.float32]
-    candidates: NDArray[np.int64]
-    distances: NDArray[np.float32]
-    heap: NDArray[np.float64]
-    heap_rows: NDArray[np.int64]
+    point: Floats32
+    bounds: Floats32
+    candidates: Integers
+    distances: Floats32
+    heap: Floats
+    heap_rows: Integers
 
 
 def workspace(leaves: Leaves, k: int) -> Workspace:
@@ -98,7 +99,7 @@ def farthest_slack(p: int) -> Single:
 
 
 @inlined
-def place_point(point: NDArray[np.float64], leaves: Leaves, work: Workspace) -> Single:
+def place_point(point: Floats, leaves: Leaves, work: Workspace) -> Single:
     """Write the scaled point into the workspace; return its radius."""
     squared = 0.0
     for j in range(point.shape[0]):
@@ -109,7 +110,7 @@ def place_point(point: NDArray[np.float64], leaves: Leaves, work: Workspace) -> 
 
 
 @inlined
-def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: NDArray[np.float32]) -> None:
+def look_at(values: Floats32, point: Floats32, distances: Floats32) -> None:
     """Compute the binary32 squared distances of a point to all slots of a leaf; `values` has shape (p, LEAF)."""
     p = point.shape[0]
     # Not `LEAF`: a loop of known length is unrolled before it is vectorised, and several times slower.
@@ -139,13 +140,7 @@ def look_at(values: NDArray[np.float32], point: NDArray[np.float32], distances: 
 
 
 @inlined
-def gather(
-    bounds: NDArray[np.float32],
-    candidates: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    threshold: Single,
-    home: int,
-) -> int:
+def gather(bounds: Floats32, candidates: Integers, counts: Integers, threshold: Single, home: int) -> int:
     """List the leaves whose bound does not rule them out, but for the one already seen; return their number."""
     waiting = 0
     for leaf in range(counts.shape[0]):
@@ -156,7 +151,7 @@ def gather(
 
 
 @inlined
-def most_promising(bounds: NDArray[np.float32], counts: NDArray[np.int64]) -> int:
+def most_promising(bounds: Floats32, counts: Integers) -> int:
     """Leaf with the smallest bound of those with records; at least one has some."""
     best = -1
     for leaf in range(counts.shape[0]):
@@ -166,7 +161,7 @@ def most_promising(bounds: NDArray[np.float32], counts: NDArray[np.int64]) -> in
 
 
 @inlined
-def next_leaf(bounds: NDArray[np.float32], candidates: NDArray[np.int64], turn: int, waiting: int) -> int:
+def next_leaf(bounds: Floats32, candidates: Integers, turn: int, waiting: int) -> int:
     """Leaf to look at in this turn: the most promising one in the first turns, then any."""
     if turn < FIRST_LEAVES:
         best = turn
@@ -179,7 +174,7 @@ def next_leaf(bounds: NDArray[np.float32], candidates: NDArray[np.int64], turn: 
 
 
 @inlined
-def first_row(rows: NDArray[np.int64]) -> int:
+def first_row(rows: Integers) -> int:
     """Slot of the first remaining record of a leaf that has one."""
     slot = 0
     while rows[slot] < 0:
@@ -189,12 +184,7 @@ def first_row(rows: NDArray[np.int64]) -> int:
 
 @inlined
 def offer_equal(
-    standardised: NDArray[np.float64],
-    point: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    heap: NDArray[np.float64],
-    heap_rows: NDArray[np.int64],
-    size: int,
+    standardised: Floats, point: Floats, rows: Integers, heap: Floats, heap_rows: Integers, size: int
 ) -> int:
     """Offer the equal records of a uniform leaf to the heap; return the heap's size."""
     first = first_row(rows)
@@ -212,13 +202,13 @@ def offer_equal(
 
 @inlined
 def offer_near(
-    standardised: NDArray[np.float64],
-    point: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    distances: NDArray[np.float32],
+    standardised: Floats,
+    point: Floats,
+    rows: Integers,
+    distances: Floats32,
     threshold: Single,
-    heap: NDArray[np.float64],
-    heap_rows: NDArray[np.int64],
+    heap: Floats,
+    heap_rows: Integers,
     size: int,
 ) -> int:
     """Offer the records whose binary32 distance is below a threshold to the heap; return the heap's size."""
@@ -234,7 +224,7 @@ def offer_near(
 
 
 @compiled
-def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, work: Workspace) -> int:
+def find_nearest(standardised: Floats, row: int, leaves: Leaves, work: Workspace) -> int:
     """Fill the heap with the remaining records nearest to `row`, itself removed before; return the leaves scanned.
 
     At least as many records as the heap holds must remain.
@@ -295,13 +285,7 @@ def find_nearest(standardised: NDArray[np.float64], row: int, leaves: Leaves, wo
 
 @inlined
 def best_of_far(
-    standardised: NDArray[np.float64],
-    point: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    distances: NDArray[np.float32],
-    scale: float,
-    best: float,
-    best_row: int,
+    standardised: Floats, point: Floats, rows: Integers, distances: Floats32, scale: float, best: float, best_row: int
 ) -> tuple[float, int]:
     """Return the farthest of the records of a leaf and the best one so far; ties go to the lowest number."""
     threshold = farthest_threshold(best, scale, point.shape[0])
@@ -319,9 +303,7 @@ def best_of_far(
 
 
 @compiled
-def find_farthest(
-    standardised: NDArray[np.float64], point: NDArray[np.float64], leaves: Leaves, work: Workspace
-) -> tuple[int, float, int]:
+def find_farthest(standardised: Floats, point: Floats, leaves: Leaves, work: Workspace) -> tuple[int, float, int]:
     """Return the remaining record farthest from a point, its squared distance, and the leaves scanned.
 
     At least one record must remain.

@@ -29,7 +29,8 @@ from maskwright_builtin.partitions.refine.groups import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
+
 
 NOTHING, LEAVE, FETCH, SWAP = 0, 1, 2, 3
 """What a visit may do: the record moves to another group, another record comes to its group, or both."""
@@ -42,7 +43,7 @@ CAUTION = 1.0 - 1e-9
 
 
 @compiled_uncounted
-def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) -> None:
+def fill(points: Floats, labels: Integers, state: Groups) -> None:
     """Put the records into the groups that their labels name, 0..c-1; numbers from c on are unused.
 
     `points`: shape (n, p). `labels`: shape (n,).
@@ -59,15 +60,15 @@ def fill(points: NDArray[np.float64], labels: NDArray[np.int64], state: Groups) 
 
 @inlined_uncounted
 def best_exchange(
-    points: NDArray[np.float64],
-    near: NDArray[np.int32],
+    points: Floats,
+    near: Integers32,
     record: Index,
     visit: int,
-    scratch: NDArray[np.float64],
+    scratch: Floats,
     k: int,
-    of: NDArray[np.int32],
-    heads: NDArray[np.float64],
-    offsets: NDArray[np.float64],
+    of: Integers32,
+    heads: Floats,
+    offsets: Floats,
 ) -> tuple[int, Index, Index]:
     """Find what a record can do that lowers the sum of squares most; return what, with which group and which member.
 
@@ -171,9 +172,7 @@ def best_exchange(
 
 
 @inlined_uncounted
-def carry_out(
-    points: NDArray[np.float64], kind: int, record: Index, there: Index, partner: Index, state: Groups
-) -> None:
+def carry_out(points: Floats, kind: int, record: Index, there: Index, partner: Index, state: Groups) -> None:
     """Do what was found, unless the sum of squares, computed anew, does not fall: every descent ends.
 
     `points`: shape (n, p).
@@ -208,14 +207,7 @@ def carry_out(
 
 @compiled_uncounted
 def descend(
-    points: NDArray[np.float64],
-    near: NDArray[np.int32],
-    scratch: NDArray[np.float64],
-    state: Groups,
-    k: int,
-    kick: int,
-    visit: int,
-    budget: int,
+    points: Floats, near: Integers32, scratch: Floats, state: Groups, k: int, kick: int, visit: int, budget: int
 ) -> int:
     """Let the queued records move or swap until none gains.
 

@@ -9,7 +9,8 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import inlined_uncounted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
+
 
 SAVED = 512
 """Groups that one kick may touch; more are left as they are. Seldom more than 40 are."""
@@ -42,22 +43,22 @@ class Groups(NamedTuple):
     `touched`: numbers of the saved groups; then, for each, what they were:; shape (s,).
     """
 
-    of: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    members: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    errors: NDArray[np.float64]
-    heads: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    free: NDArray[np.int64]
-    queue: NDArray[np.int32]
-    queued: NDArray[np.bool_]
-    counts: NDArray[np.int64]
-    stamps: NDArray[np.int64]
-    touched: NDArray[np.int64]
-    old_members: NDArray[np.int32]
-    old_sizes: NDArray[np.int64]
-    old_errors: NDArray[np.float64]
+    of: Integers32
+    slots: Integers32
+    members: Integers32
+    sizes: Integers
+    errors: Floats
+    heads: Floats
+    offsets: Floats
+    free: Integers
+    queue: Integers32
+    queued: Booleans
+    counts: Integers
+    stamps: Integers
+    touched: Integers
+    old_members: Integers32
+    old_sizes: Integers
+    old_errors: Floats
 
 
 def empty_groups(n: int, p: int, k: int) -> Groups:
@@ -86,7 +87,7 @@ def empty_groups(n: int, p: int, k: int) -> Groups:
 
 
 @inlined_uncounted
-def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
+def weigh(points: Floats, group: Index, state: Groups) -> None:
     """Compute the mean and the sum of squares of a group, from its members each time: nothing drifts.
 
     `points`: shape (n, p).
@@ -124,13 +125,7 @@ def weigh(points: NDArray[np.float64], group: Index, state: Groups) -> None:
 
 
 @inlined_uncounted
-def take_out(
-    record: Index,
-    of: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
-) -> None:
+def take_out(record: Index, of: Integers32, slots: Integers32, members: Integers32, sizes: Integers) -> None:
     """Take a record out of its group; the last member gets its place."""
     group, slot = of[record], slots[record]
     sizes[group] -= 1
@@ -141,12 +136,7 @@ def take_out(
 
 @inlined_uncounted
 def put_in(
-    record: Index,
-    group: Index,
-    of: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
+    record: Index, group: Index, of: Integers32, slots: Integers32, members: Integers32, sizes: Integers
 ) -> None:
     """Make a record the last member of a group."""
     slot = sizes[group]
@@ -158,13 +148,7 @@ def put_in(
 
 @inlined_uncounted
 def put_back(
-    record: Index,
-    group: Index,
-    slot: Index,
-    of: NDArray[np.int32],
-    slots: NDArray[np.int32],
-    members: NDArray[np.int32],
-    sizes: NDArray[np.int64],
+    record: Index, group: Index, slot: Index, of: Integers32, slots: Integers32, members: Integers32, sizes: Integers
 ) -> None:
     """Undo `take_out`: the record's place, and that of the last member, are as they were."""
     last = members[group, slot]
@@ -178,9 +162,7 @@ def put_back(
 
 
 @inlined_uncounted
-def exchange(
-    one: Index, other: Index, of: NDArray[np.int32], slots: NDArray[np.int32], members: NDArray[np.int32]
-) -> None:
+def exchange(one: Index, other: Index, of: Integers32, slots: Integers32, members: Integers32) -> None:
     """Exchange the places of two records; undone by doing it again."""
     group, slot = of[one], slots[one]
     of[one], slots[one] = of[other], slots[other]
@@ -209,7 +191,7 @@ def save(group: Index, kick: int, state: Groups) -> bool:
 
 
 @inlined_uncounted
-def take_back(points: NDArray[np.float64], state: Groups) -> None:
+def take_back(points: Floats, state: Groups) -> None:
     """Make every saved group what it was."""
     for at in range(state.counts[TOUCHED]):
         group = state.touched[at]

@@ -10,14 +10,14 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 from maskwright_builtin.numerics.spatial import select
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 DEEPEST = 256
 """Ranges that wait at once: each is at most about half of the one before it."""
 
 
 @inlined
-def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
+def most_varied_column(values: Floats, order: Integers, low: int, high: int) -> int:
     """Column with the largest variance among the records of ``order[low:high]``; the first of several.
 
     `values`: shape (n, p). `order`: record numbers; shape (n,).
@@ -37,7 +37,7 @@ def most_varied_column(values: NDArray[np.float64], order: NDArray[np.int64], lo
 
 
 @compiled
-def kd_cut(values: NDArray[np.float64], k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def kd_cut(values: Floats, k: int) -> tuple[Integers, Integers]:
     """Cut records into clusters of k to 2k - 1, each range at the multiple of k nearest its middle.
 
     `values`: finite, and so small that sums of n squares are finite; p >= 1; shape (n, p). Returns records, cluster by

@@ -24,7 +24,8 @@ from maskwright_builtin.partitions.refine.groups import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
+
 
 SMALLEST_POOL, LARGEST_POOL = 3, 5
 """Groups that one kick dissolves: two are nearly always made the same again. Fewer where there are fewer around."""
@@ -53,13 +54,13 @@ class Pool(NamedTuple):
     was noted; shape (n,). `is_dirty`: shape (n,). `best`: group of each record in the best partition; shape (n,).
     """
 
-    groups: NDArray[np.int64]
-    records: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    scratch: NDArray[np.float64]
-    dirty: NDArray[np.int64]
-    is_dirty: NDArray[np.bool_]
-    best: NDArray[np.int32]
+    groups: Integers
+    records: Integers
+    sums: Floats
+    scratch: Floats
+    dirty: Integers
+    is_dirty: Booleans
+    best: Integers32
 
 
 def empty_pool(state: Groups, p: int) -> Pool:
@@ -77,9 +78,7 @@ def empty_pool(state: Groups, p: int) -> Pool:
 
 
 @inlined_uncounted
-def gather_groups(
-    near: NDArray[np.int32], record: Index, numbers: NDArray[np.float64], pool: Pool, state: Groups
-) -> int:
+def gather_groups(near: Integers32, record: Index, numbers: Floats, pool: Pool, state: Groups) -> int:
     """List the group of a record and two to four groups around it; return how many there are.
 
     `near`: near records of each record; shape (n, q).
@@ -105,7 +104,7 @@ def gather_groups(
 
 
 @inlined_uncounted
-def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
+def new_count(m: int, count: int, k: int, numbers: Floats) -> int:
     """How many groups to make of m records that were in `count` groups: often as many as possible."""
     most, least = m // k, -(-m // (2 * k - 1))
     wanted = most if numbers[38] < MOST else count - 1 if numbers[38] < ONE_FEWER else count
@@ -113,15 +112,7 @@ def new_count(m: int, count: int, k: int, numbers: NDArray[np.float64]) -> int:
 
 
 @inlined_uncounted
-def recreate(
-    points: NDArray[np.float64],
-    m: int,
-    made: int,
-    k: int,
-    numbers: NDArray[np.float64],
-    pool: Pool,
-    state: Groups,
-) -> None:
+def recreate(points: Floats, m: int, made: int, k: int, numbers: Floats, pool: Pool, state: Groups) -> None:
     """Make groups of k around outlying or random seeds; the records left over go to groups with near members.
 
     `points`: shape (n, p).
@@ -179,7 +170,7 @@ def recreate(
 
 
 @inlined_uncounted
-def ruin(count: int, kick: int, k: int, numbers: NDArray[np.float64], pool: Pool, state: Groups) -> tuple[int, int]:
+def ruin(count: int, kick: int, k: int, numbers: Floats, pool: Pool, state: Groups) -> tuple[int, int]:
     """Dissolve the listed groups, and list the numbers of those to be made; return members and new groups."""
     m = ZERO
     for i in range(count):
@@ -237,17 +228,17 @@ def note_best(pool: Pool, state: Groups, dirty: int) -> None:
 
 @compiled_uncounted
 def kick_groups(
-    points: NDArray[np.float64],
-    near: NDArray[np.int32],
+    points: Floats,
+    near: Integers32,
     k: int,
-    numbers: NDArray[np.float64],
-    temperatures: NDArray[np.float64],
-    starts: NDArray[np.int64],
+    numbers: Floats,
+    temperatures: Floats,
+    starts: Integers,
     first: int,
     visit: int,
     pool: Pool,
     state: Groups,
-    progress: NDArray[np.float64],
+    progress: Floats,
 ) -> int:
     """Kick the groups of some records, one after the other.
 

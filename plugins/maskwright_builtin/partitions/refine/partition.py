@@ -14,7 +14,7 @@ from maskwright_builtin.partitions.refine.search import LONG_FROM, searched_labe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 SMALL, LARGE = 10_000, 200_000
 """Records up to which the usual effort is a second or two, and up to which it starts from MDAV, which is quadratic."""
@@ -93,7 +93,7 @@ def cluster(
     k: int,
     params: RefineParams,
     rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
-) -> NDArray[np.int64]:
+) -> Integers:
     """Cut the records of a block into clusters of k to 2k - 1 with a small within-cluster sum of squares.
 
     From a first partition, records move to, and are swapped with records of, the clusters of their nearest neighbours
@@ -104,11 +104,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : RefineParams
-    rng : numpy.random.Generator
-        Left alone: the same parameters and data give the same labels.
 
     Returns
     -------
@@ -128,11 +123,6 @@ def cluster(
     -----
     Descent: O(n * neighbours * k * p) for each round; a few rounds. A kick costs the same for some 10 k records. Memory
     for about six copies of the block and the neighbours.
-
-    References
-    ----------
-    Own combination of known parts. Local search and restarts of microaggregation: Laszlo and Mukherjee (2015),
-    Iterated local search for microaggregation, Journal of Systems and Software 100, 15-26.
     """
     standardised = standardised_records(block, k)
     n = len(standardised)
@@ -165,9 +155,7 @@ def cluster(
     return rank[renumbered]
 
 
-def _start(
-    block: Block, points: NDArray[np.float64], k: int, start: str, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _start(block: Block, points: Floats, k: int, start: str, rng: np.random.Generator) -> tuple[Integers, Integers]:
     """Order in which records are numbered, and labels of the first partition, all clusters smaller than 2k."""
     from maskwright_builtin.partitions.refine.kd_cut_kernel import kd_cut
 
@@ -191,7 +179,7 @@ def _start(
     return order, labels
 
 
-def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> Integers:
     if start == "refine":
         raise InputError("refine cannot start from itself; name another partition, or 'auto'")
     partition = find_partition(start)
@@ -205,8 +193,8 @@ def _labels_of(block: Block, k: int, start: str, rng: np.random.Generator) -> ND
 
 
 def _refined(
-    points: NDArray[np.float64],
-    labels: NDArray[np.int64],
+    points: Floats,
+    labels: Integers,
     k: int,
     kicks_per_group: int,
     neighbours: int,
@@ -214,7 +202,7 @@ def _refined(
     generators: Sequence[np.random.Generator],
     runs: int,
     block: Block,
-) -> NDArray[np.int64]:
+) -> Integers:
     """The groups of the best of several searches, or, of more than one run, the best of all their groups."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.partitions.refine.search import nearest_records

@@ -16,9 +16,8 @@ from maskwright import processors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
     from maskwright_builtin.partitions.refine.groups import Groups
 
 
@@ -48,15 +47,15 @@ KICKS_AT_ONCE = 1024
 
 
 def searched_labels(
-    points: NDArray[np.float64],
-    near: NDArray[np.int32],
-    labels: NDArray[np.int64],
+    points: Floats,
+    near: Integers32,
+    labels: Integers,
     k: int,
     kicks_per_group: int,
     annealed: bool,
     generators: Sequence[np.random.Generator],
     progress: Progress,
-) -> list[tuple[float, NDArray[np.int64]]]:
+) -> list[tuple[float, Integers]]:
     """Refine a partition, once with the kicks of each generator.
 
     `points`: finite, about their mean, of size 1 or so; near ones near in order when there are many. n >= 2k; shape (n,
@@ -81,9 +80,9 @@ def searched_labels(
     if kicks_per_group == 0:
         return [(0.0, state.of.astype(np.int64)) for _ in generators]
     scale = float(state.errors[state.sizes > 0].sum()) * k / n
-    asked = _neighbours_of_long_search(near, k) if kicks_per_group >= LONG_FROM else near
+    wider = _neighbours_of_long_search(near, k) if kicks_per_group >= LONG_FROM else near
     groups = int(np.count_nonzero(state.sizes))
-    kicks = _Kicks(points, asked, k, groups, kicks_per_group * groups, scale, annealed, visit)
+    kicks = _Kicks(points, wider, k, groups, kicks_per_group * groups, scale, annealed, visit)
     return _side_by_side(kicks, state, generators, span(progress, share, 1.0))
 
 
@@ -91,8 +90,8 @@ def searched_labels(
 class _Kicks:
     """What all searches have in common: `total` kicks each, of `groups` groups with a mean sum of squares `scale`."""
 
-    points: NDArray[np.float64]
-    near: NDArray[np.int32]
+    points: Floats
+    near: Integers32
     k: int
     groups: int
     total: int
@@ -100,7 +99,7 @@ class _Kicks:
     annealed: bool
     visits: int
 
-    def change(self, state: Groups, rng: np.random.Generator, progress: Progress) -> tuple[float, NDArray[np.int64]]:
+    def change(self, state: Groups, rng: np.random.Generator, progress: Progress) -> tuple[float, Integers]:
         """Change of the sum of squares to the lowest found, and the groups there; `state` is changed."""
         from maskwright_builtin.partitions.refine.kicks_kernel import NUMBERS, empty_pool, kick_groups
 
@@ -124,28 +123,28 @@ class _Kicks:
         return float(changes[1]), pool.best.astype(np.int64)
 
 
-def _neighbours_of_long_search(near: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+def _neighbours_of_long_search(near: Integers32, k: int) -> Integers32:
     usual = KICKED_NEIGHBOURS_OF_SMALL if k <= SMALL_UP_TO else KICKED_NEIGHBOURS
     return np.ascontiguousarray(near[:, : max(min(near.shape[1], usual), near.shape[1] // 2)])
 
 
 def _side_by_side(
     kicks: _Kicks, state: Groups, generators: Sequence[np.random.Generator], progress: Progress
-) -> list[tuple[float, NDArray[np.int64]]]:
+) -> list[tuple[float, Integers]]:
     """What the kicks of each generator lead to from the same groups."""
     if len(generators) == 1:
         return [kicks.change(state, generators[0], progress)]
     done, telling, stopped = [0.0] * len(generators), Lock(), Event()
 
-    def run(number: int) -> tuple[float, NDArray[np.int64]]:
-        def tell(share: float) -> None:
+    def run(number: int) -> tuple[float, Integers]:
+        def notify(share: float) -> None:
             if stopped.is_set():
                 raise _StoppedError
             done[number] = share
             with telling:
                 progress(sum(done) / len(done))
 
-        return kicks.change(deepcopy(state), generators[number], tell)
+        return kicks.change(deepcopy(state), generators[number], notify)
 
     with ThreadPoolExecutor(min(processors(), len(generators))) as threads:
         running = [threads.submit(run, number) for number in range(len(generators))]
@@ -182,7 +181,7 @@ SLICE = 50_000
 """Records asked about between two signs of progress."""
 
 
-def nearest_records(points: NDArray[np.float64], count: int, progress: Progress) -> NDArray[np.int32]:
+def nearest_records(points: Floats, count: int, progress: Progress) -> Integers32:
     """Find the nearest other records of every record.
 
     `points`: Finite; equal ones near each other in order when there are many; shape (n, p). Returns nearest first.
@@ -213,7 +212,7 @@ def nearest_records(points: NDArray[np.float64], count: int, progress: Progress)
     return nearest
 
 
-def _crowded(points: NDArray[np.float64]) -> bool:
+def _crowded(points: Floats) -> bool:
     """Whether more than `CROWD` records are equal (or, hardly ever, look so)."""
     weights = np.sqrt(np.arange(2.0, points.shape[1] + 2.0))
     # Column by column: equal records then give equal sums.

@@ -9,12 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers, Integers32
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
     Pool = dict[int, Integers]
     """Groups of each size: members in ascending order, one group a row, rows in order."""
 
@@ -41,7 +38,7 @@ AT_ONCE = 256
 
 
 def combined_labels(
-    points: Floats, near: NDArray[np.int32], partitions: Sequence[Integers], k: int, progress: Progress
+    points: Floats, near: Integers32, partitions: Sequence[Integers], k: int, progress: Progress
 ) -> Integers:
     """Choose groups of several partitions, and groups that differ from those by one record, that lose least together.
 
@@ -126,8 +123,8 @@ def _costs(points: Floats, pool: Pool) -> Floats:
 
 
 def _reduced(points: Floats, pool: Pool, prices: Floats) -> Floats:
-    asked = np.concatenate([prices[groups].sum(axis=1) for groups in pool.values()])
-    return np.asarray(_costs(points, pool) - asked)
+    charged = np.concatenate([prices[groups].sum(axis=1) for groups in pool.values()])
+    return np.asarray(_costs(points, pool) - charged)
 
 
 def _cheapest(points: Floats, pool: Pool, prices: Floats, most: int) -> Pool:
@@ -160,7 +157,7 @@ def _prices(points: Floats, pool: Pool) -> Floats | None:
     return np.asarray(solved.eqlin.marginals) * unit if solved.status == 0 else None
 
 
-def _exchanges(points: Floats, near: NDArray[np.int32], pool: Pool, prices: Floats, k: int, below: float) -> Pool:
+def _exchanges(points: Floats, near: Integers32, pool: Pool, prices: Floats, k: int, below: float) -> Pool:
     """Groups that differ by one record from one of the pool, with a reduced cost below a threshold."""
     found: dict[int, list[Integers]] = {}
     for groups in pool.values():
@@ -172,7 +169,7 @@ def _exchanges(points: Floats, near: NDArray[np.int32], pool: Pool, prices: Floa
 
 
 def _exchanges_of(
-    points: Floats, near: NDArray[np.int32], groups: Integers, prices: Floats, k: int, below: float
+    points: Floats, near: Integers32, groups: Integers, prices: Floats, k: int, below: float
 ) -> list[Integers]:
     count, size = groups.shape
     means = points[groups].mean(axis=1, keepdims=True)
@@ -206,7 +203,7 @@ def _exchanges_of(
     return made
 
 
-def _labels(n: int, pool: Pool, chosen: NDArray[np.bool_]) -> Integers | None:
+def _labels(n: int, pool: Pool, chosen: Booleans) -> Integers | None:
     """Labels of the chosen groups, or None when they do not hold each record once."""
     labels = np.full(n, -1, dtype=np.int64)
     placed = start = following = 0

@@ -9,11 +9,11 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
-def best_sizes(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def best_sizes(values: Floats, k: int) -> Integers:
     """Find the size of the last cluster of the best cut of each beginning of a sorted column.
 
     `values`: ascending, and so small that sums of n squares are finite; shape (n,). Returns 0 where a beginning is
@@ -41,7 +41,7 @@ def best_sizes(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 @compiled
-def labels_of_cut(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def labels_of_cut(sizes: Integers) -> Integers:
     """Cluster of each place of the sorted column, 0, 1, ... ascending; n >= k."""
     n = sizes.shape[0] - 1
     labels = np.empty(n, dtype=np.int64)

@@ -11,8 +11,9 @@ from maskwright_builtin.numerics.ordering import stable_order
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from pydantic import BaseModel
+
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 def cluster(
@@ -20,7 +21,7 @@ def cluster(
     k: int,
     params: BaseModel,  # noqa: ARG001 - the contract of a partition
     rng: np.random.Generator,  # noqa: ARG001
-) -> NDArray[np.int64]:
+) -> Integers:
     """Cut the records along their only variable so that the within-cluster sum of squares is as small as possible.
 
     An optimal partition has consecutive records of the sorted column in each cluster, and at most 2k - 1 of them: the
@@ -30,11 +31,6 @@ def cluster(
     ----------
     block : Block
         Of one variable.
-    k : int
-        Smallest cluster size, >= 1.
-    params : NoParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------
@@ -51,11 +47,6 @@ def cluster(
     Notes
     -----
     O(n log n + n k) time, O(n) memory.
-
-    References
-    ----------
-    Hansen, S. L. and Mukherjee, S. (2003): A polynomial algorithm for optimal univariate microaggregation. IEEE
-    Transactions on Knowledge and Data Engineering 15(4), 1043-1044.
     """
     if block.p != 1:
         names = ", ".join(repr(name) for name in block.names[:5]) + (", ..." if block.p > 5 else "")
@@ -71,7 +62,7 @@ def cluster(
     return univariate_labels(column, k)
 
 
-def univariate_labels(values: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+def univariate_labels(values: Floats, k: int) -> Integers:
     """Cut a column, finite and at most `records.LARGEST` in size, optimally; labels as `cluster` gives them."""
     n = len(values)
     if n < 2 * k:

@@ -11,11 +11,11 @@ from maskwright_builtin.numerics.compilation import compiled, inlined
 from maskwright_builtin.numerics.spatial import squared_distance
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @inlined
-def nearest_left(alive: NDArray[np.int64], left: int, distances: NDArray[np.float64]) -> int:
+def nearest_left(alive: Integers, left: int, distances: Floats) -> int:
     """Place in `alive` of the record with the smallest distance; of several the lowest record.
 
     `alive`: records without a label, in its first places; shape (n,). `distances`: of each record; shape (n,).
@@ -30,13 +30,7 @@ def nearest_left(alive: NDArray[np.int64], left: int, distances: NDArray[np.floa
 
 @inlined
 def take(
-    points: NDArray[np.float64],
-    place: int,
-    label: int,
-    alive: NDArray[np.int64],
-    left: int,
-    distances: NDArray[np.float64],
-    labels: NDArray[np.int64],
+    points: Floats, place: int, label: int, alive: Integers, left: int, distances: Floats, labels: Integers
 ) -> int:
     """Give a record a label and note how near the others are to it; return how many are left.
 
@@ -54,14 +48,14 @@ def take(
 
 @compiled
 def make_clusters(
-    points: NDArray[np.float64],
+    points: Floats,
     k: int,
     gamma: float,
-    far: NDArray[np.float64],
-    alive: NDArray[np.int64],
+    far: Floats,
+    alive: Integers,
     left: int,
-    distances: NDArray[np.float64],
-    labels: NDArray[np.int64],
+    distances: Floats,
+    labels: Integers,
     label: int,
     clusters: int,
 ) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from maskwright import Block, Partition
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Integers
 
 CLUSTERS = 64
 """Clusters made between two signs of progress."""
@@ -35,7 +35,7 @@ def cluster(
     k: int,
     params: VariableSizeMdavParams,
     rng: np.random.Generator,  # noqa: ARG001 - the contract of a partition
-) -> NDArray[np.int64]:
+) -> Integers:
     """Cut the records of a block into clusters of k to 2k - 1, as many as lie together.
 
     While at least k records are left: the one farthest from the centroid of all records and its k - 1 nearest are a
@@ -48,11 +48,6 @@ def cluster(
     ----------
     block : Block
         Distances are between rows of `Block.standardised`.
-    k : int
-        Smallest cluster size, >= 1.
-    params : VariableSizeMdavParams
-    rng : numpy.random.Generator
-        Left alone.
 
     Returns
     -------

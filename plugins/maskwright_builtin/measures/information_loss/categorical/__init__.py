@@ -1,1 +1,1 @@
-"""What masking costs in categories: their tables, their associations, and what can still be told from them."""
+"""What masking costs in categories: their tables, their associations, and the information that is left."""

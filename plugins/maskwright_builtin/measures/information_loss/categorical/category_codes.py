@@ -14,10 +14,9 @@ from maskwright_builtin.measures.pairing import WeightedParams, listed, weights_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Column, Measurable
     from maskwright_builtin.measures.pairing import Weights
+    from maskwright_builtin.numerics.arrays import Booleans, Integers, Integers32
 
 
 Names = Annotated[Annotated[list[str], Field(min_length=1)] | None, NamesVariables()]
@@ -56,8 +55,8 @@ class Categories:
     """
 
     name: str
-    original: NDArray[np.int32]
-    masked: NDArray[np.int32]
+    original: Integers32
+    masked: Integers32
     size: int
     has_missing: bool
 
@@ -72,11 +71,11 @@ class CategoricalFiles:
 
     variables: tuple[Categories, ...]
     records: tuple[int, int]
-    origin: NDArray[np.int64] | None
+    origin: Integers | None
     weights: Weights | None
     notes: tuple[str, ...]
 
-    def originals(self, variable: Categories) -> NDArray[np.int32]:
+    def originals(self, variable: Categories) -> Integers32:
         """Original codes of the masked records; shape (m,)."""
         return variable.original if self.origin is None else variable.original[self.origin]
 
@@ -137,7 +136,7 @@ def _occurring(column: Column) -> list[str]:
     return [column.variable.categories[code] for code in np.unique(column.values[~column.missing]).astype(int)]
 
 
-def plain_codes(column: Column) -> NDArray[np.int64]:
+def plain_codes(column: Column) -> Integers:
     """Codes 0, 1, ... of the values of one column, in their order; -1 where missing."""
     codes = np.full(len(column.values), -1, dtype=np.int64)
     there = ~column.missing
@@ -145,9 +144,7 @@ def plain_codes(column: Column) -> NDArray[np.int64]:
     return codes
 
 
-def _recoded(
-    comparison: Comparison, name: str, origin: NDArray[np.int64] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+def _recoded(comparison: Comparison, name: str, origin: Integers | None) -> tuple[Integers, Integers] | None:
     """Original values as published categories, and the published ones; None where no recoding leads from one to them.
 
     An original value that no record publishes (its cells are suppressed) is a category of its own, but for a number
@@ -171,7 +168,7 @@ def _recoded(
     return np.append(group, -1)[old], new
 
 
-def _bands(values: NDArray[np.int64], bands: NDArray[np.int64], number: int) -> NDArray[np.int64] | None:
+def _bands(values: Integers, bands: Integers, number: int) -> Integers | None:
     """Band of each of the numbers 0..number-1, which are in order, -1 where unknown; None where bands overlap."""
     if not values.size:
         return np.full(number, -1, dtype=np.int64)
@@ -187,9 +184,7 @@ def _bands(values: NDArray[np.int64], bands: NDArray[np.int64], number: int) -> 
     return band
 
 
-def _groups(
-    values: NDArray[np.int64], groups: NDArray[np.int64], own: NDArray[np.int64], number: int
-) -> NDArray[np.int64] | None:
+def _groups(values: Integers, groups: Integers, own: Integers, number: int) -> Integers | None:
     """Published category of each original one: itself, or where most of its records went; None where none has most."""
     pairs, counts = np.unique(values * number + groups, return_counts=True)
     value = pairs // number
@@ -205,13 +200,13 @@ def _groups(
     return group
 
 
-def _own_place(before: Column, after: Column) -> NDArray[np.int64]:
+def _own_place(before: Column, after: Column) -> Integers:
     """Code of each original category that occurs among the published ones; -1 where it is not published."""
     places = {category: place for place, category in enumerate(_occurring(after))}
     return np.array([places.get(category, -1) for category in _occurring(before)], dtype=np.int64)
 
 
-def _categories(name: str, old: NDArray[np.int64], new: NDArray[np.int64]) -> Categories:
+def _categories(name: str, old: Integers, new: Integers) -> Categories:
     """Without codes that no record has; missing cells last."""
     size = int(max(old.max(initial=-1), new.max(initial=-1))) + 1
     missing = bool((old < 0).any() or (new < 0).any())
@@ -267,9 +262,9 @@ def _table(comparison: Comparison, variable: Categories) -> MeasureTable:
     )
 
 
-def _joined(before: NDArray[np.int64], after: NDArray[np.int64], missing: int | None) -> NDArray[np.bool_]:
+def _joined(before: Integers, after: Integers, missing: int | None) -> Booleans:
     """Which categories are not named."""
-    joined: NDArray[np.bool_] = (before > 0) & (before < FEWEST_NAMED)
+    joined: Booleans = (before > 0) & (before < FEWEST_NAMED)
     by_size = np.lexsort((np.arange(len(before)), -np.maximum(before, after)))
     named = [code for code in by_size if not joined[code] and code != missing]
     joined[named[MOST_NAMED:]] = True
@@ -292,7 +287,7 @@ def _names(comparison: Comparison, variable: Categories) -> Iterator[tuple[int, 
             yield code, f"{_text(original, in_original[code])} (not published)"
 
 
-def _first(codes: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+def _first(codes: Integers32, size: int) -> Integers:
     """The first record of each code; -1 where no record has it."""
     first = np.full(size, -1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]

@@ -23,12 +23,11 @@ from maskwright_builtin.measures.pairing import listed, mean, weights_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.information_loss.categorical.category_codes import (
         CategoricalFiles,
         Categories,
     )
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 class DistanceBasedLossParams(CategoricalParams, extra="forbid", frozen=True):
@@ -57,13 +56,6 @@ def distance_based_loss(
 
     A recoded variable is nominal here: its original values are taken as the published categories they were recoded to.
     Weighted: records count by their weights.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : DistanceBasedLossParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -104,9 +96,7 @@ def _order(comparison: Comparison, name: str) -> tuple[str, ...] | None:
     return before.categories if known else None
 
 
-def _places(
-    comparison: Comparison, variable: Categories, ordered: Literal["steps", "mid_ranks"]
-) -> NDArray[np.float64] | None:
+def _places(comparison: Comparison, variable: Categories, ordered: Literal["steps", "mid_ranks"]) -> Floats | None:
     """Place between 0 and 1 of each code of an ordinal variable, NaN for missing cells; None for a nominal one."""
     order = _order(comparison, variable.name)
     if order is None:
@@ -136,12 +126,10 @@ def _places(
     return places
 
 
-def _distances(
-    files: CategoricalFiles, variable: Categories, places: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
+def _distances(files: CategoricalFiles, variable: Categories, places: Floats | None) -> Floats:
     """Distance of each masked record from its original; shape (m,)."""
     old, new = files.originals(variable), variable.masked
-    differs: NDArray[np.float64] = np.not_equal(old, new).astype(np.float64)
+    differs: Floats = np.not_equal(old, new).astype(np.float64)
     if places is None:
         return differs
     apart = np.abs(places[old] - places[new])
@@ -164,11 +152,7 @@ DISTANCE_BASED_LOSS = Measure(
 )
 
 
-def entropy_based_loss(
-    comparison: Comparison,
-    params: CategoricalParams,
-    rng: np.random.Generator,  # noqa: ARG001
-) -> Measurement:
+def entropy_based_loss(comparison: Comparison, params: CategoricalParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
     """Uncertainty about the original categories that is left when the published ones are known (EBIL), in percent.
 
         EBIL of a variable = sum over records of H(V | V' = x'),   H = -sum_v p(v | x') log2 p(v | x')
@@ -183,13 +167,6 @@ def entropy_based_loss(
     A number that was recoded to bands is measured by its different values.
 
     Weighted: records count by their weights.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : CategoricalParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -229,9 +206,7 @@ def entropy_based_loss(
     return Measurement(float(np.mean(list(per_variable.values()))), parts, per_variable, per_record, notes=tuple(notes))
 
 
-def conditional_entropy(
-    old: NDArray[np.int64], new: NDArray[np.int64], weights: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def conditional_entropy(old: Integers, new: Integers, weights: Floats | None = None) -> Floats:
     """Bits of uncertainty about the old code of each record, given its new one; shape (m,).
 
     `old`, `new`: codes 0, 1, ; shape (m,). `weights`: shape (m,).
@@ -278,13 +253,6 @@ def cramers_v(comparison: Comparison, params: CategoricalParams, rng: np.random.
 
     A missing cell is a category. Recoded variables are compared on the published categories. Weighted: weighted counts,
     scaled to the number of records.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : CategoricalParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -336,7 +304,7 @@ def _most_changed(found: Mapping[str, tuple[float, float]]) -> MeasureTable:
     return MeasureTable("pairs", title, ("pair", "original", "masked"), rows, "V")
 
 
-def association(counts: NDArray[np.float64], columns: int, occurring: NDArray[np.int64] | None = None) -> float:
+def association(counts: Floats, columns: int, occurring: Integers | None = None) -> float:
     """Cramer's V of a table of counts; NaN when a variable has one category.
 
     `counts`: row by row; shape (c,). `occurring`: numbers of the cells, where empty ones are left out; shape (c,).

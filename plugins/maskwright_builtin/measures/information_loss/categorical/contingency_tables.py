@@ -23,10 +23,9 @@ from maskwright_builtin.measures.information_loss.categorical.category_codes imp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.measures.information_loss.categorical.category_codes import CategoricalFiles, Categories
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 
 FEW_CELLS = 2**16
@@ -46,10 +45,10 @@ class Table:
     """
 
     variables: tuple[Categories, ...]
-    original: NDArray[np.float64]
-    masked: NDArray[np.float64]
+    original: Floats
+    masked: Floats
     cells: int
-    occurring: NDArray[np.int64] | None
+    occurring: Integers | None
 
     @property
     def hellinger(self) -> float:
@@ -102,7 +101,7 @@ def _of_first(files: CategoricalFiles, i: int, first: Categories, ways: int) -> 
             yield _table(files, (first, second, third), joint, (third.original, third.masked), size)
 
 
-def _joined(first: Categories, second: Categories) -> tuple[tuple[NDArray[np.int32], NDArray[np.int32]], int]:
+def _joined(first: Categories, second: Categories) -> tuple[tuple[Integers32, Integers32], int]:
     """Joint codes of two variables in both files, and how many there are."""
     if first.size * second.size < 2**31:
         narrow = (first.original * second.size + second.original, first.masked * second.size + second.masked)
@@ -118,8 +117,8 @@ def _joined(first: Categories, second: Categories) -> tuple[tuple[NDArray[np.int
 def _table(
     files: CategoricalFiles,
     variables: tuple[Categories, ...],
-    first: tuple[NDArray[np.int32], NDArray[np.int32]],
-    second: tuple[NDArray[np.int32], NDArray[np.int32]],
+    first: tuple[Integers32, Integers32],
+    second: tuple[Integers32, Integers32],
     first_size: int,
 ) -> Table:
     size = variables[-1].size
@@ -138,13 +137,7 @@ def _table(
     return Table(variables, counts[0], counts[1] * (n / m), prod(each.size for each in variables), occurring)
 
 
-def _counted(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    size: int,
-    cells: int,
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+def _counted(first: Integers32, second: Integers32, size: int, cells: int, weights: Floats | None) -> Floats:
     # Numba: plugins are listed without it.
     from maskwright_builtin.measures.information_loss.categorical.counting_kernel import count_pairs, weigh_pairs
 
@@ -180,13 +173,6 @@ def contingency_tables(
 
     A missing cell is a category. Recoded variables are compared on the published categories, so that the detail that
     recoding takes away is not counted: see entropy_based_loss. Weighted: records count by their weights.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ContingencyTablesParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------
@@ -270,13 +256,6 @@ def contingency_table_loss(
 
     A missing cell is a category. Recoded variables are compared on the published categories. Weighted: weighted counts,
     scaled to the number of records.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    params : ContingencyTablesParams
-    rng : numpy.random.Generator
-        Not used.
 
     Returns
     -------

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from maskwright_builtin.numerics.compilation import compiled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
 
 
 @compiled
-def count_pairs(first: NDArray[np.int32], second: NDArray[np.int32], size: int, table: NDArray[np.int64]) -> None:
+def count_pairs(first: Integers32, second: Integers32, size: int, table: Integers) -> None:
     """Count records by both codes.
 
     `first`, `second`: shape (n,).
@@ -22,13 +21,7 @@ def count_pairs(first: NDArray[np.int32], second: NDArray[np.int32], size: int, 
 
 
 @compiled
-def weigh_pairs(
-    first: NDArray[np.int32],
-    second: NDArray[np.int32],
-    size: int,
-    weights: NDArray[np.float64],
-    table: NDArray[np.float64],
-) -> None:
+def weigh_pairs(first: Integers32, second: Integers32, size: int, weights: Floats, table: Floats) -> None:
     """Add up the weights of records by both codes; parameters as those of `count_pairs`."""
     for record in range(first.shape[0]):
         table[first[record] * size + second[record]] += weights[record]

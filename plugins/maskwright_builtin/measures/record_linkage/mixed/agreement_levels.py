@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import MOST_ITERATIONS, SMALLEST, START, TOLERANCE
 from maskwright_builtin.measures.record_linkage.linkage import large_households, relatives
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import Rows
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
 PAIRS_AT_MOST = 200_000_000
@@ -32,18 +32,18 @@ class Levels:
     `has`: which of agree, next, farther, missing are levels of the key; shape (4, d).
     """
 
-    near: NDArray[np.float64]
-    next: NDArray[np.float64]
-    has: NDArray[np.bool_]
+    near: Floats
+    next: Floats
+    has: Booleans
 
     @property
-    def place(self) -> NDArray[np.int64]:
+    def place(self) -> Integers:
         """What each level of each key adds to the number of a pattern; shape (4, d)."""
         own = np.maximum(np.cumsum(self.has, axis=0) - 1, 0)
         sizes = self.has.sum(axis=0)
         return np.asarray(own * np.append(1, np.cumprod(sizes)[:-1]), dtype=np.int64)
 
-    def of_patterns(self) -> list[NDArray[np.int64]]:
+    def of_patterns(self) -> list[Integers]:
         """Level of each key, numbered among those that it has, in each pattern; shape (patterns,) each."""
         sizes = self.has.sum(axis=0)
         numbers, found = np.arange(int(np.prod(sizes))), []
@@ -53,7 +53,7 @@ class Levels:
         return found
 
 
-def pattern_counts(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArray[np.float64], int]:
+def pattern_counts(queries: Rows, targets: Rows, levels: Levels) -> tuple[Floats, int]:
     """Pairs of records with each pattern of levels, and how many query records were compared with all targets.
 
     Where there are too many pairs of distinct rows, so many records are taken in equal distances from the queries in
@@ -77,9 +77,7 @@ def pattern_counts(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArra
     return counts.astype(np.float64), int(copies.sum())
 
 
-def true_levels(
-    queries: Rows, targets: Rows, households: tuple[NDArray[np.int64], NDArray[np.int64]], levels: Levels
-) -> NDArray[np.float64]:
+def true_levels(queries: Rows, targets: Rows, households: tuple[Integers, Integers], levels: Levels) -> Floats:
     """Pairs of one household at each level of each key; shape (4, d)."""
     d = queries.low.shape[1]
     found = np.zeros((4, d))
@@ -97,15 +95,13 @@ def true_levels(
     return found
 
 
-def _level(
-    queries: Rows, targets: Rows, one: NDArray[np.int64], other: NDArray[np.int64], j: int, levels: Levels
-) -> NDArray[np.int64]:
+def _level(queries: Rows, targets: Rows, one: Integers, other: Integers, j: int, levels: Levels) -> Integers:
     gap = np.maximum(targets.low[other, j] - queries.high[one, j], queries.low[one, j] - targets.high[other, j])
     level = np.where(gap <= levels.near[j], 0, np.where(gap <= levels.next[j], 1, 2))
     return np.where((queries.present[one] & targets.present[other]) >> j & 1, level, MISSING)
 
 
-def all_levels(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+def all_levels(queries: Rows, targets: Rows, levels: Levels) -> tuple[Floats, list[Floats]]:
     """Of all pairs of records those at each level of each key, and the share of targets each query row agrees with.
 
     The shares are among the targets that have the key.
@@ -130,29 +126,23 @@ def all_levels(queries: Rows, targets: Rows, levels: Levels) -> tuple[NDArray[np
     return counts, share
 
 
-_Cumulated = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+_Cumulated = tuple["Floats", "Floats"]
 """Ascending places, and how many records lie before each of them and before the end."""
 
 
-def _cumulated(places: NDArray[np.float64], counts: NDArray[np.int64]) -> _Cumulated:
+def _cumulated(places: Floats, counts: Integers) -> _Cumulated:
     order = np.argsort(places, kind="stable")
     return places[order], np.append(0.0, np.cumsum(counts[order]))
 
 
-def _agreeing(
-    low: NDArray[np.float64], high: NDArray[np.float64], starts: _Cumulated, ends: _Cumulated
-) -> NDArray[np.float64]:
+def _agreeing(low: Floats, high: Floats, starts: _Cumulated, ends: _Cumulated) -> Floats:
     """Records that begin no later than `high` and do not end before `low`."""
     begun = starts[1][np.searchsorted(starts[0], high, side="right")]
     return np.asarray(begun - ends[1][np.searchsorted(ends[0], low, side="left")])
 
 
-MOST_ITERATIONS = 5_000
-TOLERANCE = 1e-10
-START_M, START_U = 0.9, 0.1
-"""Where the shares of agreeing pairs start among matches and among other pairs."""
-SMALLEST = 1e-12
-"""Shares stay this far from 0, so that logarithms are finite."""
+START_U = 0.1
+"""Where the shares of agreeing pairs start among other pairs than matches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,31 +153,31 @@ class LevelClasses:
     among all pairs.
     """
 
-    m: Sequence[NDArray[np.float64]]
-    u: Sequence[NDArray[np.float64]]
+    m: Sequence[Floats]
+    u: Sequence[Floats]
     prior: float
     converged: bool = True
 
 
-def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def shares(counts: Floats) -> Floats:
     """Counts as shares, none of them 0."""
     total = float(counts.sum())
     return np.maximum(counts / total if total else np.full(len(counts), 1.0 / len(counts)), SMALLEST)
 
 
 def fit_levels(
-    levels: Sequence[NDArray[np.int64]], sizes: Sequence[int], counts: NDArray[np.float64], prior: float, *,
+    levels: Sequence[Integers], sizes: Sequence[int], counts: Floats, prior: float, *,
     estimate_prior: bool
 ) -> LevelClasses:  # fmt: skip
     """Fit both classes to the counts of patterns by EM; keys are independent within a class.
 
-    `levels`: level of each key in each pattern; -1 where a missing cell says nothing; shape (patterns,). `counts`:
+    `levels`: level of each key in each pattern; -1 where a missing cell does not count; shape (patterns,). `counts`:
     pairs with each pattern; shape (patterns,). `prior`: share of matches among all pairs, or where it starts.
 
     Jaro (1989), Journal of the American Statistical Association 84(406), 414-420; Winkler (1988).
     """
     share = counts / counts.sum()
-    m, u = ([_start(agree, size) for size in sizes] for agree in (START_M, START_U))
+    m, u = ([_start(agree, size) for size in sizes] for agree in (START, START_U))
     converged = False
     for _ in range(MOST_ITERATIONS):
         matching, other = prior * _probability(levels, m), (1.0 - prior) * _probability(levels, u)
@@ -211,12 +201,12 @@ def fit_levels(
     return LevelClasses(m, u, prior, converged)
 
 
-def _start(agree: float, size: int) -> NDArray[np.float64]:
+def _start(agree: float, size: int) -> Floats:
     return np.array([agree, *([(1.0 - agree) / max(size - 1, 1)] * (size - 1))])
 
 
-def _probability(levels: Sequence[NDArray[np.int64]], share: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Probability of each pattern in a class; a key that says nothing counts as certain."""
+def _probability(levels: Sequence[Integers], share: Sequence[Floats]) -> Floats:
+    """Probability of each pattern in a class; a key that does not count is certain."""
     product = np.ones(len(levels[0]))
     for level, own in zip(levels, share, strict=True):
         product *= np.append(own, 1.0)[level]

@@ -13,9 +13,8 @@ from maskwright_builtin.key_counts.frequencies import numbered, pack_keys
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright import Band, Column, Comparison, Variable
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +25,13 @@ class CategoryPlaces:
     one; shape (g,).
     """
 
-    original: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    original: Floats
+    low: Floats
+    high: Floats
 
 
 def band_of_text(before: Variable, after: Variable) -> dict[str, Band]:
-    """What each published category stands for, by what the variable says or the original's hierarchy calls so."""
+    """What each published category stands for, by the bands of the variable or the original's hierarchy."""
     if after.bands:
         return dict(zip(after.categories, after.bands, strict=True))
     known: dict[str, Band] = {}
@@ -42,9 +41,7 @@ def band_of_text(before: Variable, after: Variable) -> dict[str, Band]:
     return known
 
 
-def category_places(
-    before: Variable, after: Variable, occurring: NDArray[np.int64], *, in_order: bool
-) -> CategoryPlaces | None:
+def category_places(before: Variable, after: Variable, occurring: Integers, *, in_order: bool) -> CategoryPlaces | None:
     """Places of the categories of both files; None where a published one that occurs stands for nothing known.
 
     Without an order the members of a group are put side by side, which nested groups allow.
@@ -92,9 +89,9 @@ class KeyColumn:
     the same for one value, apart for a band; shape (v,).
     """
 
-    codes: NDArray[np.int64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    codes: Integers
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,20 +127,20 @@ class Rows:
     `of_record`: shape (n,). `first`: the first record of each row; shape (r,).
     """
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    present: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    of_record: NDArray[np.int64]
-    first: NDArray[np.int64]
+    low: Floats
+    high: Floats
+    present: Integers
+    copies: Integers
+    of_record: Integers
+    first: Integers
 
-    def part(self, records: NDArray[np.int64]) -> Rows:
+    def part(self, records: Integers) -> Rows:
         """The same rows, with some of the records only."""
         of_record = self.of_record[records]
         return replace(self, copies=np.bincount(of_record, minlength=len(self.low)), of_record=of_record)
 
 
-def rows_of(columns: Sequence[KeyColumn], records: NDArray[np.int64] | None = None) -> Rows:
+def rows_of(columns: Sequence[KeyColumn], records: Integers | None = None) -> Rows:
     """Distinct rows of one file.
 
     `records`: records to take, in any order and more than once; by default all; shape (m,).
@@ -207,15 +204,15 @@ def _key(before: Column, after: Column, *, as_names: bool, ordered: Ordered) -> 
     return MixedKey(before.name, kind, KeyColumn(_category_codes(before), at, at), masked, span or 1.0)
 
 
-def _category_codes(column: Column) -> NDArray[np.int64]:
+def _category_codes(column: Column) -> Integers:
     return np.where(column.missing, -1, column.values.astype(np.int64))
 
 
-def _occurring(column: Column) -> NDArray[np.int64]:
+def _occurring(column: Column) -> Integers:
     return np.unique(column.values[~column.missing]).astype(np.int64)
 
 
-def _by_code(codes: NDArray[np.int64]) -> KeyColumn:
+def _by_code(codes: Integers) -> KeyColumn:
     places = np.arange(float(codes.max(initial=-1) + 1))
     return KeyColumn(codes, places, places)
 
@@ -255,14 +252,14 @@ def bands_of(before: Column, after: Column) -> list[Band] | None:
     return [known.get(text, everything) for text in texts]
 
 
-def _values(column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _values(column: Column) -> tuple[Integers, Floats]:
     codes = np.full(len(column.values), -1, dtype=np.int64)
     there = ~column.missing
     values, codes[there] = np.unique(column.values[there], return_inverse=True)
     return codes, values.astype(np.float64)
 
 
-def _grid(files: Sequence[NDArray[np.float64]], decimals: int) -> float:
+def _grid(files: Sequence[Floats], decimals: int) -> float:
     """Factor that makes all values whole numbers, so that differences are exact; 0 where there is none."""
     factor = 10.0**decimals
     for values in files:
@@ -272,7 +269,7 @@ def _grid(files: Sequence[NDArray[np.float64]], decimals: int) -> float:
     return factor
 
 
-def _on_grid(values: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+def _on_grid(values: Floats, scale: float) -> Floats:
     return np.rint(values * scale) if scale else values
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
-from maskwright_builtin.measures.key_variables.key_classes import key_set_names, listed, worst_of_sets
+from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
+from maskwright_builtin.measures.key_variables.key_classes import in_words, key_set_names, worst_of_sets
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import SMALLEST
 from maskwright_builtin.measures.record_linkage.mixed.agreement_levels import (
     MISSING,
     PATTERNS_AT_MOST,
-    SMALLEST,
     LevelClasses,
     Levels,
     all_levels,
@@ -31,10 +32,9 @@ from maskwright_builtin.measures.record_linkage.mixed.mixed_record_linkage impor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import MixedKey
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 NAME = "mixed_probabilistic_record_linkage"
 BIT = 2.0**30
@@ -100,13 +100,6 @@ def mixed_probabilistic_record_linkage(
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``, as in probabilistic_record_linkage.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MixedProbabilisticRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -120,11 +113,7 @@ def mixed_probabilistic_record_linkage(
     InputError
         No keys, unknown ones, too many; no records; too many patterns for EM.
     """
-
-    def on_keys(keys: tuple[str, ...]) -> Measurement:
-        return _on_keys(comparison, params, keys)
-
-    return worst_of_sets(comparison, params, NAME, on_keys)
+    return worst_of_sets(comparison, params, NAME, partial(_on_keys, comparison, params))
 
 
 def _on_keys(
@@ -136,14 +125,16 @@ def _on_keys(
     true = true_levels(files.queries, files.targets, files.households, levels)
     notes = list(files.notes)
     neutral = params.missing == "neutral"
-    told = levels.has.copy()
-    told[MISSING] &= not neutral
+    informative = levels.has.copy()
+    informative[MISSING] &= not neutral
     if params.estimate == "em":
-        classes, note = _by_em(files, params, levels, told)
+        classes, note = _by_em(files, params, levels, informative)
         notes += note
     else:
         d = len(keys)
-        own, other = ([shares(one[told[:, j], j]) for j in range(d)] for one in (true, np.maximum(counted - true, 0.0)))
+        own, other = (
+            [shares(one[informative[:, j], j]) for j in range(d)] for one in (true, np.maximum(counted - true, 0.0))
+        )
         classes = LevelClasses(own, other, float(true[:, 0].sum() / counted[:, 0].sum()))
         notes.append("m and u are counted from the true pairs, which only the releasing office knows")
     if files.missing:
@@ -151,8 +142,8 @@ def _on_keys(
     used = [bool(m[0] > u[0] * (1.0 + 1e-9)) for m, u in zip(classes.m, classes.u, strict=True)]
     silent = tuple(key.name for key, use in zip(files.keys, used, strict=True) if not use)
     if silent:
-        notes.append(f"not used for links, matches agree no more often than other pairs: {listed(silent)}")
-    found = files.link(_costs(classes, levels, told, used, share if params.frequencies else None))
+        notes.append(f"not used for links, matches agree no more often than other pairs: {in_words(silent)}")
+    found = files.link(_costs(classes, levels, informative, used, share if params.frequencies else None))
     parts = {"prior": classes.prior}
     bits = {}
     for j, key in enumerate(files.keys):
@@ -161,7 +152,7 @@ def _on_keys(
         if there:
             parts[f"true_m_{key.name}"] = float(true[0, j] / there)
         weight = np.log2(classes.m[j] / classes.u[j])
-        bits[key.name] = float(weight[0] - weight[int(told[:2, j].sum())])
+        bits[key.name] = float(weight[0] - weight[int(informative[:2, j].sum())])
     measured = files.measurement(found, notes, parts)
     return Measurement(
         measured.value, measured.parts, bits, measured.per_record, measured.interval, measured.notes, measured.sentence
@@ -172,7 +163,7 @@ def _levels(keys: Sequence[MixedKey], params: MixedProbabilisticRecordLinkagePar
     names = {key.name for key in keys}
     stray = [name for name in params.tolerance if name not in names]
     if stray and params.key_sets is None:
-        raise InputError(f"{NAME}: `tolerance` names {listed(tuple(stray))}, not among the keys")
+        raise InputError(f"{NAME}: `tolerance` names {in_words(tuple(stray))}, not among the keys")
     reach = [params.tolerance.get(key.name, 0.0) * key.scale if key.kind == "numeric" else 0.0 for key in keys]
     ordered = np.array([key.kind == "ordered" and key.span > 1.0 for key in keys])
     near = np.array([size * (1.0 + 1e-12) for size in reach])
@@ -182,7 +173,7 @@ def _levels(keys: Sequence[MixedKey], params: MixedProbabilisticRecordLinkagePar
 
 
 def _by_em(
-    files: MixedFiles, params: MixedProbabilisticRecordLinkageParams, levels: Levels, told: NDArray[np.bool_]
+    files: MixedFiles, params: MixedProbabilisticRecordLinkageParams, levels: Levels, informative: Booleans
 ) -> tuple[LevelClasses, list[str]]:
     patterns = int(np.prod(levels.has.sum(axis=0), dtype=np.float64))
     if patterns > PATTERNS_AT_MOST:
@@ -196,7 +187,7 @@ def _by_em(
     if compared < records:
         notes.append(f"patterns are counted for {compared:,} of the {records:,} records, each compared with all")
     present = counts > 0
-    sizes = told.sum(axis=0)
+    sizes = informative.sum(axis=0)
     own = [level[present] for level in levels.of_patterns()]
     own = [np.where(level < size, level, -1) for level, size in zip(own, sizes, strict=True)]
     start = params.prior if isinstance(params.prior, float) else 1.0 / len(files.targets.of_record)
@@ -207,11 +198,7 @@ def _by_em(
 
 
 def _costs(
-    classes: LevelClasses,
-    levels: Levels,
-    told: NDArray[np.bool_],
-    used: Sequence[bool],
-    share: Sequence[NDArray[np.float64]] | None,
+    classes: LevelClasses, levels: Levels, informative: Booleans, used: Sequence[bool], share: Sequence[Floats] | None
 ) -> Costs:
     """Weights as costs: the highest weight is the least cost."""
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
@@ -220,7 +207,7 @@ def _costs(
     by_level = np.zeros((4, d))
     top = np.zeros((1 if share is None else len(share[0]), d))
     for j in np.flatnonzero(used).tolist():
-        by_level[told[:, j], j] = -np.rint(BIT * np.log2(classes.m[j] / classes.u[j]))
+        by_level[informative[:, j], j] = -np.rint(BIT * np.log2(classes.m[j] / classes.u[j]))
         top[:, j] = by_level[0, j]
         if share is not None:
             top[:, j] = -np.rint(BIT * np.log2(classes.m[j][0] / np.maximum(share[j], SMALLEST)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import lcm
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,9 +12,9 @@ from pydantic import Field
 from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
+    in_words,
     key_set_mistakes,
     key_set_names,
-    listed,
     set_parts,
     worst_of_sets,
 )
@@ -96,13 +97,6 @@ def mixed_record_linkage(
 
     Interval, 95 percent: ``mean +- z sd / sqrt(n + z^2)``, as in distance_record_linkage.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    params : MixedRecordLinkageParams
-    rng : numpy.random.Generator
-        Not used.
-
     Returns
     -------
     Measurement
@@ -115,11 +109,7 @@ def mixed_record_linkage(
     InputError
         No keys, unknown ones, too many; no records.
     """
-
-    def on_keys(keys: tuple[str, ...]) -> Measurement:
-        return _on_keys(comparison, params, keys)
-
-    return worst_of_sets(comparison, params, "mixed_record_linkage", on_keys)
+    return worst_of_sets(comparison, params, "mixed_record_linkage", partial(_on_keys, comparison, params))
 
 
 def _on_keys(comparison: Comparison, params: MixedRecordLinkageParams, keys: tuple[str, ...]) -> Measurement:
@@ -144,7 +134,7 @@ class MixedFiles:
         self.keys, notes = mixed_keys(comparison, keys, params.nominal, ordered)
         stray = [name for name in params.nominal if name not in keys]
         if stray and params.key_sets is None:
-            raise InputError(f"{measure}: `nominal` names {listed(tuple(stray))}, not among the keys")
+            raise InputError(f"{measure}: `nominal` names {in_words(tuple(stray))}, not among the keys")
         origin = comparison.origin if comparison.origin is not None else comparison.masked.origin
         self.origin = np.arange(len(comparison.masked)) if origin is None else origin
         household = np.arange(len(comparison.original)) if comparison.households is None else comparison.households
@@ -169,7 +159,7 @@ class MixedFiles:
         return link(self.queries, self.targets, costs, self.households, self.progress)
 
     def measurement(self, found: Links, notes: Sequence[str], parts: dict[str, float] | None = None) -> Measurement:
-        """What the links say."""
+        """The measurement of the links."""
         linked = reached(found.chance, self.own_households, self.household)
         value = 100.0 * float(linked.mean())
         linkable = found.ties[found.ties > 0]
@@ -185,8 +175,8 @@ class MixedFiles:
             per_record=100.0 * found.chance,
             interval=interval_of_mean(linked),
             notes=tuple(notes),
-            sentence=f"An intruder who knows {listed(names)} of a person in the file and takes the most similar record "
-            f"is expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
+            sentence=f"An intruder who knows {in_words(names)} of a person in the file and takes the most similar "
+            f"record is expected to be right for {found.chance.sum():,.0f} of the {len(found.chance):,} records.",
         )
 
 
@@ -223,7 +213,7 @@ def mixed_key_mistakes(params: MixedKeysParams, given: Measurable) -> Iterator[t
     keys = key_set_names(params, given)
     stray = [name for name in params.nominal if name not in keys]
     if stray:
-        yield "nominal", f"{listed(tuple(stray))}: not among the keys"
+        yield "nominal", f"{in_words(tuple(stray))}: not among the keys"
 
 
 def linkage_parts(params: MixedKeysParams) -> Iterator[MeasurePart]:

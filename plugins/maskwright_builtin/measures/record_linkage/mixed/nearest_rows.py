@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.measures.record_linkage.linkage import large_households, relatives
+from maskwright_builtin.measures.record_linkage.linkage import large_households, no_progress, relatives
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.measures.record_linkage.mixed.mixed_keys import Rows
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import Exact
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs
     from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import Forest
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 LEAF = 16
 """Rows of a leaf, at most about."""
@@ -33,16 +32,12 @@ class Links:
     none with a key in common; shape (q,).
     """
 
-    chance: NDArray[np.float64]
-    ties: NDArray[np.int64]
+    chance: Floats
+    ties: Integers
 
 
 def link(
-    queries: Rows,
-    targets: Rows,
-    costs: Costs,
-    households: tuple[NDArray[np.int64], NDArray[np.int64]],
-    progress: Progress,
+    queries: Rows, targets: Rows, costs: Costs, households: tuple[Integers, Integers], progress: Progress
 ) -> Links:
     """Link each query to its nearest targets; several that are as near share the link."""
     from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import pair_costs
@@ -60,7 +55,7 @@ def link(
     for chosen, members in large_households(*households):
         needed, of = np.unique(queries.of_record[chosen], return_inverse=True)
         least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
-        _nearest(queries, needed, forest_of(targets.part(members), split), costs, least, ties, _untold)
+        _nearest(queries, needed, forest_of(targets.part(members), split), costs, least, ties, no_progress)
         own[chosen], count[chosen] = least[needed[of]], ties[needed[of]]
     least, ties = np.full(len(queries.low), np.inf), np.zeros(len(queries.low), dtype=np.int64)
     np.minimum.at(least, queries.of_record, own)
@@ -75,13 +70,7 @@ def link(
 
 
 def _nearest(
-    queries: Rows,
-    needed: NDArray[np.int64],
-    forest: Forest,
-    costs: Costs,
-    least: NDArray[np.float64],
-    ties: NDArray[np.int64],
-    progress: Progress,
+    queries: Rows, needed: Integers, forest: Forest, costs: Costs, least: Floats, ties: Integers, progress: Progress
 ) -> None:
     """Write the least cost, where a cost that it does not exceed stands, and the ties of the needed rows."""
     from maskwright_builtin.measures.record_linkage.mixed.nearest_rows_kernel import search
@@ -108,7 +97,7 @@ def _nearest(
     least[needed], ties[needed] = best, tied
 
 
-def _split(queries: Rows, targets: Rows, costs: Costs) -> NDArray[np.float64]:
+def _split(queries: Rows, targets: Rows, costs: Costs) -> Floats:
     """Factors that make the ranges of the keys comparable: what two rows lose on the key, times how often they do."""
     split = costs.weight.copy()
     for j in np.flatnonzero(~costs.linear).tolist():
@@ -135,7 +124,7 @@ def _exact(queries: Rows, forest: Forest, costs: Costs) -> Exact:
     return Exact(np.array([bits[by_level | by_gap].sum(), bits[by_level].sum()]), apart)
 
 
-def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
+def forest_of(rows: Rows, split: Floats) -> Forest:
     """Cut distinct rows into a tree for each pattern of keys that are there.
 
     `split`: factor of each key; the key with the widest range is cut; shape (d,).
@@ -190,7 +179,3 @@ def forest_of(rows: Rows, split: NDArray[np.float64]) -> Forest:
         leaf_high,
         np.append(bounds, len(low)),
     )
-
-
-def _untold(share: float) -> None:
-    """Progress of a part that is not told."""

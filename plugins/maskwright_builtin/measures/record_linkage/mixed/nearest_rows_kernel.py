@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from maskwright_builtin.key_counts.counting_kernel import SPREAD
 from maskwright_builtin.measures.record_linkage.mixed.row_costs_kernel import Costs, cost_of, gap_between, least_cost_of
 from maskwright_builtin.measures.record_linkage.mixed.row_trees_kernel import DEEPEST, Forest
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
 
-SPREAD = np.int64(-7046029254386353131)
-"""The odd number nearest to 2**64 divided by the golden ratio: multiplying spreads keys over the high bits."""
 ROWS_A_QUERY = 4
 """A tree with more rows than so many times the queries is walked: making a table of it would take longer."""
 SMALL = 64
@@ -38,7 +35,7 @@ class Exact(NamedTuple):
     lose more; shape (2,). `apart`: the least cost of two different values; shape (d,).
     """
 
-    keys: Numbers
+    keys: Integers
     apart: Floats
 
 
@@ -58,7 +55,7 @@ def _slot(mark: int, last: int) -> int:
 
 
 @compiled
-def _tabulate(bits: Numbers, begin: int, end: int, keys: int, starts: Numbers, rows: Numbers) -> int:
+def _tabulate(bits: Integers, begin: int, end: int, keys: int, starts: Integers, rows: Integers) -> int:
     """Sort the rows from `begin` to `end` by the slots of their values; the number of the last slot."""
     d = bits.shape[1]
     last = 1
@@ -94,10 +91,10 @@ def _visit(
     high: Floats,
     i: int,
     forest: Forest,
-    rows: Numbers,
+    rows: Integers,
     begin: int,
     end: int,
-    shared: Numbers,
+    shared: Integers,
     keys: int,
     rest: Floats,
     factor: float,
@@ -131,12 +128,12 @@ def _walk(
     forest: Forest,
     pattern: int,
     common: int,
-    shared: Numbers,
+    shared: Integers,
     keys: int,
     rest: Floats,
     factor: float,
     costs: Costs,
-    waiting: Numbers,
+    waiting: Integers,
     least: Floats,
     limit: float,
     total: int,
@@ -207,7 +204,7 @@ def search(
     exact: Exact,
     costs: Costs,
     best: Floats,
-    ties: Numbers,
+    ties: Integers,
 ) -> None:
     """The least cost of each query, and how many records have it.
 

@@ -12,10 +12,8 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
 
 ROUNDER = 2.0**52
 """Added and taken off again, it rounds a number from 0 to 2^51 to a whole one."""
@@ -31,7 +29,7 @@ class Costs(NamedTuple):
     rows have; shape (d + 1,).
     """
 
-    linear: NDArray[np.bool_]
+    linear: Booleans
     weight: Floats
     near: Floats
     next: Floats
@@ -77,12 +75,12 @@ def least_cost_of(gap: float, i: int, j: int, costs: Costs) -> float:
 def pair_costs(
     low: Floats,
     high: Floats,
-    present: Numbers,
-    query: Numbers,
+    present: Integers,
+    query: Integers,
     other_low: Floats,
     other_high: Floats,
-    other_present: Numbers,
-    target: Numbers,
+    other_present: Integers,
+    target: Integers,
     costs: Costs,
     found: Floats,
 ) -> None:
@@ -109,16 +107,16 @@ def pair_costs(
 def count_levels(
     low: Floats,
     high: Floats,
-    present: Numbers,
-    counts: Numbers,
+    present: Integers,
+    counts: Integers,
     other_low: Floats,
     other_high: Floats,
-    other_present: Numbers,
-    other_counts: Numbers,
+    other_present: Integers,
+    other_counts: Integers,
     near: Floats,
     next_: Floats,
-    place: Numbers,
-    found: Numbers,
+    place: Integers,
+    found: Integers,
 ) -> None:
     """Add up pairs of records by the level of every key: agree, next, farther, missing.
 

@@ -10,10 +10,8 @@ from maskwright_builtin.numerics.compilation import compiled
 from maskwright_builtin.numerics.spatial import select, widest_column
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
 
 DEEPEST = 200
 """Cuts above a leaf, at most."""
@@ -36,19 +34,19 @@ class Forest(NamedTuple):
 
     low: Floats
     high: Floats
-    copies: Numbers
-    rows: Numbers
-    present: Numbers
-    root: Numbers
+    copies: Integers
+    rows: Integers
+    present: Integers
+    root: Integers
     root_low: Floats
     root_high: Floats
-    cut: Numbers
-    first: Numbers
-    second: Numbers
+    cut: Integers
+    first: Integers
+    second: Integers
     reach: Floats
     leaf_low: Floats
     leaf_high: Floats
-    bounds: Numbers
+    bounds: Integers
 
 
 @compiled
@@ -57,11 +55,11 @@ def cut_rows(
     high: Floats,
     split: Floats,
     leaf: int,
-    order: Numbers,
-    cut: Numbers,
-    children: Numbers,
+    order: Integers,
+    cut: Integers,
+    children: Integers,
     reach: Floats,
-    bounds: Numbers,
+    bounds: Integers,
 ) -> tuple[int, int]:
     """Cut rows into a tree, between two different values of the key on which they spread most.
 

@@ -25,10 +25,9 @@ from maskwright_builtin.numerics.threads import in_order
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from maskwright import Progress
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry import Projection
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
 
 
 MOST_DIGITS = {"float64": 280.0, "float32": 12.0}
@@ -48,21 +47,21 @@ class FuzzyClusters:
     whether a point that satisfies the constraints was found for each centroid; shape (c,).
     """
 
-    centroids: NDArray[np.float64]
-    objective: NDArray[np.float64]
+    centroids: Floats
+    objective: Floats
     iterations: int
     converged: bool
-    feasible: NDArray[np.bool_]
+    feasible: Booleans
 
 
 def fuzzy_c_means(
-    values: NDArray[np.float64],
-    centroids: NDArray[np.float64],
+    values: Floats,
+    centroids: Floats,
     *,
     m: float | None = None,
     lambda_: float | None = None,
-    scale: NDArray[np.float64] | None = None,
-    equalities: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    scale: Floats | None = None,
+    equalities: tuple[Floats, Floats] | None = None,
     projector: Projection | None = None,
     tolerance: float = 1e-6,
     max_iterations: int = 300,
@@ -88,7 +87,7 @@ def fuzzy_c_means(
     centroid moves further, in units of the root mean squared distance of the records from their mean. `float32`:
     distances and memberships in binary32, sums in binary64, and a last update in binary64. Faster; the objective may
     then rise by its rounding. Ignored where `m` and c leave binary32 too few digits. `threads`: default all processors.
-    Results do not depend on it. `progress`: told the share of `max_iterations` done.
+    Results do not depend on it. `progress`: gets the share of `max_iterations` done.
 
     Memory for the records, and for each thread a few copies of the centroids; memberships are never kept. A centroid
     that no record weighs for stays. Records that coincide with centroids belong to those alone, in equal shares.
@@ -97,7 +96,7 @@ def fuzzy_c_means(
     constraints. Journal of Intelligent & Fuzzy Systems 39(5), propositions 1, 4 and 6, as corrected: equation (5) is
     the projection of the weighted mean. Miyamoto, S. and Mukaidono, M. (1997), for the entropy.
     """
-    reporter = progress or _untold
+    reporter = progress or no_progress
     states = clustering_iterations(
         values, centroids, m=m, lambda_=lambda_, scale=scale, equalities=equalities, projector=projector,
         tolerance=tolerance, max_iterations=max_iterations, float32=float32, threads=threads,
@@ -110,13 +109,13 @@ def fuzzy_c_means(
 
 
 def clustering_iterations(
-    values: NDArray[np.float64],
-    centroids: NDArray[np.float64],
+    values: Floats,
+    centroids: Floats,
     *,
     m: float | None = None,
     lambda_: float | None = None,
-    scale: NDArray[np.float64] | None = None,
-    equalities: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    scale: Floats | None = None,
+    equalities: tuple[Floats, Floats] | None = None,
     projector: Projection | None = None,
     tolerance: float = 1e-6,
     max_iterations: int = 300,
@@ -158,15 +157,15 @@ def clustering_iterations(
 
 
 def means_of_present(
-    values: NDArray[np.float64],
-    missing: NDArray[np.bool_],
-    centroids: NDArray[np.float64],
+    values: Floats,
+    missing: Booleans,
+    centroids: Floats,
     *,
     m: float | None = None,
     lambda_: float | None = None,
-    scale: NDArray[np.float64] | None = None,
+    scale: Floats | None = None,
     threads: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Make the coordinates of centroids on incomplete variables anew, from the cells that are present.
 
     Clustering takes a missing cell as whatever fills it, which draws centroids to the filling. Here each incomplete
@@ -198,7 +197,7 @@ def means_of_present(
     return result
 
 
-def checked_centroids(geometry: Geometry, centroids: NDArray[np.float64]) -> NDArray[np.float64]:
+def checked_centroids(geometry: Geometry, centroids: Floats) -> Floats:
     """Return coordinates of centroids that fit the records."""
     centroids = np.asarray(centroids, dtype=np.float64)
     n, p = geometry.points.shape
@@ -212,8 +211,8 @@ def checked_centroids(geometry: Geometry, centroids: NDArray[np.float64]) -> NDA
     return points
 
 
-def _untold(share: float) -> None:
-    """Nobody is told."""
+def no_progress(share: float) -> None:
+    """Progress that is not shown."""
 
 
 def _precision(fuzziness: Fuzziness, m: float | None, c: int, float32: bool) -> str:
@@ -224,9 +223,7 @@ def _precision(fuzziness: Fuzziness, m: float | None, c: int, float32: bool) -> 
 
 
 def _projection(
-    geometry: Geometry,
-    equalities: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
-    projector: Projection | None,
+    geometry: Geometry, equalities: tuple[Floats, Floats] | None, projector: Projection | None
 ) -> Projection:
     if equalities is not None and projector is not None:
         raise InputError("give equalities or a projector, not both: the projector can take care of the equalities")
@@ -236,8 +233,8 @@ def _projection(
 
 
 def _means(
-    geometry: Geometry, centroids: NDArray[np.float64], fuzziness: Fuzziness, dtype: str, threads: int | None
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    geometry: Geometry, centroids: Floats, fuzziness: Fuzziness, dtype: str, threads: int | None
+) -> tuple[float, Floats, Floats]:
     """Objective, weighted means, shape (c, p), and sums of weights, shape (c,)."""
     cost, sums = _weighted_sums(geometry, geometry.points, centroids, fuzziness, dtype, threads)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -246,13 +243,8 @@ def _means(
 
 
 def _weighted_sums(
-    geometry: Geometry,
-    contents: NDArray[np.float64],
-    centroids: NDArray[np.float64],
-    fuzziness: Fuzziness,
-    dtype: str,
-    threads: int | None,
-) -> tuple[float, NDArray[np.float64]]:
+    geometry: Geometry, contents: Floats, centroids: Floats, fuzziness: Fuzziness, dtype: str, threads: int | None
+) -> tuple[float, Floats]:
     """Objective, and sums over the records of weighted contents and, last, of weights; shape (q + 1, c)."""
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.means_kernel import accumulate
@@ -260,7 +252,7 @@ def _weighted_sums(
     coordinates = transposed(centroids, dtype)
     floor, c, shape = fuzziness.floor(dtype), len(centroids), (contents.shape[1] + 1, coordinates.shape[1])
 
-    def task(chunk: slice) -> tuple[float, NDArray[np.float64]]:
+    def task(chunk: slice) -> tuple[float, Floats]:
         sums = np.zeros(shape)
         records = np.ascontiguousarray(geometry.points[chunk], dtype=dtype)
         summed = records if contents is geometry.points else np.ascontiguousarray(contents[chunk], dtype=dtype)
@@ -276,13 +268,7 @@ def _weighted_sums(
     return total, sums[:, :c]
 
 
-def _best(
-    wanted: NDArray[np.float64],
-    projected: NDArray[np.float64],
-    current: NDArray[np.float64],
-    found: NDArray[np.bool_],
-    feasible: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+def _best(wanted: Floats, projected: Floats, current: Floats, found: Booleans, feasible: Booleans) -> Floats:
     """New centroids: projections, unless a centroid is already nearer to its mean and satisfies the constraints.
 
     On convex sets that cannot be, but the nearest point of other sets is only searched for. The objective never rises.
@@ -294,13 +280,8 @@ def _best(
 
 
 def memberships_in(
-    values: NDArray[np.float64],
-    centroids: NDArray[np.float64],
-    *,
-    m: float | None = None,
-    lambda_: float | None = None,
-    scale: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    values: Floats, centroids: Floats, *, m: float | None = None, lambda_: float | None = None, scale: Floats
+) -> Floats:
     """Return how far each record belongs to each centroid.
 
     `values`: shape (n, p). `centroids`: shape (c, p). Returns rows sum to 1; shape (n, c).

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     # All of one kind in a call, float64 or float32; a type variable in every signature would say it at length.
-    Floats = NDArray[Any]
+    Numbers = NDArray[Any]
 
 # Written out, here as below: assigning to slices takes the compiler seconds. Five coordinates of two records are as
 # many numbers as sixteen registers hold beside what is worked on.
@@ -22,7 +22,7 @@ TOGETHER = 5
 
 @compiled_uncounted
 def _first_coordinates(
-    coordinates: Floats, count: int, one: Floats, other: Floats, start: int, stop: int, a: Floats, b: Floats
+    coordinates: Numbers, count: int, one: Numbers, other: Numbers, start: int, stop: int, a: Numbers, b: Numbers
 ) -> None:
     """Write the sums of squares over the first coordinates, one to `TOGETHER` of them."""
     x0, y0, v0 = one[0], other[0], coordinates[0, start:stop]
@@ -69,7 +69,7 @@ def _first_coordinates(
 
 @compiled_uncounted
 def squares(
-    coordinates: Floats, one: Floats, other: Floats, start: int, stop: int, of_one: Floats, of_other: Floats
+    coordinates: Numbers, one: Numbers, other: Numbers, start: int, stop: int, of_one: Numbers, of_other: Numbers
 ) -> None:
     """Write squared distances from two records to the centroids in [start, stop).
 
@@ -98,7 +98,7 @@ def squares(
 
 @compiled_uncounted
 def inverse_squares(
-    coordinates: Floats, one: Floats, other: Floats, start: int, stop: int, of_one: Floats, of_other: Floats
+    coordinates: Numbers, one: Numbers, other: Numbers, start: int, stop: int, of_one: Numbers, of_other: Numbers
 ) -> None:
     """Write inverses of what `squares` writes, infinite where a record and a centroid coincide.
 
@@ -128,7 +128,7 @@ def inverse_squares(
 
 
 @compiled_uncounted
-def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
+def smallest(distances: Numbers, lanes: NDArray[Any]) -> float:
     """Return the least squared distance. All are >= 0, so that their bits are in order as integers, which are faster.
 
     Integers have one least in whatever order they are looked at, so that the compiler is free to choose one. `lanes` is
@@ -143,7 +143,7 @@ def smallest(distances: Floats, lanes: NDArray[Any]) -> float:
 
 
 @compiled_uncounted
-def largest(numbers: Floats, lanes: NDArray[Any]) -> float:
+def largest(numbers: Numbers, lanes: NDArray[Any]) -> float:
     """Return the largest of numbers >= 0, found as `smallest` finds the least."""
     bits = numbers.view(lanes.dtype)
     most = bits[0]

@@ -18,19 +18,19 @@ from maskwright_builtin.methods.microaggregation.fuzzy_clustering.geometry impor
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 def draw_centroids(
-    values: NDArray[np.float64],
-    centroids: NDArray[np.float64],
-    uniforms: NDArray[np.float64],
+    values: Floats,
+    centroids: Floats,
+    uniforms: Floats,
     *,
     m: float | None = None,
     lambda_: float | None = None,
-    scale: NDArray[np.float64] | None = None,
+    scale: Floats | None = None,
     threads: int | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Integers, Floats]:
     """Draw a centroid for each record, with its memberships as probabilities.
 
     `values`: shape (n, p). `centroids`: shape (c, p). `uniforms`: in [0, 1): a record takes the first centroid at which
@@ -53,7 +53,7 @@ def draw_centroids(
     floor = fuzziness.floor("float64")
     labels = np.empty(n, dtype=np.int64)
 
-    def task(chunk: slice) -> NDArray[np.float64]:
+    def task(chunk: slice) -> Floats:
         expected = np.zeros(coordinates.shape[1])
         draw(
             geometry.points[chunk], coordinates, c, fuzziness.kind, fuzziness.exponent, floor,
@@ -68,13 +68,8 @@ def draw_centroids(
 
 
 def enlarge_groups(
-    values: NDArray[np.float64],
-    centroids: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    floor: int,
-    *,
-    scale: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.int64], int]:
+    values: Floats, centroids: Floats, labels: Integers, floor: int, *, scale: Floats | None = None
+) -> tuple[Integers, int]:
     """Dissolve groups that are smaller than `floor`, the smallest first, until none is.
 
     Each record of a dissolved group goes to the nearest centroid that still has records. Of equally small groups, and
@@ -100,13 +95,8 @@ NEAREST = 1.0 + 1e-6
 
 
 def random_means(
-    values: NDArray[np.float64],
-    c: int,
-    rng: np.random.Generator,
-    *,
-    scale: NDArray[np.float64] | None = None,
-    threads: int | None = None,
-) -> NDArray[np.float64]:
+    values: Floats, c: int, rng: np.random.Generator, *, scale: Floats | None = None, threads: int | None = None
+) -> Floats:
     """Choose `c` records at random, no two equal while there are others, and take the means of those nearest to each.
 
     The records themselves would be no good starts: with many centroids and m from about 1.5 on, a centroid that

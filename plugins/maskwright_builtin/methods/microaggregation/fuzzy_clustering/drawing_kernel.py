@@ -14,20 +14,21 @@ from maskwright_builtin.numerics.spatial import squared_distance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Numbers
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 @compiled
 def draw(
-    records: Floats,
-    coordinates: Floats,
+    records: Numbers,
+    coordinates: Numbers,
     c: int,
     kind: int,
     exponent: float,
     floor: float,
-    uniforms: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    expected: NDArray[np.float64],
+    uniforms: Floats,
+    labels: Integers,
+    expected: Floats,
     least_lanes: NDArray[Any],
 ) -> None:
     """Give each record a centroid with its memberships as probabilities.
@@ -63,9 +64,7 @@ def draw(
 
 
 @compiled
-def dissolve(
-    records: NDArray[np.float64], centroids: NDArray[np.float64], smallest: int, labels: NDArray[np.int64]
-) -> None:
+def dissolve(records: Floats, centroids: Floats, smallest: int, labels: Integers) -> None:
     """Dissolve groups below `smallest`, smallest and then first ones first, into the nearest groups left.
 
     `records`: shape (n, p). `centroids`: shape (c, p). `labels`: written; shape (n,).

@@ -13,6 +13,8 @@ from maskwright import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from maskwright_builtin.numerics.arrays import Booleans, Floats
+
 
 SMALLEST_CHUNK, LARGEST_CHUNK, CHUNKS = 512, 8192, 64
 
@@ -91,22 +93,22 @@ class Geometry:
     mean.
     """
 
-    points: NDArray[np.float64]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    points: Floats
+    center: Floats
+    scale: Floats
     unit: float
     spread: float
 
-    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of(self, values: Floats) -> Floats:
         """Coordinates of other values."""
         return np.asarray((values - self.center) / self.scale, dtype=np.float64)
 
-    def values_of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def values_of(self, points: Floats) -> Floats:
         """Values of coordinates."""
         return np.asarray(self.center + points * self.scale, dtype=np.float64)
 
 
-def geometry_of(values: NDArray[np.float64], scale: NDArray[np.float64] | None) -> Geometry:
+def geometry_of(values: Floats, scale: Floats | None) -> Geometry:
     """Check records and bring them into a common unit around their mean."""
     values = np.asarray(values, dtype=np.float64)
     if values.ndim != 2 or 0 in values.shape:
@@ -129,7 +131,7 @@ def geometry_of(values: NDArray[np.float64], scale: NDArray[np.float64] | None) 
     return Geometry(np.ascontiguousarray(points), center, divisor * unit, unit, spread)
 
 
-def transposed(centroids: NDArray[np.float64], dtype: str) -> NDArray[Any]:
+def transposed(centroids: Floats, dtype: str) -> NDArray[Any]:
     """Coordinates of centroids as the kernels want them, shape (p, padded c); the padding is infinitely far."""
     from maskwright_builtin.methods.microaggregation.fuzzy_clustering.memberships_kernel import LANES
 
@@ -164,16 +166,14 @@ def chunks_of(n: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-Projection = Callable[["NDArray[np.float64]"], "tuple[NDArray[np.float64], NDArray[np.bool_]]"]
+Projection = Callable[["Floats"], "tuple[Floats, Booleans]"]
 """Points of shape (c, p) to their nearest points in the set, and which of them were found, shape (c,)."""
 
 CONSISTENT = 1e-9
 """Relative error up to which dependent equalities count as one."""
 
 
-def onto_equalities(
-    matrix: NDArray[np.float64], bound: NDArray[np.float64], center: NDArray[np.float64], scale: NDArray[np.float64]
-) -> Projection:
+def onto_equalities(matrix: Floats, bound: Floats, center: Floats, scale: Floats) -> Projection:
     """Projection on ``matrix @ v == bound`` in units of `scale`, for points given as ``(v - center) / scale``.
 
     With S = diag(1 / scale ** 2) it is v - S^-1 A' (A S^-1 A')^+ (A v - b): all equalities at once, because projecting
@@ -200,7 +200,7 @@ def onto_equalities(
     if np.any(np.abs(normals @ (inverse @ rest) - rest) > noise):
         raise InputError("the equalities contradict each other: no centroid satisfies all of them")
 
-    def onto(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def onto(points: Floats) -> tuple[Floats, Booleans]:
         # The second round takes the rounding error of the first away.
         for _ in range(2):
             points = points - (points @ normals.T - rest) @ inverse.T
@@ -209,13 +209,13 @@ def onto_equalities(
     return onto
 
 
-def onto_set(projector: Projection, center: NDArray[np.float64], scale: NDArray[np.float64]) -> Projection:
+def onto_set(projector: Projection, center: Floats, scale: Floats) -> Projection:
     """Carry a projection over from original values to points given as ``(v - center) / scale``.
 
     `projector`: projection of original values, shape (n, p). `center`, `scale`: shape (p,).
     """
 
-    def onto(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def onto(points: Floats) -> tuple[Floats, Booleans]:
         values = center + points * scale
         projected, found = projector(values)
         # A point that stays has to stay to the last bit.
@@ -225,6 +225,6 @@ def onto_set(projector: Projection, center: NDArray[np.float64], scale: NDArray[
     return onto
 
 
-def everywhere(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def everywhere(points: Floats) -> tuple[Floats, Booleans]:
     """No constraint."""
     return points, np.ones(len(points), dtype=np.bool_)

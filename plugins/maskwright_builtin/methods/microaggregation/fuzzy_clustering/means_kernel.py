@@ -24,7 +24,8 @@ from maskwright_builtin.numerics.compilation import compiled, compiled_uncounted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Floats
+    from maskwright_builtin.methods.microaggregation.fuzzy_clustering.distances_kernel import Numbers
+    from maskwright_builtin.numerics.arrays import Floats
 
 WIDE = 1024
 """Centroids worked on together."""
@@ -38,7 +39,7 @@ cache."""
 
 
 @compiled_uncounted
-def _weigh(shares: Floats, ratios: Floats, kind: int) -> None:
+def _weigh(shares: Numbers, ratios: Numbers, kind: int) -> None:
     """Write unnormalised memberships' powers u ** m, or u with entropy, in place of the ratios."""
     if kind == ENTROPY:
         for i in range(shares.shape[0]):
@@ -51,7 +52,7 @@ def _weigh(shares: Floats, ratios: Floats, kind: int) -> None:
 
 @compiled_uncounted
 def _three(
-    columns: Floats, j: int, first: int, weights: Floats, start: int, stop: int, a: Floats, b: Floats, c: Floats
+    columns: Numbers, j: int, first: int, weights: Numbers, start: int, stop: int, a: Numbers, b: Numbers, c: Numbers
 ) -> None:
     """Write, or for later rows add, the weighted sums of four numbers of three columns, which share loaded weights.
 
@@ -78,7 +79,7 @@ def _three(
 
 
 @compiled_uncounted
-def _two(x: Floats, y: Floats, first: int, weights: Floats, start: int, stop: int, a: Floats, b: Floats) -> None:
+def _two(x: Numbers, y: Numbers, first: int, weights: Numbers, start: int, stop: int, a: Numbers, b: Numbers) -> None:
     """Do the same for two columns."""
     r = first
     x0, x1, x2, x3 = x[r], x[r + 1], x[r + 2], x[r + 3]
@@ -98,13 +99,13 @@ def _two(x: Floats, y: Floats, first: int, weights: Floats, start: int, stop: in
 
 
 @compiled_uncounted
-def _add(part: Floats, sums: NDArray[np.float64]) -> None:
+def _add(part: Numbers, sums: Floats) -> None:
     for i in range(sums.shape[0]):
         sums[i] += part[i]
 
 
 @compiled_uncounted
-def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], parts: Floats) -> None:
+def _add_weighted(columns: Numbers, weights: Numbers, sums: Floats, parts: Numbers) -> None:
     """Add a tile's weighted contents, as columns of shape (q, records), to the sums of all centroids.
 
     A tile is summed apart, in `parts`: a loop that writes binary64 works on binary32 at half the speed.
@@ -132,21 +133,21 @@ def _add_weighted(columns: Floats, weights: Floats, sums: NDArray[np.float64], p
 
 @compiled_uncounted
 def _by_tiles(
-    records: Floats,
-    contents: Floats,
-    coordinates: Floats,
+    records: Numbers,
+    contents: Numbers,
+    coordinates: Numbers,
     c: int,
     kind: int,
     exponent: float,
     floor: float,
-    sums: NDArray[np.float64],
+    sums: Floats,
     least_lanes: NDArray[Any],
-    weights: Floats,
-    shares: Floats,
-    columns: Floats,
-    parts: Floats,
-    scratch: Floats,
-    lanes: NDArray[np.float64],
+    weights: Numbers,
+    shares: Numbers,
+    columns: Numbers,
+    parts: Numbers,
+    scratch: Numbers,
+    lanes: Floats,
 ) -> float:
     """Do the work of `accumulate`, with scratch for it.
 
@@ -202,14 +203,14 @@ def _by_tiles(
 
 @compiled
 def accumulate(
-    records: Floats,
-    contents: Floats,
-    coordinates: Floats,
+    records: Numbers,
+    contents: Numbers,
+    coordinates: Numbers,
     c: int,
     kind: int,
     exponent: float,
     floor: float,
-    sums: NDArray[np.float64],
+    sums: Floats,
     least_lanes: NDArray[Any],
 ) -> float:
     """Add weighted contents of the records to the sums of the centroids; return the objective of these records.
