@@ -27,14 +27,14 @@ from scipy.spatial import cKDTree
 
 from maskwright import Column, Comparison, Dataset, Variable
 from maskwright.masking.protecting.variable_group import kd_blocks
-from maskwright_builtin.measures import (
+from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
+from maskwright_builtin.measures.attribute_disclosure.order_statistics_attack import ORDER_STATISTICS_ATTACK
+from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
     DISTANCE_RECORD_LINKAGE,
-    INTERVAL_DISCLOSURE,
     MAHALANOBIS_RECORD_LINKAGE,
-    ORDER_STATISTICS_ATTACK,
-    PROBABILISTIC_RECORD_LINKAGE,
 )
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import same_cell_patterns
+from maskwright_builtin.measures.record_linkage.probabilistic_record_linkage import PROBABILISTIC_RECORD_LINKAGE
 from maskwright_builtin.partitions.mdav.partition import mdav_labels
 
 SEED = 20261121

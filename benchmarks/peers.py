@@ -28,7 +28,7 @@ from validation import SCHEMA, write_data
 import maskwright as mw
 from maskwright.plugins.registry import find_method
 from maskwright_builtin.key_counts.frequencies import count_keys
-from maskwright_builtin.measures import DISTANCE_RECORD_LINKAGE
+from maskwright_builtin.measures.record_linkage.distance_record_linkage import DISTANCE_RECORD_LINKAGE
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
 from maskwright_builtin.partitions.mdav.partition import mdav_labels
 from maskwright_builtin.partitions.univariate.partition import univariate_labels

@@ -3,6 +3,7 @@ from maskwright.cli.further_commands import Command as Command
 from maskwright.cli.further_commands import Positional as Positional
 from maskwright.commands.describe_data import Description as Description
 from maskwright.commands.describe_data import describe as describe
+from maskwright.commands.edits import suggest as suggest
 from maskwright.commands.input_data import analyse_edits as analyse_edits
 from maskwright.commands.input_data import linked_data as linked_data
 from maskwright.commands.input_data import pipeline_data as pipeline_data
@@ -19,12 +20,12 @@ from maskwright.commands.reading import read_codebook as read_codebook
 from maskwright.commands.reading import read_edits as read_edits
 from maskwright.commands.run import RunResult as RunResult
 from maskwright.commands.run import run as run
-from maskwright.commands.suggest import suggest as suggest
 from maskwright.commands.validate import validate as validate
 from maskwright.commands.validate import validate_document as validate_document
 from maskwright.data.dataset import Column as Column
 from maskwright.data.dataset import Dataset as Dataset
 from maskwright.data.dataset import Layout as Layout
+from maskwright.data.dataset import WrittenBatch as WrittenBatch
 from maskwright.data.date_texts import read_dates as read_dates
 from maskwright.data.date_texts import write_dates as write_dates
 from maskwright.data.dates import completed_years as completed_years
@@ -34,7 +35,6 @@ from maskwright.data.declaration import VariableDeclaration as VariableDeclarati
 from maskwright.data.hierarchies.declaration import HierarchyDeclaration as HierarchyDeclaration
 from maskwright.data.hierarchies.hierarchy import CategoryHierarchy as CategoryHierarchy
 from maskwright.data.hierarchies.hierarchy import CategoryLevel as CategoryLevel
-from maskwright.data.hierarchies.hierarchy import Hierarchy as Hierarchy
 from maskwright.data.hierarchies.hierarchy import IntervalHierarchy as IntervalHierarchy
 from maskwright.data.hierarchies.hierarchy import IntervalLevel as IntervalLevel
 from maskwright.data.levels.linked_data import Level as Level
@@ -52,8 +52,8 @@ from maskwright.data.sketches.record_hashes import class_hashes as class_hashes
 from maskwright.data.sketches.record_hashes import record_hashes as record_hashes
 from maskwright.data.sketches.record_hashes import sampled as sampled
 from maskwright.data.variable import Band as Band
+from maskwright.data.variable import Hierarchy as Hierarchy
 from maskwright.data.variable import Variable as Variable
-from maskwright.data.written_batch import WrittenBatch as WrittenBatch
 from maskwright.edits.completion import Completion as Completion
 from maskwright.edits.edit import Edit as Edit
 from maskwright.edits.edit import GoverningPart as GoverningPart

@@ -44,8 +44,8 @@ def test_every_source_says_what_it_holds(capsys: pytest.CaptureFixture[str]) -> 
     shown = " ".join(capsys.readouterr().out.split())
     for name, source in plugins().sources.items():
         if plugins().info("source", name).distribution == "maskwright":
-            assert source.holds is not None
-            assert " ".join(f"missing codes: {source.holds.missing_codes}".split()) in shown
+            assert source.format.holds is not None
+            assert " ".join(f"missing codes: {source.format.holds.missing_codes}".split()) in shown
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -57,22 +57,22 @@ def test_what_a_format_is_said_to_hold_is_read_back(name: str, tmp_path: Path) -
     (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
     done = mw.run(tmp_path / "p.yaml")
     path, source = tmp_path / f"out.{WRITTEN[name]}", plugins().sources[name]
-    assert source.holds is not None
+    assert source.format.holds is not None
     known = {each.name: each for each in mw.read(path).variables}
-    assert (known["wage"].label == "Wage") == bool(source.holds.labels)
-    says_codes = source.missing_codes is not None
+    assert (known["wage"].label == "Wage") == bool(source.format.holds.labels)
+    says_codes = source.format.missing_codes is not None
     assert ("refused" in known["wage"].missing_meanings) == says_codes
-    assert ("without what they mean" in source.holds.missing_codes or name == "sas_transport") != says_codes
+    assert ("without what they mean" in source.format.holds.missing_codes or name == "sas_transport") != says_codes
     told = any("has no place for labels" in each for each in done.record["notices"])
-    assert told == (not source.holds.labels and name != "csv")
+    assert told == (not source.format.holds.labels and name != "csv")
     reading = source.open(path, source.params(), lambda _: None)
     kind = next(iter(reading.batches())).schema.field("born").type
     assert (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) == (name in TYPED_DATES)
-    assert ("texts" in source.holds.dates) != (name in TYPED_DATES) or name == "sql"
+    assert ("texts" in source.format.holds.dates) != (name in TYPED_DATES) or name == "sql"
 
 
 def test_a_format_that_is_read_only_says_what_to_write_instead() -> None:
     """All sources that refuse to write say so."""
     for name, source in plugins().sources.items():
         refuses = name in ("sas", "spss_portable", "postgresql")
-        assert (source.not_written is not None) == refuses
+        assert (source.format.not_written is not None) == refuses

@@ -97,7 +97,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 
 def refuse_addresses(chosen: argparse.Namespace) -> None:
     """Stop where a command is given an address (``postgresql://...``) for a file."""
-    from maskwright.data.parts.addresses import address_of, is_remote, refuse_address
+    from maskwright.data.parts.part_files import address_of, is_remote, refuse_address
     from maskwright.foundation.errors import InputError, Problem
 
     for given in vars(chosen).values():

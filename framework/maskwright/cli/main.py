@@ -18,6 +18,7 @@ from maskwright.cli.command_support import (
 from maskwright.cli.completion import COMPLETION_REQUEST, SCRIPTS, SHELLS, candidates, command_names, lines
 from maskwright.cli.data_commands import add_data_commands, add_rule_commands
 from maskwright.cli.experiment_commands import add_advising, add_comparing
+from maskwright.cli.further_commands import is_further_command, run_further_command
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -35,12 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complete(parser, given[2:])
     if given and not given[0].startswith("-") and given[0] not in command_names(parser):
         from maskwright.cli.exit_handling import ended_truthfully
-        from maskwright.cli.further_commands import is_further_command, run_further_command
 
-        if is_of_plugin(given[0]):
+        if is_further_command(given[0]):
             reported = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)
             return ended_truthfully(
-                lambda: run_plugin_command(given),
+                lambda: run_further_command(given),
                 lambda error: _explain_error(error, reported),
                 trace=reported.traceback,
             )

@@ -70,7 +70,9 @@ def convert_rules(
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
     about = RulesFor(record=record or "Record", decimals=grids, dates=dates, empty=empty)
-    found = find_rule_writer(target).write(rules, about)
+    write = find_rule_writer(target).write
+    assert write is not None
+    found = write(rules, about)
     return _with_notices(found, rules, reporter)
 
 

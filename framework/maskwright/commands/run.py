@@ -53,8 +53,8 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
         failed: MaskwrightError | None = None
         stated = None
         try:
-            with stage(reporter, f"After the release: {each.plugin.name}"):
-                stated = each.plugin.act(frozen(outputs), shown, each.params)
+            with stage(reporter, f"After the release: {each.extra.name}"):
+                stated = each.extra.work(outputs, shown, each.params)
         except MaskwrightError as error:
             failed = error
         _refuse_changed(each.extra, released, _facts(described))
@@ -62,7 +62,7 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
             reporter.notice(f"everything is released and stays so; what comes after ended with {each.extra.name}")
             raise failed
         if stated:
-            reporter.notice(f"{each.plugin.name}: {stated}")
+            reporter.notice(f"{each.extra.name}: {stated}")
 
 
 def _facts(described: Pipeline) -> dict[Path, FileFacts]:

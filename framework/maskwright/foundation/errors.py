@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.foundation import exit_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 # Whoever knows the errors knows these too.

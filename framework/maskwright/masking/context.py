@@ -14,8 +14,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.type_resolution import with_category_equalities
 from maskwright.planning.recoded_edits import settled
 from maskwright.plugins.block import Block, Gathered
-from maskwright.plugins.method import Masked
-from maskwright.plugins.remover import Removed
+from maskwright.plugins.method import Masked, Removed
 
 if TYPE_CHECKING:
     import pandas as pd

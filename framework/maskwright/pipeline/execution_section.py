@@ -14,13 +14,14 @@ from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import elements_of, only, read_model, without
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
-from maskwright.pipeline.resolved import Chosen, ChosenEngine, Listed, Output, Pipeline, RuleFile
+from maskwright.pipeline.resolved import Chosen, ChosenEngine, Output, Pipeline, RuleFile
 from maskwright.plugins.packages import package_name
 from maskwright.plugins.registry import installed_packages, plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from maskwright.pipeline.extras.extra import Extra
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
 
@@ -98,11 +99,8 @@ def _absolute(params: BaseModel, folder: Path) -> BaseModel:
     return params.model_copy(update=update)
 
 
-def resolve_list(
-    section: Node, kind: str, offered: Mapping[str, Listed], registry: Registry, problems: list[Problem]
-) -> tuple[Chosen[Listed], ...]:
+def resolve_list(section: Node, label: str, known: Mapping[str, Extra], problems: list[Problem]) -> tuple[Chosen, ...]:
     """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`."""
-    label = kind.replace("_", " ")
     found = []
     for node in elements_of(section, f"expected a list of {label}s", problems):
         if node.is_scalar and isinstance(node.value, str):

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.data.parts.manifest import foreign_file
-from maskwright.data.parts.part_files import could_match, is_pattern, is_remote, is_several
+from maskwright.data.parts.part_files import (
+    address_of,
+    could_match,
+    folder_of,
+    is_pattern,
+    is_remote,
+    is_several,
+    refuse_address,
+)
 from maskwright.foundation.errors import PluginError, Problem
 from maskwright.foundation.files import file_identity, split_name
 from maskwright.foundation.nearest_names import unknown_name
@@ -20,8 +28,9 @@ from maskwright.plugins.parts_writing import writing_parts
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
+    from maskwright.foundation.errors import Place
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.report import Report
     from maskwright.plugins.source import Source
@@ -303,7 +312,7 @@ _SECRET = re.compile(r"passw|passphrase|^pwd$|secret|token|credential|^dsn$|conn
 _ADDRESS = "://"
 
 
-def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
+def secrets_in(section: Node, options: Callable[[], Container[str]]) -> list[Problem]:
     """A problem for each password, and each address that may hold one, in the ``data:`` section."""
     found = [
         Problem(
@@ -312,7 +321,7 @@ def secrets_in(section: Node, options: Container[str]) -> list[Problem]:
             "Set it in the environment (PGPASSWORD), and remove it here.",
         )
         for key, _ in section.entries
-        if key.raw not in options and _SECRET.search(key.raw)
+        if _SECRET.search(key.raw) and key.raw not in options()
     ]
     named = section.get("source")
     if named is not None and is_address(named):

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from maskwright.pipeline.extras.extra import Extra
+    from maskwright.plugins.method import Method
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.remover import AnyMethod
-    from maskwright.plugins.rules import EditReader
+    from maskwright.plugins.rules import RuleLanguage
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -74,11 +75,11 @@ class _Builder:
             "edits": self.list_of(PipelineFile, "edits", self.edit()),
             "protect": self.list_of(PipelineFile, "protect", self.step()) | {"minItems": 1},
             "measure": self.list_of(PipelineFile, "measure", self.measure()),
-            "checks": self.list_of(PipelineFile, "checks", self.listed(CHECKS)),
+            "checks": self.list_of(PipelineFile, "checks", self.extras(CHECKS)),
             "output": self.output(),
             "execution": self.execution(),
-            "sections": self.list_of(PipelineFile, "sections", self.listed(SECTIONS)),
-            "after": self.list_of(PipelineFile, "after", self.listed(ACTIONS)),
+            "sections": self.list_of(PipelineFile, "sections", self.extras(SECTIONS)),
+            "after": self.list_of(PipelineFile, "after", self.extras(ACTIONS)),
         }
         reached = _reached(whole, self.definitions)
         used = {name: part for name, part in self.definitions.items() if name in reached}
@@ -165,6 +166,13 @@ class _Builder:
             consequence["required"] = ["params"]
         condition = {"properties": {"method": {"const": method.name}}, "required": ["method"]}
         return {"if": condition, "then": consequence}
+
+    def extras(self, known: Mapping[str, Extra]) -> Schema:
+        """A name, or the name with parameters."""
+        choices = [
+            _single_key(name, self.model(each.params, f"extra.{name}"), each.summary) for name, each in known.items()
+        ]
+        return {"anyOf": [{"enum": list(known)}, *choices]}
 
     def listed(self, kind: str, offered: Mapping[str, Any], more: Schema | None = None) -> Schema:
         """A name of a plugin, or the name with parameters, its own and `more`."""

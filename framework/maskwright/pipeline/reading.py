@@ -16,14 +16,15 @@ from maskwright.foundation.yaml_models import only, read_model
 from maskwright.pipeline.data_section import FoundData, resolve_data
 from maskwright.pipeline.edits_section import resolve_edits
 from maskwright.pipeline.execution_section import allowed_packages, check_scratch, resolve_execution, resolve_list
+from maskwright.pipeline.extras.actions import ACTIONS
+from maskwright.pipeline.extras.plan_checks import CHECKS
+from maskwright.pipeline.extras.report_sections import SECTIONS
 from maskwright.pipeline.file_model import PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import resolve_output
 from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.resolved import (
-    Chosen,
     DataSource,
     LevelSources,
-    Listed,
     Output,
     Pipeline,
     RuleFile,
@@ -146,7 +147,9 @@ class _Reading:
         thresholds = resolve_thresholds(self.section("thresholds"), measures, self.problems, of_levels)
         if data is not None and levels is None:
             self.problems.extend(totals_without_levels(steps))
-            self.problems.extend(needs_levels(each.label, each.place) for each in measures if each.measure.of_levels)
+            self.problems.extend(
+                needs_levels(each.label, each.place) for each in measures if each.measure.claims.of_levels
+            )
         all_read = len(measures) == len(self.section("measure").elements)
         labels = [each.label for each in measures] if all_read else None
         stated = len(self.section("protect").elements)
@@ -154,9 +157,9 @@ class _Reading:
         execution, engine = resolve_execution(self.section("execution"), self.registry, self.folder, self.problems)
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
-        checks = self.plugin_list("checks", "plan_check", self.registry.plan_checks)
-        sections = self.plugin_list("sections", "report_section", self.registry.report_sections)
-        after = self.plugin_list("after", "action", self.registry.actions)
+        checks = resolve_list(self.section("checks"), "plan check", CHECKS, self.problems)
+        sections = resolve_list(self.section("sections"), "report section", SECTIONS, self.problems)
+        after = resolve_list(self.section("after"), "action", ACTIONS, self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
@@ -168,7 +171,7 @@ class _Reading:
         inputs |= {f"the rules {edit.path.name}": edit.path for edit in edits if isinstance(edit, RuleFile)}
         for params in (*(step.params for step in steps), *(measure.params for measure in measures)):
             inputs |= {f"the file {path.name}": path for path in files_named(params).values()}
-        new_rules = any(step.method.removes & {"cells", "detail"} for step in steps)
+        new_rules = any(step.method.claims.removes & {"cells", "detail"} for step in steps)
         output = self.output(inputs, None if data is None else data.source, new_rules=new_rules)
         check_scratch(engine, self.section("execution"), None if data is None else data.path, output, self.problems)
         if output is not None and output.record is None:
@@ -181,7 +184,7 @@ class _Reading:
                 for each in measures
                 if each.per_record
             )
-        if levels is not None and levels.form == "nested" and output is not None and output.source.write_levels is None:
+        if levels is not None and levels.form == "nested" and output is not None and output.source.nested is None:
             place = (self.section("output").get("data") or self.section("output")).place
             message = f"output.data: {output.data.name} cannot hold records inside each other, as the data do"
             self.problems.append(Problem(message, place, "Name an XML file: masked.xml."))
@@ -222,9 +225,6 @@ class _Reading:
             self.section("output"), self.folder, inputs, self.problems, new_rules=new_rules, levels=self.level_names(),
             across_levels="levels" in self.section("data"), original=original,
         )  # fmt: skip
-
-    def plugin_list(self, key: str, kind: str, offered: Mapping[str, Listed]) -> tuple[Chosen[Listed], ...]:
-        return resolve_list(self.section(key), kind, offered, self.registry, self.problems)
 
     def level_names(self) -> tuple[str, ...]:
         """Names of the levels that have a file each; none where there is one file."""

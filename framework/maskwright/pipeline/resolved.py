@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from maskwright.foundation.errors import Place
 from maskwright.pipeline.file_model import ExecutionSection, ReleaseSection, Waiver
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
+    from maskwright.pipeline.extras.extra import Extra
     from maskwright.planning.model import Step
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
@@ -161,14 +162,11 @@ class ChosenEngine:
     scratch: Path | None = None
 
 
-Listed = TypeVar("Listed", "PlanCheck", "ReportSection", "Action")
-
-
 @dataclass(frozen=True)
-class Chosen(Generic[Listed]):
-    """A plugin that a pipeline names, and its parameters."""
+class Chosen:
+    """A check, a section or an action that a pipeline names, and its parameters."""
 
-    plugin: Listed
+    extra: Extra
     params: BaseModel
     place: Place = field(default_factory=Place)
 

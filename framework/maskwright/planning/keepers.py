@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.edits.edit_set import EditSet
-    from maskwright.plugins.partition import ChosenAggregation
 
 
 _BY_THE_METHOD = {

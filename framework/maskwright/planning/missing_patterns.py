@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from maskwright.foundation.arrays import Booleans, Integers
-    from maskwright.plugins.method import Masked
-    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.method import Masked, Method
 
 
 _SET_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.int64)
@@ -154,9 +153,7 @@ def splits_by_pattern(method: Method) -> bool:
     return not method.claims.handles_missing and not grouped and not method.claims.removes
 
 
-def without_holes(
-    blocks: Sequence[Integers], missing: Booleans, method: AnyMethod, params: BaseModel
-) -> list[MethodCall]:
+def without_holes(blocks: Sequence[Integers], missing: Booleans, method: Method, params: BaseModel) -> list[MethodCall]:
     """Cut blocks by their patterns of missing cells; `missing`: shape (n, p)."""
     found: list[MethodCall] = []
     file = Pool(np.arange(len(missing)), missing)
@@ -181,7 +178,7 @@ def each_pattern(blocks: Sequence[Integers], missing: Booleans) -> list[MethodCa
 
 
 def _method_call(
-    pattern: Booleans, places: Integers, block: Pool, file: Pool, method: AnyMethod, params: BaseModel
+    pattern: Booleans, places: Integers, block: Pool, file: Pool, method: Method, params: BaseModel
 ) -> MethodCall:
     """Records of one pattern, with as many others as the method needs: of their own block, or else of the file."""
     own, columns = block.records[places], np.flatnonzero(~pattern)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from maskwright.foundation.errors import InputError, Place, PluginError, Problem
+from maskwright.data.cluster_aggregation import AGGREGATIONS, ChosenAggregation
+from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import from_python
 from maskwright.foundation.yaml_models import read_model
-from maskwright.plugins.partition import ChosenAggregation, Partition
-from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.variable import Variable
     from maskwright.planning.strata import Criterion, Strata
-    from maskwright.plugins.remover import AnyMethod
+    from maskwright.plugins.method import Method
+    from maskwright.plugins.partition import Partition
 
 
 class ReleaseEdits(BaseModel, extra="forbid", frozen=True):
@@ -283,10 +283,9 @@ def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:
 def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:
     """Aggregation that a step names, ``median`` or ``{trimmed_mean: {share: 0.1}}``."""
     name, given = (written, {}) if isinstance(written, str) else next(iter(_entries(written)))
-    registry = plugins()
-    if name not in registry.aggregations:
-        raise PluginError(Problem(registry.unknown("aggregation", name, registry.aggregations), place))
-    aggregation = registry.aggregations[name]
+    if name not in AGGREGATIONS:
+        raise InputError(Problem(unknown_name("aggregation", name, AGGREGATIONS), place))
+    aggregation = AGGREGATIONS[name]
     problems: list[Problem] = []
     params = read_model(aggregation.params, from_python(given, place or Place()), problems, f"parameter of {name}")
     if params is None:
@@ -305,5 +304,5 @@ def refuse_aggregation(step: Step, chosen: ChosenAggregation) -> None:
     if not step.method.makes_clusters:
         message = f"{step.method.name} makes no representatives of clusters, so it has no use for 'aggregation'"
         raise InputError(Problem(message, hint="Leave 'aggregation' out, or take a method such as microaggregation."))
-    if step.method.uses_weights(step.params) and not chosen.aggregation.uses_weights:
+    if step.method.uses_weights(step.params):
         raise InputError(f"the aggregation {str(chosen)!r} does not weigh records, and the step asks for weights")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from maskwright.data.cluster_aggregation import AGGREGATIONS, ChosenAggregation
+from maskwright.data.cluster_aggregation import ChosenAggregation
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart, RangePart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from maskwright.data.cluster_aggregation import ChosenAggregation
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group, PlanningParams, Step
     from maskwright.plugins.legal_values import KeptByAggregation
-    from maskwright.plugins.partition import ChosenAggregation
 
 
 class Components:

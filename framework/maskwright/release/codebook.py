@@ -232,7 +232,7 @@ def treatment(
     if reweighted:
         messages.append("divided by the share of the records that was drawn")
     altered = bool(shaping or emptied or reweighted)
-    leaving = [_named(number, step) for number, step in steps if "records" in step.method.removes]
+    leaving = [_named(number, step) for number, step in steps if "records" in step.method.claims.removes]
     if not messages and leaving:
         messages.append(f"unchanged in the records that {' and '.join(leaving)} leaves")
     return Treatment("; ".join(messages), altered) if messages else UNCHANGED

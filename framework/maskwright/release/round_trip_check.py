@@ -70,13 +70,13 @@ def _differs_from_variable(column: Column, stated: VariableDeclaration, source: 
     variable = column.variable
     wanted = {canonical_text(code): _plain(text) for code, text in (*variable.labels, *variable.empty_meanings) if text}
     reported = _meanings(stated)
-    holds_labels = source.holds is not None and bool(source.holds.labels)
-    held = {} if source.missing_codes is None else source.missing_codes(variable)
+    holds_labels = source.format.holds is not None and bool(source.format.holds.labels)
+    held = {} if source.format.missing_codes is None else source.format.missing_codes(variable)
     codes = {canonical_text(code) for code in held.values()}
     return {
         "label": _plain(stated.label) != _plain(variable.label) and (holds_labels or bool(stated.label)),
         "labels of codes": any(wanted.get(code) != meaning for code, meaning in reported.items())
-        or (source.labels_codes and not _standing_categories(column) & wanted.keys() <= reported.keys()),
+        or (source.format.labels_codes and not _standing_categories(column) & wanted.keys() <= reported.keys()),
         "missing codes": not codes & _standing_codes(column) <= {canonical_text(code) for code, _ in stated.missing},
     }
 

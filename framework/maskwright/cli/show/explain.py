@@ -30,6 +30,9 @@ from maskwright.edits.languages.yaml.documents import EditsFile
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, DoubtKind
 from maskwright.foundation.errors import PluginError
+from maskwright.pipeline.extras.actions import ACTIONS
+from maskwright.pipeline.extras.plan_checks import CHECKS
+from maskwright.pipeline.extras.report_sections import SECTIONS
 from maskwright.pipeline.file_model import ReleaseSection, kind_called
 from maskwright.planning.missing_patterns import splits_by_pattern
 from maskwright.planning.model import PlanningParams
@@ -181,16 +184,23 @@ def _doubt(kind: DoubtKind) -> list[str]:
     return [f"{kind.id} {kind.name}{about}", *(f"    {line}" for line in stated)]
 
 
-EXPLAINED_KINDS = (
-    "method", "partition", "aggregation", "constraint", "measure", "source", "edit_reader", "report", "rule_writer",
-    "plan_check", "report_section", "action", "command", "engine",
-)  # fmt: skip
-"""Kinds of plugins, in the order in which they are listed."""
-
-
 def offered(registry: Registry) -> dict[str, dict[str, Any]]:
-    """All plugins that can be explained, by kind and name."""
-    return {kind: dict(getattr(registry, f"{kind}s")) for kind in EXPLAINED_KINDS}
+    """All that can be explained, by kind and name: plugins, and what a pipeline names otherwise."""
+    return {
+        "method": dict(registry.methods),
+        "partition": dict(registry.partitions),
+        "aggregation": dict(AGGREGATIONS),
+        "constraint": dict(CONSTRAINT_KINDS),
+        "measure": dict(registry.measures),
+        "source": dict(registry.sources),
+        "rule_language": dict(registry.rule_languages),
+        "report": dict(registry.reports),
+        "engine": dict(registry.engines),
+        "plan_check": dict(CHECKS),
+        "report_section": dict(SECTIONS),
+        "action": dict(ACTIONS),
+        "command": dict(commands()),
+    }
 
 
 def _text(registry: Registry, kind: str, plugin: Any) -> str:

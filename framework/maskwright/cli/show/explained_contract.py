@@ -9,7 +9,6 @@ from dataclasses import MISSING, Field, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from maskwright.cli.show import explained_pages
 from maskwright.data.dataset import Column, Dataset, Layout, WrittenBatch
 from maskwright.data.missing import MissingCells
 from maskwright.data.variable import Band, Variable
@@ -97,10 +96,9 @@ def contract_table() -> str:
     """Text of ``docs/plugin-authors/contract.md``."""
     lines = [f"# The contract of plugins: {CONTRACT}", ""]
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
-    lines += ["| type | value | |", "|---|---|---|"]
-    lines += [
-        f"| {kind} | `{value}` | {message} |" for kind, values in MEANINGS.items() for value, message in values.items()
-    ]
+    lines += ["| type | values |", "|---|---|"]
+    for kind, values in MEANINGS.items():
+        lines.append(_line((kind, "; ".join(f"`{value}`: {meaning}" for value, meaning in values.items()))))
     lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
     lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")
@@ -121,18 +119,10 @@ def contract_table() -> str:
     for title, records in _parts()[1:]:
         lines += [f"## {title}", "", "| record | what it is | its fields |", "|---|---|---|"]
         for record in records:
-            lines += [f"## {record.__name__}", "", f"{title}. {_summary(record)}", ""]
-            lines += ["| field | type | left out | |", "|---|---|---|---|"]
-            for field, message in _described(record):
-                values = _values(field)
-                legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
-                cells = (f"`{field.name}`", message.form, _default(field), _in_markdown(message.text) + legal)
-                lines.append(_line(cells))
-            lines += [_line((f"`{call}`", form, "", _in_markdown(text))) for call, form, text in _callables(record)]
-            lines.append("")
-    lines += [f"## {explained_pages.TITLE}", "", explained_pages.ABOUT, "", "| key | type | |", "|---|---|---|"]
-    lines += [_line((f"`{key}`", form, text)) for key, form, text in explained_pages.plan_keys()]
-    lines.append("")
+            names = ", ".join(f"`{each.name}`" for each in fields(record))
+            lines.append(_line((f"`{record.__name__}`", _in_markdown(_summary(record)), names)))
+        lines.append("")
+    lines += ["`maskwright explain contract` describes each of these fields, and so does `help(maskwright.Block)`.", ""]
     return "\n".join(lines)
 
 

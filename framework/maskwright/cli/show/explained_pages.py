@@ -110,7 +110,7 @@ def _facts(source: Source) -> list[str]:
     if source.format.holds is None:
         return []
     lines = []
-    for name, text in {**source.holds.told(), "is written": _written(source)}.items():
+    for name, text in {**source.format.holds.told(), "is written": _written(source)}.items():
         lines += textwrap.wrap(f"{name}: {text}", WIDTH - 4, initial_indent="    ", subsequent_indent="      ")
     return lines
 
@@ -138,7 +138,7 @@ def formats_table(registry: Registry) -> str:
         packed = any(each.endswith(".gz") for each in source.suffixes)
         lines += [
             f"## {source.name}", "", source.summary, "", "| | |", "|---|---|", f"| endings | {endings or 'none'} |",
-            *(f"| {name} | {text} |" for name, text in source.holds.told().items()),
+            *(f"| {name} | {text} |" for name, text in source.format.holds.told().items()),
             f"| compressed | {'`.gz`, `.zip` (one file), `.zst`' if packed else 'by the format itself, or not'} |",
             f"| is written | {_written(source)} |", "",
         ]  # fmt: skip
@@ -218,63 +218,3 @@ def scale_page() -> str:
         lead = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
         lines.append(f"{lead}  {row[3]}".rstrip())
     return "\n".join(lines)
-
-
-TITLE = "What a plan check gets"
-ABOUT = (
-    "Made from the record of the plan: the keys of `plan`, as `check(plan, params)` of a PlanCheck gets it. "
-    "`steps[].step` is `step` of each of `steps`. Lists are tuples, and nothing can be changed."
-)
-_NOT_GIVEN = frozenset({"doubts", "notices", "checks", "levels", "costs"})
-"""Of ``maskwright plan`` alone, which has them from whoever looked at the plan."""
-_OF_THE_PIPELINE = (
-    ("pipeline.measure", "tuple of str", "Labels of the measures: the name, unless `as` says another."),
-    ("pipeline.thresholds", "mapping of str to float", "By label, or `label.part`: what must be kept."),
-    ("pipeline.waived", "tuple of str", "Names of doubts, also of those that the file calls by their ids."),
-    ("pipeline.output", "tuple of str", "Keys of `output:` that have a file: `data`, `record`, `report`, ..."),
-)
-
-
-def plan_keys() -> Iterator[tuple[str, str, str]]:
-    """Key, type and meaning of all that a check of the plan is given."""
-    yield from _keys(PlanRecord, "")
-    yield from _OF_THE_PIPELINE
-
-
-def _keys(record: type[RecordPart], before: str) -> Iterator[tuple[str, str, str]]:
-    for name, field in record.model_fields.items():
-        if not before and name in _NOT_GIVEN:
-            continue
-        inside = _records_in(field.annotation)
-        message = (field.description or "").replace("``", "`").replace("null", "None")
-        if inside is None:
-            yield before + name, _form(field.annotation), message
-        else:
-            yield before + name, "tuple of mappings", message or (inside.__doc__ or "").partition("\n")[0]
-            yield from _keys(inside, f"{before}{name}[].")
-
-
-def _records_in(form: Any) -> type[RecordPart] | None:
-    """Record of which a field holds several; None of others."""
-    found = next(iter(get_args(_plain(form))), None)
-    return found if isinstance(found, type) and issubclass(found, RecordPart) else None
-
-
-def _plain(form: Any) -> Any:
-    return _plain(get_args(form)[0]) if get_origin(form) is Annotated else form
-
-
-def _form(form: Any) -> str:
-    """Type in words."""
-    form = _plain(form)
-    given = get_args(form)
-    match get_origin(form):
-        case origin if origin in (Union, UnionType):
-            return " or ".join("None" if each is NoneType else _form(each) for each in given)
-        case origin if origin is Literal:
-            return " or ".join(f'"{each}"' for each in given)
-        case origin if origin is tuple:
-            return f"tuple of {_form(given[0])}"
-        case origin if origin is dict:
-            return f"mapping of {_form(given[0])} to {_form(given[1])}"
-    return "plain data" if form is object else str(form.__name__)

@@ -81,8 +81,8 @@ def false_on_missing(
         return FalseOnMissing(arrival)
     top, bottom = levels.sources
     source = levels.sources[top]
-    assert source.source.open_nested is not None
-    reading = source.source.open_nested(source.path, source.params, progress)
+    assert source.source.nested is not None
+    reading = source.source.nested.open(source.path, source.params, progress)
     found = check_nested(
         source.path, reading, requested, limits, levels=(top, bottom), most_listed=sum(map(len, linked))
     )

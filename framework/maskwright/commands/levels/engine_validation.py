@@ -201,8 +201,8 @@ def _by_engine(
 ) -> Outcome:
     top, bottom = levels_of(described).sources
     file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[top]), ())
-    assert file.source.open_nested is not None
-    reading = file.source.open_nested(file.path, file.params, progress)
+    assert file.source.nested is not None
+    reading = file.source.nested.open(file.path, file.params, progress)
     return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=others)
 
 

@@ -31,10 +31,10 @@ from maskwright.masking.masking_result import MaskingResult
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
-from maskwright.planning.criteria import missing_codes
 from maskwright.planning.keepers import LEAST_CERTAIN
 from maskwright.planning.levels.cross_level_edits import AcrossLevels
 from maskwright.planning.model import Keeper
+from maskwright.planning.strata import missing_codes
 from maskwright.planning.warnings.missing_cells import rare_missing_records
 
 if TYPE_CHECKING:

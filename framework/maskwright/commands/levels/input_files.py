@@ -145,7 +145,7 @@ def file_of_levels(
     """A file as one of several levels, where a pipeline says so or it is nested XML; None: it is flat."""
     data = files[0]
     declared = pipeline_levels(options, files)
-    readers = [find_edit_reader(path) for path in rules]
+    readers = [find_rule_language(path) for path in rules]
     source = source_of(str(data), file_format=options.file_format)
     by_engine = all(reader.name == SCHEMATRON for reader in readers) and source.nested is not None
     if declared is not None and not (by_engine and declared.form == "nested"):

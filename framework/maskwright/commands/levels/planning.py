@@ -46,7 +46,7 @@ from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.attribute_inference import level_inference_doubts
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
 from maskwright.planning.levels.exact_sums import exact_sums
-from maskwright.planning.levels.guarantees import (
+from maskwright.planning.levels.steps import (
     adjusted_totals,
     checked_under_guarantees,
     in_pipeline,
@@ -336,7 +336,9 @@ def with_exact_sums(
     for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):
         if step.only_removes:
             continue  # What is left stays in its steps.
-        averaged = averaged | set(chosen.names) if "linear" in step.method.preserves else averaged - set(chosen.names)
+        averaged = (
+            averaged | set(chosen.names) if "linear" in step.method.claims.preserves else averaged - set(chosen.names)
+        )
     numeric = {
         level.name: [each.name for each in level.data.variables if each.name in averaged and each.decimals]
         for level in loaded.linked

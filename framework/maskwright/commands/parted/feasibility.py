@@ -16,7 +16,7 @@ from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL, PROCESSES
-from maskwright.plugins.remover import Remover
+from maskwright.plugins.method import Method
 from maskwright.release.part_layout import RECORDS_OF_PART
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measure import Measure
+    from maskwright.plugins.method import Method
     from maskwright.plugins.registered import Registry
-    from maskwright.plugins.remover import AnyMethod
 
 
 CATEGORIES = frozenset({"nominal", "ordinal"})
@@ -55,9 +55,9 @@ class Support:
     why: str
 
 
-def is_by_record(method: AnyMethod) -> bool:
+def is_by_record(method: Method) -> bool:
     """Whether a method masks each record by itself, if need be with facts on all of them."""
-    return method.cut == "any" or method.gathering is not None
+    return method.claims.cut == "any" or method.claims.gathering is not None
 
 
 def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
@@ -67,32 +67,34 @@ def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
     return unit.group
 
 
-def refused_method(method: AnyMethod) -> str | None:
+def refused_method(method: Method) -> str | None:
     """Why a method cannot run over parts; None where it can."""
-    if isinstance(method, Remover):
+    if method.is_remover:
         return "takes records or cells away, and that needs all records at once"
-    if "cells" in method.removes:
+    if "cells" in method.claims.removes:
         return "leaves cells empty, and that needs all records at once"
-    if method.draws_records:
+    if method.claims.draws_records:
         return "draws records anew"
-    if method.cut == "none" and method.gathering is None:
+    if method.claims.cut == "none" and method.claims.gathering is None:
         message = "sees all records at once"
         return message if method.variant is None else f"{message}, unless its parameters ask nothing of the others"
-    if not is_by_record(method) and ("detail" in method.removes or not method.variable_types - CATEGORIES):
+    if not is_by_record(method) and (
+        "detail" in method.claims.removes or not method.claims.variable_types - CATEGORIES
+    ):
         return "masks categories in blocks, which a run over parts does not do yet"
     return None
 
 
-def support_of_method(method: AnyMethod) -> Support:
+def support_of_method(method: Method) -> Support:
     """What a method does in a run over parts."""
     why = refused_method(method)
     if why is not None:
         return Support("method", method.name, "refused", "refused", why)
-    if method.cut == "any":
+    if method.claims.cut == "any":
         return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
-    if method.gathering is not None:
+    if method.claims.gathering is not None:
         message = "asks something of all records first, then changes each by itself, part by part"
-        message += f"; not with {method.gathering.not_with}" if method.gathering.not_with else ""
+        message += f"; not with {method.claims.gathering.not_with}" if method.claims.gathering.not_with else ""
         return Support("method", method.name, "local", "exact", message)
     message = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
     return Support("method", method.name, "block", "blocked", message)

@@ -29,8 +29,9 @@ from maskwright.commands.running.loading import Clock
 from maskwright.commands.running.preparation import ReadyRun, apply_plan_checks, doubts_of_measures
 from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
-from maskwright.foundation.progress import stage
+from maskwright.foundation.progress import notify, silent, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -52,8 +53,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.planning import ScannedFile
     from maskwright.data.parts.model import Parts
     from maskwright.foundation.progress import Progress, Reporter
-    from maskwright.pipeline.execution_section import ChosenEngine
-    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.pipeline.resolved import ChosenEngine, Pipeline
     from maskwright.release.record.run_record import RunRecord
 
 from maskwright.commands.parted.finishing_stages import finish_parts, measured

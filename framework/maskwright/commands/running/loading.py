@@ -373,7 +373,7 @@ def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> Non
     if first is None:
         return
     for each in sources:
-        if each.source.open_nested is not None and getattr(each.params, "decimal", ".") == ",":
+        if each.source.nested is not None and getattr(each.params, "decimal", ".") == ",":
             message = f"edit {first.name!r} is Schematron, which reads numbers with a point, and {each.name} has commas"
             hint = "Hold the rules in YAML (`maskwright edits RULES --to yaml`), or write the file with points."
             raise InputError(Problem(message, first.place, hint))

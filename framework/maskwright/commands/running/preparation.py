@@ -273,7 +273,7 @@ def _refuse_unwritable(request: MaskingRequest, loaded: CheckedInput) -> None:
     original = loaded.original
     variables = {each.name: each for each in (*original.variables, *loaded.keys.old.variables)}
     names = loaded.keys.order or original.names
-    request.output.source.refuse_unwritable(
+    request.output.source.format.refuse_unwritable(
         request.output.data, tuple(variables[name] for name in names), original.layout
     )
 

@@ -16,8 +16,8 @@ from maskwright.data.stored_cells import rows_of
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, Reporter, notify, part, stage
 from maskwright.masking.context import Execution, Observer
-from maskwright.masking.guarantees import class_doubts, promised_classes
 from maskwright.masking.mask import mask
+from maskwright.masking.masked_value_checks import class_doubts, promised_classes
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.masking.suppressing.published_rules import rule_file
 from maskwright.masking.suppressing.weight_inference import (
@@ -71,8 +71,7 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
-    from maskwright.plugins.method import Masked
-    from maskwright.plugins.remover import Removed
+    from maskwright.plugins.method import Masked, Removed
     from maskwright.release.protection_checks import UnchangedCells
 
 
@@ -115,7 +114,7 @@ class PipelineRun:
             if output.key_map is not None:
                 with writing(self.release.temporary("key_map")):
                     released.write_map(self.release.temporary("key_map"))
-            if output.source.is_opened_in_spreadsheets:
+            if output.source.format.is_opened_in_spreadsheets:
                 messages += formula_notices(data, result.edits, escapes=output.escapes_formulas)
                 data = escaped(data, result.edits) if output.escapes_formulas else data
             others = [name for name in data.names if name not in self.ready.plan.recoded]
@@ -265,9 +264,9 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     except InputError as error:
         message = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
         refuse_written(file.source, f"the written file cannot be read back ({message})")
-    if file.source.write_levels is not None:
+    if file.source.nested is not None:
         read = _as_shown(_with_traceless(read, meant), meant)
-    if file.source.reads_folders and set(read.names) == set(meant.names):
+    if file.source.format.reads_folders and set(read.names) == set(meant.names):
         # What folders say stands behind the columns of the files, wherever it stood before.
         read = replace(read, columns=tuple(read[name] for name in meant.names))
     refuse_difference(meant, read, file.source, held)

@@ -10,7 +10,7 @@ from lark import Token, Transformer, v_args
 from maskwright.data.date_texts import iso_day
 from maskwright.data.dates import FUNCTIONS_OF_DATES
 from maskwright.edits import expression as x
-from maskwright.edits.constraint_kinds import known_kinds, wrong_numbers
+from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, wrong_numbers
 from maskwright.edits.rule_language.operands import (
     GROUP_FUNCTIONS,
     HINT,

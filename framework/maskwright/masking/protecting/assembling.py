@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.guarding.origin import in_step
-from maskwright.plugins.method import Limit, Masked, Method
+from maskwright.plugins.method import Limit, Masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.protecting.variable_group import GroupWork
     from maskwright.plugins.block import Block, Gathered, Gathering
-    from maskwright.plugins.remover import Removed
+    from maskwright.plugins.method import Removed
 
 
 WEIGHT_DECIMALS = 6
@@ -208,7 +208,7 @@ def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 def gathering_of(work: GroupWork) -> Gathering | None:
     """What the method of a group gathers from all records, if anything."""
-    return work.method.gathering if isinstance(work.method, Method) else None
+    return work.method.claims.gathering
 
 
 def facts_of_strata(work: GroupWork, blocks: Iterable[tuple[int, Block]]) -> dict[int, Gathered]:

@@ -148,6 +148,7 @@ def _remove(
     remover: Method, work: GroupWork, source: GroupSource, context: MaskingContext, progress: Progress
 ) -> GroupResult:
     """Take away what a remover removes of all records."""
+    assert remover.remove is not None
     block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
     rng = generator(context.seed, "protect", work.step, *work.variables, 0)
     with in_step(work.step):

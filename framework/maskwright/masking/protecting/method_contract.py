@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.cluster_aggregation import ChosenAggregation
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
@@ -22,9 +23,7 @@ from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.frozen import frozen, read_only
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.guarding.wrapping import checked_limits
-from maskwright.plugins.method import Masked, Method
-from maskwright.plugins.partition import ChosenAggregation
-from maskwright.plugins.remover import Removed, Remover
+from maskwright.plugins.method import Masked, Method, Removed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -289,7 +288,7 @@ def broken_claims(method: Method, params: BaseModel, block: Block, masked: Maske
     Means are those that the method makes: weighted ones where it says that it uses weights. Examined are numeric
     variables whose representatives are means; covariances only of records without missing cells.
     """
-    claims = method.preserves & {"mean", "covariance"}
+    claims = method.claims.preserves & {"mean", "covariance"}
     if not claims or masked.variables is not None or not block.n:
         return
     clustered = masked.labels is not None

@@ -24,16 +24,16 @@ from maskwright.edits.expression import (
     VariableReference,
     nodes,
 )
-from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.converted import Converted, Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import xpath_text
 from maskwright.foundation.errors import EditError
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import find_rule_writer
-from maskwright.plugins.rules import RulesFor, RuleWriter
+from maskwright.plugins.rules import RulesFor
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from maskwright.data.dataset import Column
@@ -129,7 +129,7 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     empty = {each.name: each.variable.empty_texts for each in masked}
     about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
 
-    nothing = _of_no_edits(writer, about)
+    nothing = _of_no_edits(write, about)
     expressible, inexpressible = [], []
     for edit in edits:
         try:
@@ -143,7 +143,7 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
         expressible.append(edit)
     if inexpressible and not expressible:
         raise EditError([problem for _, error in inexpressible for problem in error.problems])
-    return writer.write(EditSet(tuple(expressible)), about).text, tuple(
+    return write(EditSet(tuple(expressible)), about).text, tuple(
         f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
         for edit, error in inexpressible
     )

@@ -203,7 +203,7 @@ def masked_categories(plan: Plan) -> tuple[str, ...]:
         name
         for group in plan.groups
         for step in (plan.steps[group.step - 1],)
-        if step.method.changes_cells and ("detail" in step.method.removes or not step.only_removes)
+        if step.method.changes_cells and ("detail" in step.method.claims.removes or not step.only_removes)
         for name in group.variables
     }
     return tuple(name for name, each in plan.variables.items() if name in named and not each.as_is)

@@ -278,7 +278,7 @@ def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dat
     """Doubts about categories that are changed at random in a file sorted by them: neighbours disclose originals."""
     reported: set[str] = set()
     for group, step in with_steps(groups, steps):
-        if step.only_removes or "detail" in step.method.removes or step.method.draws_records:
+        if step.only_removes or "detail" in step.method.claims.removes or step.method.claims.draws_records:
             continue
         for name in group.variables:
             variable = data[name].variable

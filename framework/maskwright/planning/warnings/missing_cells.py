@@ -114,7 +114,7 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
             f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
-        if not step.method.within_strata:
+        if not step.method.claims.within_strata:
             notice += ", together with all records that have them"
         elif helped:
             notice += (

@@ -193,7 +193,7 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
             shared = ", ".join(name for name in later.variables if name in own)
             if not shared or before.method.claims.removes:
                 continue
-            drawn = not before.method.deterministic and not before.method.makes_clusters
+            drawn = not before.method.claims.deterministic and not before.method.makes_clusters
             if after.method.has_keys and after.promised is not None and drawn:
                 yield (
                     f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
@@ -259,7 +259,9 @@ def _member_by_member(step: Step) -> bool:
     method = step.method
     if "households" in method.claims.preserves:
         return False
-    return not method.removes and (step.method.makes_clusters or not (method.deterministic or method.scope == "group"))
+    return not method.claims.removes and (
+        step.method.makes_clusters or not (method.claims.deterministic or method.scope == "group")
+    )
 
 
 def sign_notices(

@@ -142,7 +142,7 @@ def _mistakes(measure: Measure, params: BaseModel, given: Measurable) -> Iterato
         instead = OF_CATEGORIES if given.categorical else ""
         found = [("", f"there is nothing to measure: no numeric variable is published{instead}")]
     yield from found
-    for part, own in () if measure.components is None else measure.components(params):
+    for part, own in () if measure.claims.components is None else measure.claims.components(params):
         yield from (("", f"{part.name}: {text}") for _, text in _mistakes(part, own, given))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field, field_validator
 
-from maskwright import Comparison, Further, InputError, Measure, Measurement, Merging
+from maskwright import Comparison, Further, InputError, Measure, MeasureClaims, Measurement, Merging
 from maskwright_builtin.measures.information_loss.partition_losses import missing_notes, moments_of_part
 from maskwright_builtin.measures.information_loss.partition_moments import StandardUnits
 from maskwright_builtin.measures.pairing import WeightedParams, listed, pair_records, weighted_over_parts, weights_of

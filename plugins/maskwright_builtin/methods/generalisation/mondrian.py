@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Band, Block, InputError, Masked, Method, PromisesK, Variable, write_dates
+from maskwright import Band, Block, Claims, InputError, Masked, Method, PromisesK, Variable, write_dates
 from maskwright_builtin.methods.class_criteria import KeyNames, key_positions
 
 if TYPE_CHECKING:

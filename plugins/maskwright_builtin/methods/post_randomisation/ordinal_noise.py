@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from maskwright import Block, CompanionVariables, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, Masked, Method
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, mixed, neighbours
 from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from maskwright import Block, InputError, Masked, Method
+from maskwright import Block, Claims, InputError, Masked, Method
 from maskwright_builtin.methods.synthetic.regression import (
     MomentsAndEdits,
     Regression,

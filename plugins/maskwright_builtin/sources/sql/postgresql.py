@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from pydantic import Field
 
-from maskwright import DataError, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
+from maskwright import DataError, Format, FormatFacts, Layout, Place, Problem, Progress, Source, Variable
 from maskwright_builtin.sources.files import optional_library
 from maskwright_builtin.sources.sql.options import (
     Table,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import FormatFacts, Layout, Source, Variable
+from maskwright import Format, FormatFacts, Layout, Source, Variable
 from maskwright_builtin.sources.files import ROWS, reading
 from maskwright_builtin.sources.statistical.declarations import Family, Moments, StatisticalParams
 from maskwright_builtin.sources.statistical.reading import StatisticalReading

@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from maskwright import (
     DataError,
+    Format,
     FormatFacts,
     InputError,
     Layout,
+    NestedFormat,
     NumberNotation,
     Place,
     Problem,
@@ -182,8 +184,9 @@ class XmlReading(_Reading):
         # Both readers look at the whole file before a single record is handed on: a form that changes in the last
         # record must not leave records behind that were read under another assumption.
         try:
-            template: RecordTemplate | None = self._form.template()
-            found = _plain(self._path, template, progress)
+            learnt = self._form.template()
+            template: RecordTemplate | None = learnt
+            found = _plain(self._path, learnt, progress)
         except Deviation:
             template, found = None, self._form.examine(progress)
         if not found.columns:

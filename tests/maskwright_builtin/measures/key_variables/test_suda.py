@@ -246,8 +246,10 @@ def test_a_plan_refuses_too_many_sets_before_any_record_is_masked():
     from maskwright import Measurable
 
     given = Measurable({f"k{number}": Variable(f"k{number}") for number in range(16)}, ())
-    assert [parameter for parameter, _ in SUDA.check(SUDA.params(keys=list(given.variables)), given)] == ["largest"]
-    assert not list(SUDA.check(SUDA.params(keys=list(given.variables), largest=3), given))
+    assert [parameter for parameter, _ in SUDA.claims.check(SUDA.params(keys=list(given.variables)), given)] == [
+        "largest"
+    ]
+    assert not list(SUDA.claims.check(SUDA.params(keys=list(given.variables), largest=3), given))
 
 
 def test_a_larger_m_than_keys_is_all_keys():

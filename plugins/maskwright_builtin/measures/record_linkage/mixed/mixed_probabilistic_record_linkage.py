@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, Measurement, NamesVariables
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import in_words, key_set_names, worst_of_sets
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import SMALLEST
 from maskwright_builtin.measures.record_linkage.mixed.agreement_levels import (
