@@ -234,7 +234,7 @@ def test_a_file_that_somebody_changed_is_not_overwritten(tmp_path: Path, name: s
 
 
 def test_the_two_examples_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    maskwright.commands.demo.write_demo(tmp_path, 20)
+    maskwright.commands.demo.files.write_demo(tmp_path, 20)
     with pytest.raises(InputError, match=r"survey\.xml is not as the example writes it"):
         write_levels_demo(tmp_path, 20)
 
