@@ -16,7 +16,9 @@ import tracemalloc
 
 from measures import compare, compute, file, noise
 
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 TOGETHER = (
     ("sse", {}), ("pil", {}), ("il1s", {}), ("pi", {}),

@@ -16,7 +16,9 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from maskwright import Column, Comparison, Dataset, Variable
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 SEED = 20261121
 

@@ -171,5 +171,6 @@ from maskwright.release.record.measure_record import TableRecord as TableRecord
 from maskwright.release.record.run_record import RunRecord as RunRecord
 from maskwright.release.record.run_record import SectionRecord as SectionRecord
 
+__all__: list[str]  # noqa: PYI035 - those above
 __version__: str
 _HOME: dict[str, str]

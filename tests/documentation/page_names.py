@@ -14,7 +14,7 @@ from page_blocks import fenced_blocks
 
 import maskwright as mw
 from maskwright.cli.completion import command_names
-from maskwright.cli.further_commands import command_parser
+from maskwright.cli.further_commands import command_parser, commands
 from maskwright.cli.main import build_parser
 from maskwright.cli.show.explain import explained_names
 from maskwright.foundation.doubts import DOUBT_KINDS
@@ -119,7 +119,7 @@ def _options() -> dict[str, set[str]]:
         if isinstance(action, argparse._SubParsersAction):
             found |= {name: _options_of(sub) for name, sub in action.choices.items()}
     assert set(found) == command_names(parser)
-    return found | {name: _options_of(command_parser(each)) for name, each in plugins().commands.items()}
+    return found | {name: _options_of(command_parser(each)) for name, each in commands().items()}
 
 
 def _options_of(parser: argparse.ArgumentParser) -> set[str]:

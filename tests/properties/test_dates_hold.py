@@ -51,8 +51,8 @@ def _masking_methods() -> list[str]:
         name
         for name, method in plugins().methods.items()
         if name not in ("data_swapping", "targeted_swapping")
-        and "date" in method.variable_types
-        and not method.removes
+        and "date" in method.claims.variable_types
+        and not method.claims.removes
         and not method.has_keys
     )
 
@@ -113,7 +113,7 @@ def test_rules_on_dates_hold_after_every_method(tmp_path: Path, method: str) -> 
     found = _read_csv(tmp_path / "masked.csv", "%d.%m.%Y")
     _obeys(found)
     # A method that draws records anew draws which cells are missing, too.
-    assert found["leave"][7] is None or plugins().methods[method].draws_records
+    assert found["leave"][7] is None or plugins().methods[method].claims.draws_records
     assert found != _people()
 
 

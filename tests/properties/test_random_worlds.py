@@ -401,14 +401,14 @@ def request(method: Method) -> tuple[dict[str, Any], list[str] | None]:
         params["k_guarantee"] = "report" if method.scope == "variable" else "require"
     if keys is not None:
         # Few values, so that classes of three can be made of twelve records.
-        params[keys] = ["x8", "g", "h"] if "nominal" in method.variable_types else ["x8", "h"]
+        params[keys] = ["x8", "g", "h"] if "nominal" in method.claims.variable_types else ["x8", "h"]
     if method.name == "targeted_swapping":
         return {"geography": ["g"], "risk_variables": ["x8"], "profiles": [[]]}, ["g"]
-    if "detail" in method.removes:
+    if "detail" in method.claims.removes:
         # Only what a step publishes as categories can be listed: its keys, or all numbers.
         params["release_edits"] = {"drop": params[keys] if keys else [f"x{number}" for number in range(NUMBERS)]}
-    categories = ["g", "h"] if "nominal" in method.variable_types else ["h"]
-    return params, None if {"continuous", "integer"} <= method.variable_types else categories
+    categories = ["g", "h"] if "nominal" in method.claims.variable_types else ["h"]
+    return params, None if {"continuous", "integer"} <= method.claims.variable_types else categories
 
 
 def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:
@@ -432,7 +432,7 @@ def judge(seed: int, methods: list[Method], tally: Tally, folder: Path) -> None:
         recoded = [
             each.name for each in done.masked.variables if each.categories != data[each.name].variable.categories
         ]
-        assert "detail" in method.removes or not recoded
+        assert "detail" in method.claims.removes or not recoded
         for rule in world.violations(file, recoded):
             tally.violations.append(f"{method.name}, world {seed}: {rule.kind}: {rule.text}")
 
@@ -441,7 +441,7 @@ def _masked(seed: int, data: mw.Dataset, edits: mw.EditSet, method: Method, tall
     """Result of one triple; None where it is refused, or where the method cannot mask such data."""
     params, variables = request(method)
     try:
-        if variables is not None or ("detail" in method.removes and method.has_keys):
+        if variables is not None or ("detail" in method.claims.removes and method.has_keys):
             # Nothing but categories or keys is masked: the other numbers have to obey the rules beforehand.
             before = masking_request(data, "microaggregation", edits=edits, seed=1, params={"k": 3})
             data = mask_request(before, is_released=False).masked

@@ -174,7 +174,7 @@ def test_a_method_sees_each_record_once_however_many_patterns_there_are(method, 
         return inner.protect(block, params, rng)
 
     others = "moments" if method == "correlated_noise" else "records"
-    with offered([replace(inner, name="counted", protect=protect, others=others, variant=None)]):
+    with offered([replace(inner.claiming(others=others), name="counted", protect=protect, variant=None)]):
         mw.protect(frame, "counted", seed=1)
     assert len(rows) == 501
     assert sum(rows) <= most

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 import maskwright as mw
-from maskwright import EditSet, Layout, Report, RuleLanguage, Source
+from maskwright import EditSet, Format, Layout, Report, RuleLanguage, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -222,7 +222,7 @@ CLAIMS = (
     BadPlugin("aaa-data-csv", "source", "claims a longer ending of .csv",
               replace(source("aaa"), suffixes=(".data.csv",)), "format: aaa"),
     BadPlugin("aaa-folder", "source", "claims folders",
-              replace(source("aaa"), suffixes=(".aaa",), reads_folders=True), "format: aaa"),
+              replace(source("aaa"), suffixes=(".aaa",), format=Format(reads_folders=True)), "format: aaa"),
     BadPlugin("aaa-yaml", "rule_language", "claims .yaml",
               RuleLanguage(name="aaa", suffixes=(".yaml", ".yml"), read=read_nothing), "aaa: FILE"),
     BadPlugin("aaa-sch", "rule_language", "claims .sch",

@@ -13,8 +13,7 @@ import pytest
 
 import maskwright as mw
 from maskwright import EditSet, Method, Report, RuleLanguage
-from maskwright.cli.completion import command_names
-from maskwright.cli.main import build_parser, main
+from maskwright.cli.main import main
 from maskwright.pipeline.file_model import DataSection, OutputSection
 from maskwright.planning.model import PlanningParams
 from maskwright.plugins import contract
@@ -160,7 +159,6 @@ def test_reserved_names_are_the_keys_of_the_pipeline() -> None:
     assert frozenset(PlanningParams.model_fields) == contract.STEP_PARAMETERS
     assert frozenset(DataSection.model_fields) == contract.DATA_KEYS
     assert frozenset(OutputSection.model_fields) - {"report"} == contract.OUTPUT_KEYS
-    assert command_names(build_parser()) == contract.COMMANDS
 
 
 def test_strict_listing_fails_where_a_plugin_is_broken(

@@ -10,12 +10,11 @@ import pytest
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.testing import Verdicts, run_pipeline_in
+from maskwright.testing import RanPipeline, run_pipeline_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from maskwright.testing import RanPipeline
 
 RULE = "at_most_nonzero(2, wages, pension, benefits)"
 
@@ -104,9 +103,6 @@ def test_other_languages_say_by_name_that_they_cannot(tmp_path: Path, capsys: py
         told = " ".join("".join(capsys.readouterr()).split())
         assert "kinds" in told
         assert "at_most_nonzero" in told
-
-
-VERDICTS = {"tens": [Verdicts(obeyed=[(3, 7), (0, 0)], broken=[(3, 8)], unknown=[(3, None)])]}
 
 
 def test_a_kind_that_is_not_installed_is_a_mistake_in_the_rules(tmp_path: Path) -> None:

@@ -150,14 +150,20 @@ def test_a_second_reader_by_the_same_hand_is_refused() -> None:
 
 
 def test_a_format_that_is_only_read_needs_a_sample() -> None:
-    source = replace(CSV, name="mine", suffixes=(".mine",), not_written="CSV")
+    source = replace(CSV, name="mine", suffixes=(".mine",), format=replace(CSV.format, not_written="CSV"))
     assert "give it one, samples=" in failing(source_checks([source]), {"sample"})["sample"]
 
 
 def test_of_a_sample_it_is_said_how_many_records_it_holds(tmp_path: Path) -> None:
     path = tmp_path / "sample.mine"
     path.write_text("number,one\n1,1\n2,1\n,\n")
-    source = replace(CSV, name="mine", suffixes=(".mine",), not_written="CSV", open=loses_records_without_values)
+    source = replace(
+        CSV,
+        name="mine",
+        suffixes=(".mine",),
+        format=replace(CSV.format, not_written="CSV"),
+        open=loses_records_without_values,
+    )
     wanted = {"records_of_the_sample"}
     (said,) = failing(source_checks([source], samples={"mine": path}), wanted).values()
     assert "say how many records the sample holds" in said

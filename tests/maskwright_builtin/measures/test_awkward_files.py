@@ -12,7 +12,9 @@ import pytest
 import maskwright as mw
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 KEYS = {"keys": ["a"]}
 PARAMS: dict[str, dict[str, Any]] = {

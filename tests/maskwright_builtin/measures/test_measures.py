@@ -12,7 +12,9 @@ import pytest
 from pydantic import ValidationError
 
 from maskwright import UnpairedRecords
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},

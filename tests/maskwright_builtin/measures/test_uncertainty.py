@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
 from maskwright_builtin.measures.uncertainty import MeanOverVariables, interval_of_mean
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 RISKS = {measure.name: measure for measure in MEASURES if measure.kind == "risk" and not measure.of_levels}
 SHARES = [

@@ -39,7 +39,7 @@ ANYHOW: dict[str, tuple[str, dict[str, Any]]] = {
 def test_every_method_masks_at_once_or_is_measured_in_blocks() -> None:
     from maskwright.plugins.registry import plugins
 
-    changing = {name for name, method in plugins().methods.items() if not method.removes}
+    changing = {name for name, method in plugins().methods.items() if not method.claims.removes}
     anyhow = {name for name, _ in ANYHOW.values()} - {"recoding"}
     assert changing == AT_ONCE | set(IN_BLOCKS) | anyhow
 

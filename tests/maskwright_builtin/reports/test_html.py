@@ -10,8 +10,7 @@ import pytest
 from lxml import html
 
 from maskwright.release.record.run_record import run_record_schema
-from maskwright_builtin.reports import REPORTS
-from maskwright_builtin.reports.html import write_html
+from maskwright_builtin.reports.html import HTML, write_html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +33,7 @@ def text_of(page: str) -> str:
 
 
 def test_it_is_offered_as_report() -> None:
-    (report,) = REPORTS
+    report = HTML
     assert report.name == "report"
     assert ".html" in report.suffixes
     assert report.write is write_html

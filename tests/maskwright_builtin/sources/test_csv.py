@@ -205,7 +205,7 @@ def test_a_first_row_that_may_be_a_record_is_refused_without_its_values(first: s
 def test_names_that_are_numbers_are_names_when_it_is_said(tmp_path: Path) -> None:
     path = saved(tmp_path, "region,2019,2020\nnorth,1,2\n")
     assert table(path, header=True).column_names == ["region", "2019", "2020"]
-    written = CSV.params_of_written
+    written = CSV.format.params_of_written
     assert written is not None
     assert written(CSV.params()) == CSV.params(header=True)
     assert written(CSV.params(header=False)) == CSV.params(header=False)

@@ -177,9 +177,9 @@ def rewritten(path: Path, target: Path) -> None:
     tables["person"] = tables["person"].drop_columns(["hhid"])
     for level, table in tables.items():
         variables[level] = tuple(mw.Variable(name, "nominal") for name in table.column_names)
-    assert XML.write_levels is not None
+    assert XML.nested is not None
     batches = {level: table.to_batches(max_chunksize=3) for level, table in tables.items()}
-    XML.write_levels(target, batches, variables, groups, layouts)
+    XML.nested.write(target, batches, variables, groups, layouts)
 
 
 @pytest.mark.covering(5)

@@ -97,8 +97,8 @@ def contract_table() -> str:
     lines = [f"# The contract of plugins: {CONTRACT}", ""]
     lines += [MADE_FROM, "", *_policy_in_markdown(), "", "## Legal values", ""]
     lines += ["| type | values |", "|---|---|"]
-    for kind, values in MEANINGS.items():
-        lines.append(_line((kind, "; ".join(f"`{value}`: {meaning}" for value, meaning in values.items()))))
+    for kind, meanings in MEANINGS.items():
+        lines.append(_line((kind, "; ".join(f"`{value}`: {meaning}" for value, meaning in meanings.items()))))
     lines += ["", "## Markers of parameters", "", "| marker | |", "|---|---|"]
     lines += [_line((f"`{each.__name__}`", _in_markdown(_summary(each)))) for each in MARKERS]
     lines.append("")

@@ -8,7 +8,6 @@ import io
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import reading, text_encoding
 
 if TYPE_CHECKING:
+    from _csv import _reader as CsvReader
     from pathlib import Path
 
 
@@ -121,16 +121,12 @@ class CsvDialect:
     line_end: str = "\n"
     header: bool = True
 
-    def rows(self, text: io.TextIOBase) -> csv_reader:
+    def rows(self, text: io.TextIOBase) -> CsvReader:
         """Rows of a text in this dialect, by the standard library's reader (slow; for the header and for errors)."""
         return _reader(text, self.delimiter, self.quote)
 
 
-# The type of csv.reader has no public name before Python 3.13.
-csv_reader = Iterator[list[str]]
-
-
-def _reader(text: io.TextIOBase, delimiter: str, quote: str | None) -> csv_reader:
+def _reader(text: io.TextIOBase, delimiter: str, quote: str | None) -> CsvReader:
     if quote is None:
         return csv.reader(text, delimiter=delimiter, quotechar=None, quoting=csv.QUOTE_NONE, strict=True)
     return csv.reader(text, delimiter=delimiter, quotechar=quote, quoting=csv.QUOTE_MINIMAL, strict=True)

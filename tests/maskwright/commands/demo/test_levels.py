@@ -12,10 +12,10 @@ import pytest
 import yaml
 from lxml import etree
 
-import maskwright
 from maskwright.cli.main import main
+from maskwright.commands.demo.files import CHUNK, write_demo
 from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
-from maskwright.commands.demo.levels.model import CHUNK, ERRORS, HOUSEHOLD, PERSON, survey
+from maskwright.commands.demo.levels.model import ERRORS, HOUSEHOLD, PERSON, survey
 from maskwright.foundation.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "levels"))
@@ -234,7 +234,7 @@ def test_a_file_that_somebody_changed_is_not_overwritten(tmp_path: Path, name: s
 
 
 def test_the_two_examples_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    maskwright.commands.demo.files.write_demo(tmp_path, 20)
+    write_demo(tmp_path, 20)
     with pytest.raises(InputError, match=r"survey\.xml is not as the example writes it"):
         write_levels_demo(tmp_path, 20)
 

@@ -50,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(folder: Path, name: str, method: str, **changes: Any) -> dict[str, object]:
     """A pipeline that masks with one method; edits on ranges only, which each method can keep."""
     found = plugins().methods[method]
-    of_numbers, coarser = "integer" in found.variable_types, "detail" in found.removes
+    of_numbers, coarser = "integer" in found.claims.variable_types, "detail" in found.claims.removes
     names = (["age"] if coarser else NUMERIC) if of_numbers else ["region"]
     steps: list[dict[str, Any]] = [{"method": method, "params": PARAMS.get(method, {}), "variables": names}]
     if coarser or not of_numbers:

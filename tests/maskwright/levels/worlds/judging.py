@@ -170,7 +170,7 @@ class Release:
         """Variables of which some step takes away cells, or detail."""
         return {
             name for name, names in self._masked_by().items()
-            if any(what in plugins().methods[each].removes for each in names)
+            if any(what in plugins().methods[each].claims.removes for each in names)
         }  # fmt: skip
 
     # -- checks -----------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Release:
         yield from (said for said, wrong in told.items() if wrong)
         before = Counter(row["hhid"] for row in self.before.persons)
         after = Counter(row["hhid"] for row in self.after.persons)
-        takes = any("records" in plugins().methods[step["method"]].removes for step in self.settings["protect"])
+        takes = any("records" in plugins().methods[step["method"]].claims.removes for step in self.settings["protect"])
         if any(before[homes[key]] != count for key, count in after.items()):
             yield "a household lacks members"
         rare = any(step.get("unit") for step in self.settings["protect"])

@@ -81,7 +81,7 @@ def _steps(seed: int, rng: np.random.Generator) -> list[dict[str, Any]]:
 
 
 def _turn(step: dict[str, Any]) -> int:
-    removes = plugins().methods[step["method"]].removes
+    removes = plugins().methods[step["method"]].claims.removes
     return 0 if not removes else 1 if removes == {"detail"} else 2
 
 
@@ -98,11 +98,11 @@ def _step(name: str, rng: np.random.Generator, level: str, unit: str | None) -> 
     if not variables:
         variables = [each for one in CATEGORIES for each in _variables(method, one, rng)]
     params |= _promises(method, rng)
-    if "detail" in method.removes:
+    if "detail" in method.claims.removes:
         params["release_edits"] = {"drop": variables}
     if rng.random() < 0.3:
         params["group_size"] = "all"
-    if "total" in variables and not method.removes and rng.random() < 0.25:
+    if "total" in variables and not method.claims.removes and rng.random() < 0.25:
         params |= {"totals": {"total": "adjust"}, "k_guarantee": "report"}
     step: dict[str, Any] = {"method": name, "variables": variables, "params": params}
     if unit is not None:
@@ -122,10 +122,10 @@ def _promises(method: Method, rng: np.random.Generator) -> dict[str, Any]:
 
 def _variables(method: Method, level: str, rng: np.random.Generator) -> list[str]:
     """Some variables of a level that a method can mask."""
-    types = method.variable_types
+    types = method.claims.variable_types
     numeric = {"continuous", "integer"} <= types
     nominal = "nominal" in types
-    if method.removes or (nominal and not numeric):
+    if method.claims.removes or (nominal and not numeric):
         pool = [each for each in KEYS[level] if numeric or each in CATEGORIES[level]]
     else:
         pool = list(AMOUNTS[level]) if numeric else []
@@ -137,7 +137,7 @@ def _variables(method: Method, level: str, rng: np.random.Generator) -> list[str
         pool = [each for each in pool if each not in ("region", "tenure", "sex", "status")]
     if not numeric and not nominal:
         pool = ["edu"] if level == "person" else []
-    if level == "household" and method.removes == {"records"}:
+    if level == "household" and method.claims.removes == {"records"}:
         pool = list(KEYS[level])
     wanted = min(len(pool), int(rng.integers(2, 6)))
     chosen = set(rng.choice(pool, wanted, replace=False)) if pool else set()

@@ -259,7 +259,7 @@ def a_value_in_a_warning(block, params, rng):
 
 
 def limit_of_another(block, params, rng):
-    return good(block).claiming(limits=(Limit("region", high=1.0),))
+    return replace(good(block), limits=(Limit("region", high=1.0),))
 
 
 def limits_of_nothing(params, variables):

@@ -69,7 +69,7 @@ def test_a_mistake_of_the_author_is_told_without_values() -> None:
         raise KeyError(float(block.values[1, 0]))
 
     broken = METHOD.claiming(gathering=replace(GATHERING, partial=fails))
-    gathering = guarded(broken, "method", "below", "1.0").gathering
+    gathering = guarded(broken, "method", "below", "1.0").claims.gathering
     assert gathering is not None
     with pytest.raises(PluginFailed, match="below") as caught:
         gathering.partial(BLOCK, None)
@@ -78,7 +78,7 @@ def test_a_mistake_of_the_author_is_told_without_values() -> None:
 
 def test_facts_are_a_mapping() -> None:
     broken = METHOD.claiming(gathering=replace(GATHERING, merged=cast("Any", lambda facts, params: list(facts))))
-    gathering = guarded(broken, "method", "below", "1.0").gathering
+    gathering = guarded(broken, "method", "below", "1.0").claims.gathering
     assert gathering is not None
     with pytest.raises(PluginFailed, match="a list, not a mapping"):
         gathering.merged([{"largest": 1.0}], None)

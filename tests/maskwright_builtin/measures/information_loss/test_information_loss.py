@@ -11,7 +11,9 @@ from pydantic import ValidationError
 from scipy import optimize, stats
 
 from maskwright import InputError
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 BY_NAME = {measure.name: measure for measure in MEASURES if not measure.of_levels}
 WEIGHTED = ("sse", "il1s", "pi", "discrepancy", "higher_moments", "kolmogorov_smirnov", "hellinger", "structural_zeros",

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
 from maskwright_builtin.measures.scores import ScoreParams, score
+
+MEASURES = tuple(each.record() for each in OFFERED)
 
 BY_NAME = {measure.name: measure for measure in MEASURES}
 PARTS = ("pil", "distance_record_linkage", "interval_disclosure")

@@ -32,7 +32,7 @@ def masked(name: str, data: mw.Block, seed: int = 1, **params: object) -> Any:
     """Result of a method, or what a remover leaves of the block."""
     method, rng = find_method(name), np.random.default_rng(seed)
     chosen = method.params.model_validate(params)
-    if isinstance(method, mw.Method):
+    if method.remove is not None:
         return without_removed(data, method.remove(data, chosen, rng))
     return method.protect(data, chosen, rng)
 
