@@ -27,8 +27,8 @@ TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona
 
 ALL_EXAMPLES = bool(os.environ.get("SLOW"))
 """Whether random tests run as many examples as they state, and products of parameters in full; `.ci/run` sets it."""
-SHARE_OF_EXAMPLES, FEWEST_EXAMPLES = 4, 5
-"""Otherwise each random test runs a quarter of its examples, the first ones, and five at least."""
+SHARE_OF_EXAMPLES, FEWEST_EXAMPLES = 2, 5
+"""Otherwise each random test runs half of its examples, the first ones, and five at least."""
 
 # The same examples on every machine and in every run; other work on the machine is no failure.
 settings.register_profile(

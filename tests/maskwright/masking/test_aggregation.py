@@ -140,6 +140,13 @@ def test_geometric_means_of_zeros_mixed_signs_and_extremes(cells, expected):
     assert column(cells, [0] * len(cells), "geometric_mean")[0] == pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"), [([4.0, 1.0], 1.0), ([1.0, 2.0, 4.0, 3.0], 2.0), ([5.0, 3.0, 4.0], 4.0)]
+)
+def test_of_an_even_number_of_cells_the_lower_median_is_the_lower_of_two(cells, expected):
+    assert column(cells, [0] * len(cells), "lower_median")[0] == expected
+
+
 @settings(max_examples=60)
 @given(data=clustered(largest=3))
 def test_lower_median_and_mode_match_a_plain_computation(data):
