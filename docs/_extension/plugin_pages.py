@@ -9,6 +9,7 @@ from _extension.markdown_text import as_markdown, block, code, one_line
 from _extension.parameters import parameters
 from maskwright.cli.further_commands import command_parser
 from maskwright.cli.show.explain import STEPS, definition, facts, offered
+from maskwright.plugins.contract import KINDS
 from maskwright.plugins.method import Method
 from maskwright.plugins.registry import plugins
 
@@ -60,10 +61,10 @@ def _anchor(name: str) -> str:
 
 
 def _section(registry: Registry, kind: str, plugin: Any) -> str:
-    info = registry.info(kind, plugin.name)
+    info = registry.info(kind, plugin.name) if kind in KINDS else None
     parts = [f"## {code(plugin.name)}", one_line(plugin.summary), as_markdown(definition(plugin))]
     said = [*facts(plugin), *_held(plugin)]
-    if info.distribution != "maskwright":
+    if info is not None and info.distribution != "maskwright":
         said.append(("Comes with", f"{info.distribution} {info.version}"))
     parts.append("\n".join(f"- **{what}:** {one_line(value)}" for what, value in said))
     if kind == "command":
@@ -83,5 +84,5 @@ def _section(registry: Registry, kind: str, plugin: Any) -> str:
 
 def _held(plugin: Any) -> list[tuple[str, str]]:
     """What files of a format hold, as its source says."""
-    holds = getattr(plugin, "holds", None)
+    holds = getattr(getattr(plugin, "format", None), "holds", None)
     return list(holds.told().items()) if holds is not None else []

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import maskwright
+from maskwright.cli.further_commands import commands as further_commands
 from maskwright.cli.main import main
 from maskwright.pipeline.file_model import PipelineFile
 from maskwright.plugins.registry import plugins as registered
@@ -79,9 +80,7 @@ def test_every_command_that_exists_is_in_the_table(capsys: pytest.CaptureFixture
         main(["--help"])
     listed = re.findall(r"^ {4}(\w+) ", capsys.readouterr().out, re.MULTILINE)
     assert listed
-    of_plugins = {each.name for each in registered().infos
-                  if each.kind == "command" and each.distribution == "maskwright"}  # fmt: skip
-    assert {*listed, *of_plugins} == {name.split()[0] for name, _ in command_table()}
+    assert {*listed, *further_commands()} == {name.split()[0] for name, _ in command_table()}
 
 
 @pytest.mark.parametrize("document", [*OF_THE_ROOT, *PAGES])

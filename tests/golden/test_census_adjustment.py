@@ -12,8 +12,9 @@ from lxml import etree
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
-from maskwright.plugins.registry import find_source, plugins
+from maskwright.plugins.registry import find_source
 from maskwright.release.data_file import write_dataset
+from maskwright.testing import offered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +32,8 @@ def third_party(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "example_plugin" / "src"))
     from maskwright_example.noise import EXAMPLE_NOISE
 
-    registry = plugins()
-    more = type(registry)(**{**vars(registry), "methods": {**registry.methods, EXAMPLE_NOISE.name: EXAMPLE_NOISE}})
-    monkeypatch.setattr("maskwright.commands.requests.plugins", lambda: more)
-    yield
+    with offered([EXAMPLE_NOISE]):
+        yield
     for name in [name for name in sys.modules if name.startswith("maskwright_example")]:
         del sys.modules[name]
 

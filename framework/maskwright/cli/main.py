@@ -18,7 +18,6 @@ from maskwright.cli.command_support import (
 from maskwright.cli.completion import COMPLETION_REQUEST, SCRIPTS, SHELLS, candidates, command_names, lines
 from maskwright.cli.data_commands import add_data_commands, add_rule_commands
 from maskwright.cli.experiment_commands import add_advising, add_comparing
-from maskwright.cli.further_commands import is_further_command, run_further_command
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complete(parser, given[2:])
     if given and not given[0].startswith("-") and given[0] not in command_names(parser):
         from maskwright.cli.exit_handling import ended_truthfully
+        from maskwright.cli.further_commands import is_further_command, run_further_command
 
         if is_further_command(given[0]):
             reported = argparse.Namespace(traceback="--traceback" in given, json=False, quiet=True)

@@ -17,11 +17,8 @@ from maskwright.commands.requests import (
     declarations_of,
     rule_options,
 )
-from maskwright.data.codebooks.files import read_codebook_file
 from maskwright.data.dataset import Dataset, WrittenBatch
 from maskwright.data.declaration import VariableDeclaration, declared_together
-from maskwright.data.frame_libraries import dataset_from_table, taken_in
-from maskwright.data.frames import dataset_from_frame
 from maskwright.data.inference import read_dataset
 from maskwright.data.parts.model import in_its_part
 from maskwright.data.record_groups import with_household_role, with_households
@@ -152,6 +149,8 @@ def read_codebook(path: str | Path, encoding: str | None = None) -> dict[str, Va
     >>> mw.read_codebook("codebook.csv")["sex"].labels
     (('1', 'male'), ('2', 'female'))
     """
+    from maskwright.data.codebooks.files import read_codebook_file  # of codebooks alone
+
     return dict(read_codebook_file(Path(path), encoding).variables)
 
 
@@ -216,6 +215,8 @@ def load(
 
 def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: str = "data") -> Dataset:
     """Dataset of what a program has, identifiers included; a Dataset as it is, declared when it was made."""
+    from maskwright.data.frame_libraries import taken_in  # of data frames alone
+
     held = taken_in(data, argument).data
     known = declarations_of(declared).variables
     if isinstance(held, Dataset):
@@ -247,6 +248,9 @@ def _present(
 
 
 def _in_memory(data: DataInMemory, declared: Mapping[str, VariableDeclaration]) -> Dataset:
+    from maskwright.data.frame_libraries import dataset_from_table  # of data frames alone
+    from maskwright.data.frames import dataset_from_frame  # of data frames alone
+
     if not isinstance(data.data, Dataset):
         names = names_in(data) or ()
         unknown = [

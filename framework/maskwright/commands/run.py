@@ -13,7 +13,6 @@ from maskwright.commands.running.recording import MeasuredRun, run_json, run_rec
 from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
-from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.processes.resources import share_memory_with_arrow
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.foundation.randomness import fresh_seed
@@ -26,7 +25,6 @@ from maskwright.release.codebook import HeldTexts
 from maskwright.release.data_file import file_facts
 from maskwright.release.files import Release
 from maskwright.release.measures.variable_selection import with_usual_losses
-from maskwright.release.part_layout import refuse_changed_original, refuse_disclosing_folders
 from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.release_decision import decide_release
@@ -107,6 +105,8 @@ class RunResult:
 
     def _repr_html_(self) -> str:
         """Tables for notebooks: edits before and after, measures, files; the seed is not shown."""
+        from maskwright.foundation.html_tables import block, sentence, table  # of notebooks
+
         record = RunRecord.model_validate(self.record)
         edits = [
             (each.name, count(each.violations_on_arrival), count(each.violations), kept_as_planned(each))
@@ -209,6 +209,8 @@ def run(
 
 def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
     """Run a pipeline of one level; the record of what was released."""
+    from maskwright.release.part_layout import refuse_changed_original, refuse_disclosing_folders  # of parts
+
     ready = prepare(described, listener, clock)
     described = with_usual_losses(described, ready.plan, plugins())
     seed = fresh_seed() if described.seed is None else described.seed

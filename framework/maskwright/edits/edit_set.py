@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import EditError, InputError, Place, Problem
-from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ class EditSet:
 
     def _repr_html_(self) -> str:
         """Table for notebooks: name, kind and text of each edit."""
+        from maskwright.foundation.html_tables import block, sentence, table  # of notebooks
+
         rows = ((edit.name, edit.kind, edit.text, edit.severity) for edit in self.edits)
         title = f"{len(self):,} edit{'' if len(self) == 1 else 's'}"
         return block(title, table(("edit", "kind", "rule", "severity"), rows), sentence(" ".join(self.notes)))

@@ -9,7 +9,6 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import as_far_as, is_inside
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost, Drift, drift_of
-from maskwright.masking.category_adjustment import AdjustedCategories, adjust_categories, with_categories
 from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
 from maskwright.masking.masked_value_checks import (
     CodedValues,
@@ -40,17 +39,6 @@ from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.method_contract import broken_aggregation_claims
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
-from maskwright.masking.suppressing.suppression_steps import Removal, remove
-from maskwright.masking.unit_adjustment import (
-    AdjustedUnit,
-    adjust_unit,
-    adjusted_by_edit,
-    category_unit_json,
-    infeasible_by_edit,
-    moved_json,
-    unit_json,
-    with_adjusted_values,
-)
 from maskwright.planning.applicable_edits import StepLimit, limit_edits
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.make_plan import with_fewer_records
@@ -62,6 +50,9 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.category_adjustment import AdjustedCategories
+    from maskwright.masking.suppressing.suppression_steps import Removal
+    from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
 
@@ -76,6 +67,9 @@ def mask(
     observe: Observer | None = None,
 ) -> MaskingResult:
     """Run a plan."""
+    from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
+    from maskwright.masking.suppressing.suppression_steps import remove  # of steps that remove
+
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
@@ -199,6 +193,11 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
 
 def _adjust(protected: _Protected, context: MaskingContext) -> tuple[Dataset, tuple[AdjustedUnit, ...]]:
     """Bring the masked values onto the edits and onto the published grid, unit by unit."""
+    from maskwright.masking.unit_adjustment import (  # of units with several levels of values
+        adjust_unit,
+        with_adjusted_values,
+    )
+
     data, units = protected.data, context.plan.units
     adjusted: list[AdjustedUnit] = []
     with stage(context.reporter, "Adjusting and rounding") as progress:
@@ -220,6 +219,14 @@ def _result(
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
+    from maskwright.masking.unit_adjustment import (  # of units with several levels of values
+        adjusted_by_edit,
+        category_unit_json,
+        infeasible_by_edit,
+        moved_json,
+        unit_json,
+    )
+
     context = in_published_terms(context, removal.shown)
     plan, edits = context.plan, context.edits
     results = (*protected.results, *removal.results)

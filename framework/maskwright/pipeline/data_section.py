@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from maskwright.data.codebooks.files import read_codebook_file
 from maskwright.data.declaration import declared_together
 from maskwright.data.hierarchies.declaration import read_hierarchy_file
 from maskwright.data.parts.part_files import address_of, find_parts, is_pattern, is_remote, is_several
@@ -16,10 +15,8 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model, texts, without
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file, secrets_in
-from maskwright.pipeline.levels_section import resolve_levels
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.plugins.guarding.origin import BUILT_IN
-from maskwright.plugins.parts_reading import parts_source
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -42,6 +39,8 @@ def place_in(folder: Path, name: str) -> str:
 
 def source_of(name: str, folder: Path = Path(), file_format: str | None = None, *, must_exist: bool = True) -> Source:
     """Source of a data file, or of a dataset in parts, by a stated format or the ending of its name."""
+    from maskwright.plugins.parts_reading import parts_source  # of parts
+
     place = place_in(folder, name)
     several = is_several(place)
     if file_format is not None:
@@ -198,9 +197,10 @@ def _without_source(section: Node) -> list[Problem]:
 
 def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
     """What a section with levels says; names are not searched in its files where something else is wrong."""
-
     def of_level(part: Node) -> DataSource | None:
         return resolve_data(part, folder, problems, must_exist=must_exist).whole
+
+    from maskwright.pipeline.levels_section import resolve_levels  # of several levels
 
     levels = resolve_levels(section, problems, of_level)
     return FoundData(None if levels is None else list(levels.sources.values())[-1], None, levels)
@@ -234,6 +234,8 @@ def _codebook(node: Node | None, folder: Path, params: BaseModel, problems: list
     path = existing_file(node, folder, "codebook", problems)
     if path is None:
         return None
+    from maskwright.data.codebooks.files import read_codebook_file  # of codebooks alone
+
     try:
         return read_codebook_file(path, getattr(params, "encoding", None))
     except InputError as error:

@@ -12,6 +12,7 @@ from maskwright.foundation.errors import Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import elements_of, only, read_model, without
+from maskwright.pipeline.extras.extra import extras_of
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
 from maskwright.pipeline.resolved import Chosen, ChosenEngine, Output, Pipeline, RuleFile
@@ -19,9 +20,8 @@ from maskwright.plugins.packages import package_name
 from maskwright.plugins.registry import installed_packages, plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from maskwright.pipeline.extras.extra import Extra
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.registered import Registry
 
@@ -99,25 +99,26 @@ def _absolute(params: BaseModel, folder: Path) -> BaseModel:
     return params.model_copy(update=update)
 
 
-def resolve_list(section: Node, label: str, known: Mapping[str, Extra], problems: list[Problem]) -> tuple[Chosen, ...]:
+def resolve_list(key: str, label: str, section: Node, problems: list[Problem]) -> tuple[Chosen, ...]:
     """Resolve a list of names, or of ``{name: {parameters}}``; mistakes are added to `problems`."""
     found = []
     for node in elements_of(section, f"expected a list of {label}s", problems):
         if node.is_scalar and isinstance(node.value, str):
-            key, given = node, Node("mapping", node.place)
+            named, given = node, Node("mapping", node.place)
         elif node.is_mapping and len(node.entries) == 1:
-            key, given = node.entries[0]
+            named, given = node.entries[0]
         else:
             message = f"expected the name of a {label}, or {{name: {{parameters}}}}, not {node.description}"
             problems.append(Problem(message, node.place))
             continue
-        extra = known.get(key.raw)
+        known = extras_of(key)
+        extra = known.get(named.raw)
         if extra is None:
-            problems.append(Problem(unknown_name(label, key.raw, known), key.place))
+            problems.append(Problem(unknown_name(label, named.raw, known), named.place))
             continue
         params = read_model(extra.params, given, problems, f"parameter of {extra.name}")
         if params is not None:
-            found.append(Chosen(extra, params, key.place))
+            found.append(Chosen(extra, params, named.place))
     return tuple(found)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.data.parts.manifest import foreign_file
 from maskwright.data.parts.part_files import (
     address_of,
     could_match,
@@ -23,8 +22,6 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model
 from maskwright.pipeline.file_model import OUTPUT_SETTINGS, OutputSection
 from maskwright.pipeline.resolved import Output
-from maskwright.plugins.parts_reading import parts_source
-from maskwright.plugins.parts_writing import writing_parts
 from maskwright.plugins.registry import find_source, plugins
 
 if TYPE_CHECKING:
@@ -218,6 +215,9 @@ def _named_format(section: Node, problems: list[Problem], of_parts: Source | Non
 
     Of a folder the section need not name one: its parts are written by the source `of_parts` then.
     """
+    from maskwright.plugins.parts_reading import parts_source  # of parts
+    from maskwright.plugins.parts_writing import writing_parts  # of parts
+
     if of_parts is not None:
         named = _named_format(section, problems, None)
         return writing_parts(parts_source(named or find_source(of_parts.name)))
@@ -254,6 +254,8 @@ def _check_place(
     key: str, path: Path, node: Node, folder: Path, taken: Mapping[object, str], problems: list[Problem],
     *, is_folder: bool = False,
 ) -> None:  # fmt: skip
+    from maskwright.data.parts.manifest import foreign_file  # of parts
+
     other = taken.get(file_identity(path))
     if is_pattern(str(path)) and {"*", "?"}.intersection(str(path)):
         problems.append(Problem(f"output.{key}: {node.raw!r} is a pattern; expected one name", node.place))

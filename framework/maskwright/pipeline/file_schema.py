@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.rule_language.rule_entry import RuleEntry
-from maskwright.pipeline.extras.actions import ACTIONS
-from maskwright.pipeline.extras.plan_checks import CHECKS
-from maskwright.pipeline.extras.report_sections import SECTIONS
+from maskwright.pipeline.extras.extra import extras_of
 from maskwright.pipeline.file_model import DataSection, ExecutionSection, OutputSection, PipelineFile, StepEntry
 from maskwright.pipeline.steps import LABEL, PER_RECORD
 from maskwright.planning.model import PlanningParams
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from maskwright.pipeline.extras.extra import Extra
     from maskwright.plugins.method import Method
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.rules import RuleLanguage
@@ -75,11 +72,11 @@ class _Builder:
             "edits": self.list_of(PipelineFile, "edits", self.edit()),
             "protect": self.list_of(PipelineFile, "protect", self.step()) | {"minItems": 1},
             "measure": self.list_of(PipelineFile, "measure", self.measure()),
-            "checks": self.list_of(PipelineFile, "checks", self.extras(CHECKS)),
+            "checks": self.list_of(PipelineFile, "checks", self.extras("checks")),
             "output": self.output(),
             "execution": self.execution(),
-            "sections": self.list_of(PipelineFile, "sections", self.extras(SECTIONS)),
-            "after": self.list_of(PipelineFile, "after", self.extras(ACTIONS)),
+            "sections": self.list_of(PipelineFile, "sections", self.extras("sections")),
+            "after": self.list_of(PipelineFile, "after", self.extras("after")),
         }
         reached = _reached(whole, self.definitions)
         used = {name: part for name, part in self.definitions.items() if name in reached}
@@ -167,8 +164,9 @@ class _Builder:
         condition = {"properties": {"method": {"const": method.name}}, "required": ["method"]}
         return {"if": condition, "then": consequence}
 
-    def extras(self, known: Mapping[str, Extra]) -> Schema:
+    def extras(self, section: str) -> Schema:
         """A name, or the name with parameters."""
+        known = extras_of(section)
         choices = [
             _single_key(name, self.model(each.params, f"extra.{name}"), each.summary) for name, each in known.items()
         ]

@@ -16,12 +16,8 @@ from maskwright.foundation.yaml_models import only, read_model
 from maskwright.pipeline.data_section import FoundData, resolve_data
 from maskwright.pipeline.edits_section import resolve_edits
 from maskwright.pipeline.execution_section import allowed_packages, check_scratch, resolve_execution, resolve_list
-from maskwright.pipeline.extras.actions import ACTIONS
-from maskwright.pipeline.extras.plan_checks import CHECKS
-from maskwright.pipeline.extras.report_sections import SECTIONS
 from maskwright.pipeline.file_model import PipelineFile, SingleSettings
 from maskwright.pipeline.file_paths import resolve_output
-from maskwright.pipeline.overrides import Overrides, apply_overrides
 from maskwright.pipeline.resolved import (
     DataSource,
     LevelSources,
@@ -53,6 +49,7 @@ from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, pipelines_own_plugins, plugins
 
 if TYPE_CHECKING:
+    from maskwright.pipeline.overrides import Overrides
     from maskwright.planning.model import Step
     from maskwright.plugins.registered import Registry
     from maskwright.plugins.source import Source
@@ -89,6 +86,8 @@ def resolve_file(path: str | Path, overrides: Overrides = (), *, check_data: boo
         )
     text = text_of(file, "pipeline", HELP)
     problems: list[Problem] = []
+    from maskwright.pipeline.overrides import apply_overrides  # of settings given beside the file
+
     root = apply_overrides(load_yaml(text, str(path), problems=problems), overrides)
     if not root.is_mapping:
         message = (
@@ -157,9 +156,9 @@ class _Reading:
         execution, engine = resolve_execution(self.section("execution"), self.registry, self.folder, self.problems)
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
-        checks = resolve_list(self.section("checks"), "plan check", CHECKS, self.problems)
-        sections = resolve_list(self.section("sections"), "report section", SECTIONS, self.problems)
-        after = resolve_list(self.section("after"), "action", ACTIONS, self.problems)
+        checks = resolve_list("checks", "plan check", self.section("checks"), self.problems)
+        sections = resolve_list("sections", "report section", self.section("sections"), self.problems)
+        after = resolve_list("after", "action", self.section("after"), self.problems)
         plain = read_model(SingleSettings, only(self.root, tuple(SingleSettings.model_fields)), self.problems)
         inputs = {} if self.path is None else {"this pipeline file": self.path}
         if data is not None:
@@ -256,6 +255,8 @@ WHOLE = "the pipeline"
 
 def resolve_mapping(settings: Mapping[str, object], overrides: Overrides = (), *, check_data: bool = True) -> Pipeline:
     """Read a pipeline given as a mapping; names of files are relative to the working directory."""
+    from maskwright.pipeline.overrides import apply_overrides  # of settings given beside the file
+
     problems: list[Problem] = []
     root = apply_overrides(_placed(settings, "", problems), overrides)
     text = yaml.safe_dump(root.to_python(), sort_keys=False, allow_unicode=True)

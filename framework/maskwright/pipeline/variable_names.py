@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maskwright.data.dataset import Dataset
-from maskwright.data.levels.consistency import unknown_names, without_key_of_group, wrong_pointers
 from maskwright.data.levels.linked_data import NO_PLACES, LevelDeclaration
-from maskwright.data.levels.linking import unknown_of_files, variables_of_levels
 from maskwright.edits.evaluation.check import unknown_variables
-from maskwright.edits.levels.binding import bind
-from maskwright.edits.levels.structure import LevelNames, Structure
 from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_document import Node
@@ -185,6 +181,9 @@ def further_level_problems(
         # Which names rules may use is not known: each that they use rightly would be reported as wrong.
         return problems
     meant = whole.declared
+    from maskwright.edits.levels.binding import bind  # of several levels
+    from maskwright.edits.levels.structure import LevelNames, Structure  # of several levels
+
     try:
         own = _variables(levels, files, meant)
         bind(edits, Structure(tuple(
@@ -199,6 +198,13 @@ def further_level_problems(
 
 def wrong_level_names(levels: LevelSources, names: Mapping[str, Sequence[str]]) -> list[Problem]:
     """What is wrong with the names of variables that the levels declare, each at its place."""
+    from maskwright.data.levels.consistency import (  # of several levels
+        unknown_names,
+        without_key_of_group,
+        wrong_pointers,
+    )
+    from maskwright.data.levels.linking import unknown_of_files  # of several levels
+
     places = {name: levels.places.get(name, NO_PLACES) for name in levels.declared}
     files = {name: source.name for name, source in levels.sources.items()}
     if levels.form == "flat":
@@ -258,6 +264,8 @@ def _variables(
     levels: LevelSources, names: Mapping[str, tuple[str, ...]], declared: Mapping[str, LevelDeclaration]
 ) -> Mapping[str, tuple[str, ...]]:
     """Names of the variables of each level."""
+    from maskwright.data.levels.linking import variables_of_levels  # of several levels
+
     top, bottom = declared
     if levels.form == "flat":
         return variables_of_levels(names[top], declared, (top, bottom))

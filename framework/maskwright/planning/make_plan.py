@@ -36,7 +36,6 @@ from maskwright.planning.variable_groups import (
     group_variables,
     with_aggregation,
 )
-from maskwright.planning.warnings.attribute_inference import attribute_inference_doubts
 from maskwright.planning.warnings.missing_cells import (
     disclosing_code_doubts,
     missing_pattern_notices,
@@ -160,6 +159,8 @@ def make_plan(
         *random_change_notices(groups, steps),
     )
     labels = labels_of_suppressed([name for name in known if name not in identifiers], groups, steps, known, data)
+    from maskwright.planning.warnings.attribute_inference import attribute_inference_doubts
+
     doubts = (
         *unmasked_doubts((known[name] for name in untouched if name not in kept_by_keys), labels),
         *household_doubts(groups, steps, data),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named
 
@@ -147,6 +146,8 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Tables for notebooks: what each step masks together, and who keeps each edit."""
+        from maskwright.foundation.html_tables import block, sentence, table  # of notebooks
+
         groups = [
             (group.step, self.steps[group.step - 1].method.name, ", ".join(group.variables), ", ".join(group.edits))
             for group in self.groups

@@ -7,8 +7,6 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.translation.translate import NotKnownYet, Translation, Whole, translate
-from maskwright.edits.translation.values import Interval, ranges_of, recoded
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.single_variable import Straddling
+    from maskwright.edits.translation.translate import Translation, Whole
+    from maskwright.edits.translation.values import Interval
     from maskwright.planning.model import Step
 
 MOST_LETTERS = 200
@@ -89,6 +89,8 @@ def recoded_variables(
     if problems:
         raise InputError(problems)
     kept = [edit for edit in edits if not broken.get(edit.name)]
+    from maskwright.edits.translation.values import ranges_of  # of recoded variables
+
     ranges = {name: each for name, each in ranges_of(kept).items() if name in coarse}
     return RecodedVariables(
         coarse, {each.name: each for each in variables if each.name in coarse},
@@ -124,6 +126,9 @@ def settled(
     An edit that can be translated is: its verdict stays the same. Else it is weakened where `release_edits` allows that
     of each recoded variable that it reads, else dropped where it allows that of one of them.
     """
+    from maskwright.edits.translation.translate import NotKnownYet, translate  # of recoded variables
+    from maskwright.edits.translation.values import recoded  # of recoded variables
+
     variables = {
         name: recoded(coarse.original[name], each, coarse.ranges.get(name)) for name, each in published.items()
     }

@@ -14,12 +14,9 @@ import pyarrow as pa
 from maskwright.data.date_columns import format_of
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.engines.checker import RecordForm
-from maskwright.edits.engines.nested_checker import MOST_WHOLE, NestedChecker, messages_of, numbers_of, place_of
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
-from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.files import note_read
@@ -37,7 +34,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.engines.nested_checker import Found
+    from maskwright.edits.engines.nested_checker import Found, NestedChecker
     from maskwright.edits.evaluation.check_data import Fired
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.languages.schematron.options import SchematronOptions
@@ -60,6 +57,7 @@ def check_file(
     progress: Progress = silent,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream."""
+    from maskwright.edits.engines.checker import RecordForm
 
     def checked(reading: Reading) -> Outcome:
         with batches_of(reading) as batches:
@@ -119,6 +117,8 @@ class _Count:
 
     def add(self, found: Found, before: NDArray[np.int64], groups: int) -> None:
         """Count what an edit said of the groups after the first `groups`; `before` are the members before each."""
+        from maskwright.edits.engines.nested_checker import numbers_of
+
         self.is_of_member = self.is_of_member or found.on_members
         of_records = [replace(node, group=node.group - groups) for node in found.failed if node.group]
         numbers = numbers_of(of_records, before, member=self.is_of_member)
@@ -162,6 +162,9 @@ def check_nested(
     beside: Sequence[tuple[Edit, Placed]] = (),
 ) -> Outcome:
     """Verdict of every edit on every record of a file with records inside records."""
+    from maskwright.edits.engines.nested_checker import NestedChecker, messages_of
+    from maskwright.edits.evaluation.svrl import SvrlWriter  # of SVRL alone
+
     note_read(path)
     elements = reading.elements
     assert elements is not None
@@ -206,6 +209,8 @@ def _checked(
 def _documents(path: Path, reading: NestedReading, whole: Sequence[str]) -> Iterator[NestedDocument]:
     if not whole:
         return reading.documents()
+    from maskwright.edits.engines.nested_checker import MOST_WHOLE
+
     if path.stat().st_size > MOST_WHOLE:
         hint = "Rules about one household and its persons are checked in pieces; leave the others to a phase of theirs."
         names = ", ".join(whole)
@@ -215,6 +220,8 @@ def _documents(path: Path, reading: NestedReading, whole: Sequence[str]) -> Iter
 
 
 def _placed(found: Found, elements: NestedElements) -> Placed:
+    from maskwright.edits.engines.nested_checker import place_of
+
     return Placed(
         found.fired,
         [(node.group, node.member) for node in found.fired_on],

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
 
-from maskwright.data.parts.manifest import foreign_file
 from maskwright.data.parts.part_files import (
     MANIFEST,
     address_of,
@@ -231,6 +230,8 @@ class Release:
         is_folder = key in self._folders
         if target.exists() and not (target.is_dir() if is_folder else target.is_file()):
             raise InputError(f"output {key}: {target} is no {'folder' if is_folder else 'regular file'}")
+        from maskwright.data.parts.manifest import foreign_file  # of parts
+
         foreign = foreign_file(target) if is_folder and target.exists() else None
         if foreign is not None:
             hint = "Only a folder is replaced in which each file is listed in its _manifest.json: name another one."

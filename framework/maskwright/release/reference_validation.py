@@ -17,7 +17,6 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.registry import plugins
-from maskwright.release.part_layout import first_file, unrenamed_parts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -63,6 +62,8 @@ def validate_by_reference(
     progress: Progress = silent,
 ) -> tuple[str, ...]:
     """Evaluate the edits of a written file a second time."""
+    from maskwright.release.part_layout import unrenamed_parts  # of parts
+
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
@@ -160,6 +161,8 @@ def binary_columns(path: Path, source: Source, masked: Dataset) -> frozenset[str
         return frozenset(each.name for each in masked.variables if each.is_numeric and not source.writes_text)
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from maskwright.release.part_layout import first_file  # of parts
 
     schema = pq.read_schema(first_file(path, masked.layout))
     return frozenset(field.name for field in schema if pa.types.is_floating(field.type))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from maskwright.experiments import cells as cache_module
 from maskwright.experiments import cells as keys_module
 from maskwright.experiments.compare import compare, seed_of
 from maskwright.experiments.outputs import pareto_front
-from maskwright.plugins.guarding.wrapping import guarded
+from maskwright.plugins.registered import Offer
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -249,8 +249,8 @@ def test_a_bug_in_a_plugin_fails_its_cells_without_telling_values(study, monkeyp
     def broken(block, params, rng):
         raise ZeroDivisionError(f"secret {block.values[0, 0]}")
 
-    bad = guarded(replace(MICROAGGREGATION, protect=broken), "method", "bad", "1.2")
-    monkeypatch.setitem(cast("dict[str, object]", plugins().methods), "microaggregation", bad)
+    bad = Offer("method", replace(MICROAGGREGATION, protect=broken), "bad", "1.2")
+    monkeypatch.setitem(plugins().methods.offers, "microaggregation", bad)
     compared = compare(study.experiment(), workers=1, draw=False)
     said = compared.points.loc["together k=3", "problem"]
     assert "method 'microaggregation' of package bad 1.2 failed" in said

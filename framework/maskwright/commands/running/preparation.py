@@ -14,7 +14,6 @@ from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.release_outcomes import PlanRefused
 from maskwright.masking.protecting.processes import refuse_unsendable
-from maskwright.masking.suppressing.inference_findings import order_doubts
 from maskwright.pipeline.execution_section import choice_notices
 from maskwright.pipeline.file_model import kind_called
 from maskwright.pipeline.resolved import DataInMemory, Pipeline
@@ -27,7 +26,6 @@ from maskwright.planning.recoded_edits import (
     recoded_variables,
     settled,
 )
-from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
 from maskwright.planning.warnings.publication_warnings import publication_notices
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
@@ -126,6 +124,8 @@ class ReadyRun(CheckedInput):
         """Doubts about what the order of the records says, where it is that of the original."""
         if self.is_shuffled or result.removal is None:
             return ()
+        from maskwright.masking.suppressing.inference_findings import order_doubts
+
         return tuple(order_doubts(result.removal.shown, result.removal.data))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
@@ -144,6 +144,8 @@ def prepare(
     computed: Collection[str] = (),
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan."""
+    from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
+
     timed = clock or Clock()
     refuse_steps(request)
     refuse_unreadable(request)

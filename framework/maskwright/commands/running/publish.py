@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.running.loading import violated_edits
-from maskwright.data.codebooks.files import refuse_otherwise, write_codebook
 from maskwright.data.parts.part_files import address_of
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
 from maskwright.foundation.release_outcomes import EditViolation, OpenDoubts, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
-from maskwright.release.codebook import HeldTexts, release_codebook
 from maskwright.release.files import writing
 from maskwright.release.protection_checks import require_every_step_run
 from maskwright.release.record.run_record import FigureRecord, OutputFile, RunRecord, SectionRecord, record_for_reports
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
     from maskwright.plugins.measurement import Measurement
+    from maskwright.release.codebook import HeldTexts
     from maskwright.release.files import Release
     from maskwright.release.release_decision import ReleaseDecision
 
@@ -126,10 +125,14 @@ def write_release_codebook(
     target = pipeline.output.codebook
     if target is None:
         return
+    from maskwright.release.codebook import release_codebook  # of codebooks alone
+
     codebook = release_codebook(
         pipeline.output.data.name, record, released, variables, pipeline.data.variables, recoded, cluster
     )
     written = release.temporary("codebook")
+    from maskwright.data.codebooks.files import refuse_otherwise, write_codebook  # of codebooks alone
+
     with writing(written):
         write_codebook(written, codebook, as_table=target.suffix.lower() == ".csv")
     refuse_otherwise(written, codebook)

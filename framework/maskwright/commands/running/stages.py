@@ -19,14 +19,6 @@ from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import class_doubts, promised_classes
 from maskwright.masking.protecting.processes import report_compilation
-from maskwright.masking.suppressing.published_rules import rule_file
-from maskwright.masking.suppressing.weight_inference import (
-    factors_of_weights,
-    original_category_doubts,
-    published_weights,
-    same_weight_doubts,
-    weight_doubts,
-)
 from maskwright.plugins.guarding.call import in_this_context
 from maskwright.plugins.guarding.observers import tell
 from maskwright.plugins.guarding.origin import package_label
@@ -48,7 +40,6 @@ from maskwright.release.output_format import (
     unescaped,
     with_new_codes,
 )
-from maskwright.release.part_layout import in_parts
 from maskwright.release.protection_checks import unchanged_doubts
 from maskwright.release.pseudonymisation import arrangement_notices
 from maskwright.release.reference_validation import has_reference_reader, validate_by_reference
@@ -106,6 +97,8 @@ class PipelineRun:
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
+        from maskwright.release.part_layout import in_parts  # of parts
+
         output = self.pipeline.output
         with self.clock("arrange"):
             endings = self.pipeline.data.source.suffixes
@@ -212,6 +205,8 @@ def write_release_rules(
     if target is None:
         return ()
     place = None if layout is None else layout.details.get("record_path")
+    from maskwright.masking.suppressing.published_rules import rule_file
+
     text, notices = rule_file(target, edits, columns, place[-1] if place else None)
     with writing(release.temporary("edits")):
         release.temporary("edits").write_text(text, encoding="utf-8")
@@ -333,6 +328,14 @@ def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator
     if not any(column.variable.role == "weight" for column in released):
         return
     before = original if released.origin is None else original.taken(rows_of(original, released))
+    from maskwright.masking.suppressing.weight_inference import (
+        factors_of_weights,
+        original_category_doubts,
+        published_weights,
+        same_weight_doubts,
+        weight_doubts,
+    )
+
     if any(column.missing.any() for column in released):
         for name, factor in factors_of_weights(before, released).items():
             yield from weight_doubts(name, factor, before, released)

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.engines.checker import Answer, EngineChecker, RecordForm
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.outcomes import Tally, Verdict
 from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes, unquoted_text
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import EditError, Place, Problem
-from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from maskwright.data.parts.model import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
+    from maskwright.edits.engines.checker import Answer, RecordForm
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.edits.expression import Expression
@@ -122,6 +121,8 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         """Table for notebooks: what was found of each edit, in counts."""
+        from maskwright.foundation.html_tables import block, sentence, table  # of notebooks
+
         columns = ("edit", "kind", "applied to", "violations", "unknown", "rule")
         rows = [
             (each.name, each.kind, f"{each.fired:,}", f"{each.violations:,}", f"{each.unknown:,}", each.text)
@@ -233,6 +234,8 @@ class Checker(AbstractContextManager["Checker"]):
         domain: Domain | None = None,
         form: RecordForm | None = None,
     ) -> None:
+        from maskwright.edits.engines.checker import EngineChecker, RecordForm  # of tests that an engine evaluates
+
         self._tallies = [Tally(edit, fires(edit, record_path)) for edit in edits]
         self._domain = domain
         self._records = 0

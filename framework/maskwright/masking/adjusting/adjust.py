@@ -27,7 +27,6 @@ import numpy as np
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import taken_apart
 from maskwright.foundation.progress import Progress, silent
-from maskwright.masking.adjusting.constraint_projections import onto_fixed_factor_products, onto_kinds
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
 from maskwright.masking.adjusting.derivation import Derivations, derivations, equalities_of
 from maskwright.masking.adjusting.edit_preparation import codes_of, held_edits, with_held, without_codes
@@ -107,6 +106,11 @@ def adjust(
     file; shape (q,). `sets`: members of domain edits; shape (m, v). `held`: what cells have to be, as zeros that stay;
     NaN where they may be anything. For rows that are records; shape (r, q).
     """
+    from maskwright.masking.adjusting.constraint_projections import (  # of products with a fixed factor
+        onto_fixed_factor_products,
+        onto_kinds,
+    )
+
     rules = edits
     edits, stated = taken_apart(rules)
     standing = EditSet() if held is None else held_edits(targets.names, held)

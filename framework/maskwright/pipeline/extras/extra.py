@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.foundation.no_params import NoParams
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pydantic import BaseModel
 
@@ -28,3 +28,12 @@ class Extra:
     params: type[BaseModel] = NoParams
     title: str = ""
     summary: str = ""
+
+
+def extras_of(section: str) -> Mapping[str, Extra]:
+    """What ``checks``, ``sections`` or ``after`` of a pipeline may name; imported where one has the section."""
+    from maskwright.pipeline.extras.actions import ACTIONS
+    from maskwright.pipeline.extras.plan_checks import CHECKS
+    from maskwright.pipeline.extras.report_sections import SECTIONS
+
+    return {"checks": CHECKS, "sections": SECTIONS, "after": ACTIONS}[section]

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from maskwright.plugins.hooks import hookimpl
-
-if TYPE_CHECKING:
-    from maskwright.plugins.engine import Engine
+from maskwright.plugins.hooks import Deferred, hookimpl
 
 CONTRACT = 2
 
 
 @hookimpl
-def register_engines() -> tuple[Engine, ...]:
+def register_engines() -> tuple[Deferred, ...]:
     """Offer them."""
-    from maskwright.plugins.engines.local import LOCAL, PROCESSES
-
-    return LOCAL, PROCESSES
+    where = "maskwright.plugins.engines.local"
+    return Deferred("local", f"{where}:LOCAL"), Deferred("processes", f"{where}:PROCESSES")

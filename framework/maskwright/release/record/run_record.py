@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field
 
 from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind, Severity
-from maskwright.pipeline.file_schema import DIALECT, untitled
 from maskwright.planning.model import KeptBy
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.record.measure_record import MeasureRecord
@@ -377,6 +376,8 @@ class RunRecord(RecordPart):
 
 def run_record_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of `run.json`; fields that may be published carry ``"public": true``."""
+    from maskwright.pipeline.file_schema import DIALECT, untitled  # of the schema alone
+
     schema: dict[str, Any] = untitled(RunRecord.model_json_schema(ref_template="#/$defs/{model}"))
     return {"$schema": DIALECT, "title": "Maskwright run record", **schema}
 
