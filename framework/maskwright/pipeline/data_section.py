@@ -197,6 +197,7 @@ def _without_source(section: Node) -> list[Problem]:
 
 def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
     """What a section with levels says; names are not searched in its files where something else is wrong."""
+
     def of_level(part: Node) -> DataSource | None:
         return resolve_data(part, folder, problems, must_exist=must_exist).whole
 

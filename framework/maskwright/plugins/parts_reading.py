@@ -100,8 +100,7 @@ class PartsReading:
         with self._opening(self._first) as reading:
             if reading is not None:
                 self._note(self._first, reading)
-        if source.nested is not None:
-            # Where cells are elements, those of a variable may be absent from a whole file.
+        if source.format.omits_empty_variables:
             self._types = self._all_types()
 
     def batches(self) -> Iterator[Any]:
@@ -214,7 +213,7 @@ class PartsReading:
             self._types = {**own, **{key: kind for key, kind in self._hive.items() if key not in own}}
             self._first = part
         inside = {name: kind for name, kind in self._types.items() if name not in self._hive or name in own}
-        refuse_unlike(part, own, self._first, inside, may_lack=self._source.nested is not None)
+        refuse_unlike(part, own, self._first, inside, may_lack=self._source.format.omits_empty_variables)
 
     def _all_types(self) -> dict[str, Any]:
         types: dict[str, Any] = {}

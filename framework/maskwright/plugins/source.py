@@ -143,6 +143,8 @@ class Format:
         ``path -> str or None``: what else than one table is in a file that a release would replace, in a few words.
     loses : set of {"blanks_at_end", "blanks_at_ends", "zeros_of_times"}
         What of texts files of the format cannot hold: nothing else may differ when a written file is read back.
+    omits_empty_variables : bool
+        Whether a file lacks a variable that has no value in any of its records, as where cells are elements.
     params_of_written : callable or None
         ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
         of a file of which nothing is known.
@@ -164,6 +166,7 @@ class Format:
     refuse_unwritable: Callable[[Path, tuple[Variable, ...], Layout], None] | None = None
     lost_when_replaced: Callable[[Path], str | None] | None = None
     loses: AbstractSet[Unheld] = frozenset()
+    omits_empty_variables: bool = False
     params_of_written: Callable[[Any], BaseModel] | None = None
 
     def __post_init__(self) -> None:

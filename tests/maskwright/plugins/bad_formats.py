@@ -243,6 +243,6 @@ SHADOWED = (
               "an option cannot be called 'file'"),
     BadPlugin("reader-rule", "rule_language", "is called rule",
               RuleLanguage(name="rule", suffixes=(".lines",), read=read_nothing),
-              "an edit reader cannot be called 'rule'"),
+              "a rule language cannot be called 'rule'"),
 )  # fmt: skip
 """Names and parameters that the pipeline's own keys would hide."""

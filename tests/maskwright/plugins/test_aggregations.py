@@ -55,7 +55,6 @@ def test_variables_take_an_aggregation_where_it_keeps_their_edits(tmp_path: Path
         f"step 1: net, tax, gross keep the operator of the plan: {words} does not keep edit-1"
         in found.record["notices"]
     )
-    assert found.record["plugins"][f"aggregation {name}"]["distribution"] == "maskwright"
     assert {edit["kept_by"] for edit in found.record["edits"]} == {"construction"}
 
 

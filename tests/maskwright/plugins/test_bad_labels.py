@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from maskwright.data.codebooks import files
+from maskwright.plugins.registered import Offer
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def test_a_file_that_says_otherwise_is_not_released(
     registry = plugins()
     bad = replace(registry.sources["spss"], write=another(changed))
     with (
-        mock.patch.dict(registry.sources, {"spss": bad}),
+        mock.patch.dict(registry.sources.offers, {"spss": Offer("source", bad, "maskwright", "0.1")}),
         mock.patch("maskwright.testing.pipeline_runs.registry.plugins.cache_clear"),
     ):
         ran = run_pipeline(pipeline, files={"in.sav": people})
@@ -109,7 +110,7 @@ def test_labels_in_another_format_are_those_of_the_variables(lost: str, said: st
     registry = plugins()
     bad = replace(registry.sources["spss"], write=another({lost: None}))
     with (
-        mock.patch.dict(registry.sources, {"spss": bad}),
+        mock.patch.dict(registry.sources.offers, {"spss": Offer("source", bad, "maskwright", "0.1")}),
         mock.patch("maskwright.testing.pipeline_runs.registry.plugins.cache_clear"),
     ):
         ran = run_pipeline(pipeline, files={"in.csv": text})

@@ -105,12 +105,16 @@ def protect(block: Any, params: Any, rng: Any) -> Any:
         ("preserves", {"means"}, "preserves: 'means' unknown; did you mean 'mean'?"),
         ("preserves", "k", "preserves must be a set, such as"),
         ("variable_types", {"numeric", "integer"}, "variable_types: 'numeric' unknown"),
-        ("removes", {"records"}, "removes: 'records' unknown; there are detail, cells"),
+        ("removes", {"rows"}, "removes: 'rows' unknown; there are detail, cells, records"),
+        ("removes", {"records"}, "only a method with remove, and without protect, may take records away"),
         ("removes", {"Detail"}, "removes: 'Detail' unknown; did you mean 'detail'?"),
     ],
 )
 def test_a_wrong_value_is_named_with_the_nearest_legal_one(field: str, wrong: Any, said: str) -> None:
-    wrong_method = Method(name="m", protect=protect, **{field: wrong})
+    if field == "scope":
+        wrong_method = Method(name="m", protect=protect, scope=wrong)
+    else:
+        wrong_method = Method(name="m", protect=protect, claims=Claims(**{field: wrong}))
     assert said in str(contract_error("method", wrong_method))
 
 
@@ -120,7 +124,15 @@ def test_a_remover_says_what_it_takes_away() -> None:
 
     wrong = Method(name="m", remove=remove, claims=Claims(removes={"record"}))  # type: ignore[arg-type]
     assert contract_error("method", wrong) == (
-        "takes_away: 'record' unknown; did you mean 'records'? there are records, cells"
+        "removes: 'record' unknown; did you mean 'records'? there are detail, cells, records"
+    )
+    either = Method(name="m", remove=remove, claims=Claims(removes={"cells", "records"}))
+    assert "claims what that is" in str(contract_error("method", either))
+    assert contract_error("method", Method(name="m")) == "must have protect or remove"
+    both = Method(name="m", protect=protect, remove=remove)
+    assert contract_error("method", both) == "has protect and remove, and may have one only"
+    assert contract_error("method", Method(name="m", protect=protect, claims=None)) == (  # type: ignore[arg-type]
+        "claims must be a maskwright.Claims, not a NoneType"
     )
     assert contract_error("method", Method(name="m", remove=remove, claims=Claims(removes={"cells"}))) is None
 
@@ -141,22 +153,24 @@ def remove(block: mw.Block, params: mw.NoParams, rng: np.random.Generator) -> mw
 def compute(comparison: mw.Comparison, params: mw.NoParams, rng: np.random.Generator) -> mw.Measurement:
     return mw.Measurement(0.0)
 
-RIGHT = mw.Method(name="a", protect=protect, scope="variable", preserves={"mean"}, variable_types={"integer"})
-ALSO = mw.Method(name="b", remove=remove, takes_away="records", preserves={"linear"})
-THIRD = mw.Measure(name="c", compute=compute, kind="risk", direction="higher", invariant_to={"affine"})
+RIGHT = mw.Method(name="a", protect=protect, scope="variable",
+    claims=mw.Claims(preserves={"mean"}, variable_types={"integer"}))
+ALSO = mw.Method(name="b", remove=remove, claims=mw.Claims(removes={"records"}, preserves={"linear"}))
+THIRD = mw.Measure(name="c", compute=compute, kind="risk", direction="higher",
+    claims=mw.MeasureClaims(invariant_to={"affine"}))
 """
 
 TYPOS = [
-    'mw.Method(name="a", protect=protect, preserves={"means"})',
-    'mw.Method(name="a", protect=protect, variable_types={"numeric"})',
+    'mw.Claims(preserves={"means"})',
+    'mw.Claims(variable_types={"numeric"})',
     'mw.Method(name="a", protect=protect, scope="variables")',
-    'mw.Method(name="a", protect=protect, removes={"records"})',
-    'mw.Method(name="a", protect=protect, cut="close")',
+    'mw.Claims(removes={"rows"})',
+    'mw.Claims(cut="close")',
     'mw.Method("a", protect)',
-    'mw.Method(name="b", remove=remove, takes_away="rows")',
+    'mw.Method(name="b", remove=remove, preserves={"mean"})',
     'mw.Measure(name="c", compute=compute, kind="gain")',
     'mw.Measure(name="c", compute=compute, direction="up")',
-    'mw.Measure(name="c", compute=compute, invariant_to={"shift"})',
+    'mw.MeasureClaims(invariant_to={"shift"})',
 ]
 
 

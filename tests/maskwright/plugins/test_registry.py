@@ -139,11 +139,11 @@ class AsParams(BaseModel):
 AsParams.model_fields["as"] = next(iter(()), None) or __import__("pydantic").Field(default=1)
 
 WRONG = [
-    ("register_methods", ["noise"], "offered a str where a maskwright.Method or maskwright.Method is expected"),
+    ("register_methods", ["noise"], "offered a str where a maskwright.Method is expected"),
     (
         "register_methods",
         [Measure(name="m", compute=compute)],
-        "offered a Measure where a maskwright.Method or maskwright.Method is expected",
+        "offered a Measure where a maskwright.Method is expected",
     ),
     ("register_methods", [Method(name="", protect=protect)], "the name must be"),
     ("register_methods", [Method(name="two words", protect=protect)], "the name must be"),

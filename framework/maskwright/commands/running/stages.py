@@ -259,7 +259,7 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     except InputError as error:
         message = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
         refuse_written(file.source, f"the written file cannot be read back ({message})")
-    if file.source.nested is not None:
+    if file.source.format.omits_empty_variables:
         read = _as_shown(_with_traceless(read, meant), meant)
     if file.source.format.reads_folders and set(read.names) == set(meant.names):
         # What folders say stands behind the columns of the files, wherever it stood before.

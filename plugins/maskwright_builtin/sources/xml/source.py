@@ -290,7 +290,8 @@ XML = Source(
             names="names of XML elements",
             file_itself="attributes around the records only by `keep_attributes`; comments and instructions stay "
             "behind",
-        )
+        ),
+        omits_empty_variables=True,
     ),
     summary="XML records: a root element, one element for each record, one child of it for each variable.",
 )

@@ -178,12 +178,6 @@ def test_types_are_strict(packages: Path) -> None:
         ("json", "report", "there is a package called 'json' already", "Try 'maskwright-json'."),
         ("maskwright", "method", "there is a package called 'maskwright' already", "Try 'maskwright-"),
         ("maskwright-pram", "method", "there is a method 'pram' already", "Try 'maskwright-my-pram'."),
-        (
-            "maskwright-run",
-            "command",
-            "there is a command 'run' already, offered by maskwright",
-            "'maskwright-my-run'.",
-        ),
         ("maskwright-csv", "source", "there is a source 'csv' already", "Try 'maskwright-my-csv'."),
         ("maskwright-noise", "metod", "no kind of plugin called 'metod'; did you mean 'method'?", ""),
     ],
