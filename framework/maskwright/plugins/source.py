@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.data.dataset import WrittenBatch
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import silent
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
-    from maskwright.data.dataset import Layout
+    from maskwright.data.dataset import Layout, WrittenBatch
     from maskwright.data.levels.linked_data import NestedDocument, NestedElements
     from maskwright.data.notations import NumberNotation
     from maskwright.data.variable import Variable
@@ -291,6 +290,8 @@ def batches_of(reading: Reading) -> Iterator[Iterator[Any]]:
 @contextmanager
 def written_batches_of(reading: Reading) -> Iterator[Iterator[WrittenBatch]]:
     """Batches of a file with its cells as they are written, where the source gives them; it is closed at the end."""
+    from maskwright.data.dataset import WrittenBatch  # heavy: plugins are listed without it
+
     own = getattr(reading, "written_batches", None)
     if own is None:
         with batches_of(reading) as batches:

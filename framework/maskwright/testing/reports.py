@@ -187,13 +187,7 @@ def _alike(report: Report, record: dict[str, Any]) -> None:
 
 def _concurrent(report: Report) -> None:
     records = [{**maximal_record(), "records": number} for number in (10, 20, 30, 40)]
-    check_calls(report.write, lambda record: _bytes(report, record), records)
-
-
-def _bytes(report: Report, record: dict[str, Any]) -> bytes:
-    with _name(report) as path:
-        report.write(path, _handed(record))
-        return path.read_bytes()
+    check_calls(report.write, lambda record: _written(report, record), records)
 
 
 def _silent(report: Report, record: dict[str, Any]) -> None:
