@@ -103,7 +103,7 @@ def main():
     original = file(n, p)
     comparison = compare(original, noise(original, 0.3))
     small = compare(original[: n // 4], noise(original, 0.3)[: n // 4])
-    for measure in (each for each in MEASURES if not each.of_levels):
+    for measure in (each for each in MEASURES if not each.claims.of_levels):
         if measure.kind == "loss" or any(field.is_required() for field in measure.params.model_fields.values()):
             continue  # losses: benchmarks/information_loss.py
         spent, found = seconds(lambda measure=measure: compute(measure, comparison))

@@ -166,8 +166,8 @@ class Method:
     claims : Claims
         What it keeps, takes and needs.
     variant : callable or None
-        ``(params) -> `` the method as it is with these parameters, where what it claims, or its scope, depends on them.
-        Defined at the top of a module; `claiming` makes one.
+        ``(params) -> Method``: the method as it is with these parameters, where what it claims, or its scope, depends
+        on them. Defined at the top of a module; `claiming` makes one.
     iterations : callable or None
         ``(block, params, rng) -> iterator of Iteration``: the same work as `protect` with the same `rng`, one iteration
         at a time, for whoever looks at how the method works (`maskwright.iterations`); a run does not call it.

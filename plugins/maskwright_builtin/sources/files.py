@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
-from maskwright import DataError, InputError, Place, Problem, WrittenBatch
+from maskwright import DataError, Place, Problem, WrittenBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -260,7 +260,7 @@ def optional_library(module: str, what: str, extra: str, path: Path | None = Non
     except ImportError:
         place = None if path is None else Place(str(path))
         hint = f"Install it: pip install 'maskwright[{extra}]'."
-        raise InputError(Problem(f"{what} with {module}, which is not installed", place, hint)) from None
+        raise DataError(Problem(f"{what} with {module}, which is not installed", place, hint)) from None
 
 
 BLOCK = 2 * 1024 * 1024

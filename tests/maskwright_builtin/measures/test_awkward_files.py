@@ -56,7 +56,7 @@ BY_NAME = {name for name, params in PARAMS.items() if KEYS["keys"] in params.val
 """Measures that are told to use the variable a."""
 
 
-@pytest.fixture(params=[each for each in MEASURES if not each.of_levels], ids=lambda measure: measure.name)
+@pytest.fixture(params=[each for each in MEASURES if not each.claims.of_levels], ids=lambda measure: measure.name)
 def measure(request):
     return request.param
 
@@ -149,7 +149,7 @@ def test_different_record_counts_need_a_key(measure):
     """Measures that compare files as files do without; where they cannot, they say so."""
     original = table().assign(id=np.arange(60))
     masked = shaken(table()).assign(id=np.arange(60)).iloc[::-2]
-    if measure.name in {"subdomains", "weighted_score"} or not measure.compares_unpaired:
+    if measure.name in {"subdomains", "weighted_score"} or not measure.claims.compares_unpaired:
         with pytest.raises(mw.InputError, match=f"{measure.name}: .*60 records and the masked file 30, and no --key"):
             measured(measure, original, masked)
     else:

@@ -42,7 +42,7 @@ PARAMS = {
 """Parameters of measures that do not run without."""
 
 ALL = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
-OF_RECORDS = [measure for measure in MEASURES if not measure.of_levels]
+OF_RECORDS = [measure for measure in MEASURES if not measure.claims.of_levels]
 """Measures of groups with their members have tests of their own, in the folder groups."""
 ALL_OF_RECORDS = pytest.mark.parametrize("measure", OF_RECORDS, ids=lambda measure: measure.name)
 
@@ -73,7 +73,7 @@ def test_the_record_is_complete(measure):
     assert measure.direction in ("lower", "higher")
     assert measure.reference
     assert measure.summary
-    assert measure.deterministic == (measure.name not in ("subdomains", "weighted_score", "propensity"))
+    assert measure.claims.deterministic == (measure.name not in ("subdomains", "weighted_score", "propensity"))
     assert measure.compute.__doc__
     for name, field in measure.params.model_fields.items():
         assert field.description, name
@@ -106,8 +106,8 @@ def test_claimed_invariances_hold(measure, compare):
         "records": (original[records], masked[records]),
         "columns": (original[:, columns], masked[:, columns]),
     }
-    assert measure.invariant_to <= set(changed)
-    for claim in measure.invariant_to:
+    assert measure.claims.invariant_to <= set(changed)
+    for claim in measure.claims.invariant_to:
         found = measure.compute(compare(*changed[claim]), of(measure), np.random.default_rng(0)).value
         assert found == pytest.approx(expected, rel=1e-9), claim
 
@@ -120,7 +120,7 @@ def test_values_stay_in_range_and_inputs_and_generator_stay_as_they_are(measure,
     low, high = measure.range
     assert low is None or low <= found.value
     assert high is None or found.value <= high
-    assert measure.deterministic is False or generator.random() == np.random.default_rng(5).random()
+    assert measure.claims.deterministic is False or generator.random() == np.random.default_rng(5).random()
     np.testing.assert_array_equal(comparison.original.matrix(), original)
     np.testing.assert_array_equal(comparison.masked.matrix(), masked)
 
@@ -139,11 +139,11 @@ def test_files_of_different_length_are_compared_as_files_or_need_an_origin(measu
     original, masked = files()
     original[:, 0], masked[:, 0] = original[:, 0] // 300, masked[:, 0] // 300
     unpaired, paired = compare(original, masked[:100]), compare(original, masked[:100], origin=np.arange(100))
-    if not measure.compares_unpaired or measure.name in BY_PARAMETER:
+    if not measure.claims.compares_unpaired or measure.name in BY_PARAMETER:
         with pytest.raises(UnpairedRecords, match="120 records and the masked file 100, and no --key"):
             measure.compute(unpaired, of(measure), rng)
         assert np.isfinite(measure.compute(paired, of(measure), rng).value)
-    if measure.compares_unpaired:
+    if measure.claims.compares_unpaired:
         params = measure.params(**UNPAIRED.get(measure.name, {}))
         found, expected = measure.compute(unpaired, params, rng), measure.compute(paired, params, rng)
         assert np.isfinite(found.value)
@@ -151,7 +151,7 @@ def test_files_of_different_length_are_compared_as_files_or_need_an_origin(measu
 
 
 @pytest.mark.parametrize(
-    "measure", [each for each in OF_RECORDS if each.compares_unpaired], ids=lambda measure: measure.name
+    "measure", [each for each in OF_RECORDS if each.claims.compares_unpaired], ids=lambda measure: measure.name
 )
 def test_weights_and_households_of_unpaired_records_are_not_known(measure, compare, rng):
     """They come from the originals: whoever needs them is refused, and nobody takes those of other records."""
@@ -183,12 +183,13 @@ WITHOUT_COMPILER = """
 import json, sys
 import numpy as np
 from maskwright import Column, Comparison, Dataset, Variable
-from maskwright_builtin.measures import MEASURES
+from maskwright_builtin.measures import MEASURES as OFFERED
 
+MEASURES = [each.record() for each in OFFERED]
 files = [Dataset(tuple(Column(Variable(f"v{j + 1}"), np.array(c), np.zeros(len(c), bool)) for j, c in enumerate(f)))
          for f in json.load(sys.stdin)]
 comparison = Comparison(*files, files[0].names)
-chosen = [m for m in MEASURES if m.name not in sys.argv[1:] and not m.of_levels]
+chosen = [m for m in MEASURES if m.name not in sys.argv[1:] and not m.claims.of_levels]
 values = {m.name: m.compute(comparison, m.params(), np.random.default_rng(0)).value.hex() for m in chosen}
 print(json.dumps(values))
 """

@@ -15,7 +15,7 @@ from maskwright_builtin.measures.uncertainty import MeanOverVariables, interval_
 
 MEASURES = tuple(each.record() for each in OFFERED)
 
-RISKS = {measure.name: measure for measure in MEASURES if measure.kind == "risk" and not measure.of_levels}
+RISKS = {measure.name: measure for measure in MEASURES if measure.kind == "risk" and not measure.claims.of_levels}
 SHARES = [
     "distance_record_linkage",
     "mahalanobis_record_linkage",

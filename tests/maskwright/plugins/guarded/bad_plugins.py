@@ -22,9 +22,11 @@ from maskwright import (
     Limit,
     Masked,
     Measure,
+    MeasureClaims,
     Measurement,
     MeasurePart,
     Method,
+    NoParams,
     Partition,
     PromisesK,
     Removed,
@@ -282,8 +284,11 @@ def fine_with_codes(block, params, rng):
     return Masked(block.values.copy(), block.missing.copy())
 
 
-def _method(function: Callable[..., Any] = fine, **more: Any) -> Method:
-    return Method(name="spoiler", protect=function, claims=Claims(handles_missing=True), **more)
+def _method(
+    function: Callable[..., Any] = fine, params: type[BaseModel] = NoParams, scope: Any = "group", **claims: Any
+) -> Method:
+    kept = Claims(handles_missing=True, **claims)
+    return Method(name="spoiler", protect=function, params=params, scope=scope, claims=kept)
 
 
 def _remover(function: Callable[..., Any]) -> Method:
@@ -546,7 +551,12 @@ MEASURES = (
     BadPlugin("an exception", "measure", _measure(compute_raises), r"failed: KeyError at bad_plugins\.py:\d+"),
     BadPlugin("writes into the file", "measure", _measure(writes_into_the_masked_file), "read-only,: ValueError at"),
     BadPlugin("makes data writable", "measure", _measure(makes_the_original_writable), "failed: ValueError at bad_"),
-    BadPlugin("uses no names", "measure", _measure(uses=uses_numbers), "something else than names of variables"),
+    BadPlugin(
+        "uses no names",
+        "measure",
+        _measure(claims=MeasureClaims(uses=uses_numbers)),
+        "something else than names of variables",
+    ),
 )
 
 BAD_PLUGINS = (*METHODS, *PARTITIONS, *MEASURES)

@@ -69,7 +69,7 @@ def protect(block, params, rng):
     return Masked(block.values + 1.0, block.missing.copy())
 @hookimpl
 def register_methods():
-    return [Method(name="spoiler", protect=protect, handles_missing=True)]
+    return [Method(name="spoiler", protect=protect, claims=Claims(handles_missing=True))]
 """
 
 

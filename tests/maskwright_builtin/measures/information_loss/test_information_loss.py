@@ -15,7 +15,7 @@ from maskwright_builtin.measures import MEASURES as OFFERED
 
 MEASURES = tuple(each.record() for each in OFFERED)
 
-BY_NAME = {measure.name: measure for measure in MEASURES if not measure.of_levels}
+BY_NAME = {measure.name: measure for measure in MEASURES if not measure.claims.of_levels}
 WEIGHTED = ("sse", "il1s", "pi", "discrepancy", "higher_moments", "kolmogorov_smirnov", "hellinger", "structural_zeros",
             "regression_overlap", "propensity", "subdomains")  # fmt: skip
 
