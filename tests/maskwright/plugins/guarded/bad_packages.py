@@ -38,7 +38,7 @@ class BadPackage:
     plugin: Method | None = None
 
 
-def hooks(contract: object = 1, **functions: Any) -> types.ModuleType:
+def hooks(contract: object = 2, **functions: Any) -> types.ModuleType:
     """Module with hooks."""
     module = types.ModuleType("bad")
     if contract is not None:
@@ -82,7 +82,7 @@ def wrapping() -> types.ModuleType:
 PACKAGES = (
     BadPackage("says no contract", lambda: hooks(None, register_methods=offers), "does not say which contract",
                *offers()),
-    BadPackage("is for a later contract", lambda: hooks(2, register_methods=offers), "is written for contract 2",
+    BadPackage("is for a later contract", lambda: hooks(3, register_methods=offers), "is written for contract 3",
                *offers()),
     BadPackage("says its contract in words", lambda: hooks("one", register_methods=offers), "it is a whole number",
                *offers()),

@@ -61,7 +61,7 @@ def test_what_a_plugin_prints_stays_away_from_json(
 PACKAGE = """
 import os, subprocess
 import numpy as np
-from maskwright import Masked, Method, hookimpl
+from maskwright import Claims, Masked, Method, hookimpl
 CONTRACT = 2
 def protect(block, params, rng):
     os.write(1, b"4711")
