@@ -15,6 +15,9 @@ import pytest
 from maskwright.cli.main import main
 from maskwright.foundation.processes.signals import uninterrupted
 
+# A thread that reads when the signal comes is ended on the way, and may leave its open file to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
+
 PIPELINE = """\
 maskwright: 1
 data: {source: data.csv}

@@ -11,9 +11,8 @@ import pandas as pd
 
 import maskwright as mw
 from maskwright.commands.running.stages import PipelineRun
-from maskwright.masking import mask as masking
-from maskwright.masking.suppressing.suppression_steps import remove
-from maskwright.masking.unit_adjustment import adjust_unit
+from maskwright.masking import unit_adjustment
+from maskwright.masking.suppressing import suppression_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,8 +38,8 @@ def test_masked_values_are_let_go_before_measuring(tmp_path: Path, monkeypatch: 
     written: list[weakref.ref[Any]] = []
     returned: list[weakref.ref[Any]] = []
     alive: list[int] = []
-    arrange, measure, adjust = PipelineRun.arrange, PipelineRun.measure, adjust_unit
-    removing = remove
+    arrange, measure = PipelineRun.arrange, PipelineRun.measure
+    adjust, removing = unit_adjustment.adjust_unit, suppression_steps.remove
 
     def arranged(self: PipelineRun, result: Any) -> Any:
         found = arrange(self, result)
@@ -63,8 +62,8 @@ def test_masked_values_are_let_go_before_measuring(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(PipelineRun, "arrange", arranged)
     monkeypatch.setattr(PipelineRun, "measure", measured)
-    monkeypatch.setattr(masking, "adjust_unit", adjusted)
-    monkeypatch.setattr(masking, "remove", removed)
+    monkeypatch.setattr(unit_adjustment, "adjust_unit", adjusted)
+    monkeypatch.setattr(suppression_steps, "remove", removed)
     mw.run(SETTINGS)
     assert len(written) == 3
     assert returned
