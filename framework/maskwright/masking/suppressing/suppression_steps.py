@@ -129,7 +129,7 @@ class _State:
     hidden: CellMasks = field(default_factory=dict)
     for_edits: CellMasks = field(default_factory=dict)
     for_dependencies: CellMasks = field(default_factory=dict)
-    by_edits: Complement[str] = field(default_factory=Complement)
+    by_edits: Complement[str] = field(default_factory=Complement[str])
     read_off: Readable = field(default_factory=Readable)
 
     def taken(self, result: GroupResult) -> _State:
