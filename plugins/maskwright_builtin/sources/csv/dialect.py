@@ -17,7 +17,7 @@ from maskwright import DataError, Place, Problem
 from maskwright_builtin.sources.files import reading, text_encoding
 
 if TYPE_CHECKING:
-    from _csv import _reader as CsvReader  # noqa: N812 - it has no public name before Python 3.13
+    from _csv import Reader as CsvReader
     from pathlib import Path
 
 
