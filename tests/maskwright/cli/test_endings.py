@@ -8,15 +8,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maskwright.cli.main import main
+from maskwright.commands.running.stages import BackgroundTask
 from maskwright.foundation.processes.signals import uninterrupted
-
-# A thread that reads when the signal comes is ended on the way, and may leave its open file to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning")
 
 PIPELINE = """\
 maskwright: 1
@@ -42,11 +42,12 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def _sending(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
+def _sending(monkeypatch: pytest.MonkeyPatch, name: str, number: int, after: threading.Event | None = None) -> None:
     module, _, function = name.rpartition(".")
     real = getattr(__import__(module, fromlist=[function]), function)
 
     def sends(*arguments: object, **named: object) -> object:
+        assert after is None or after.wait(60)
         assert signal.getsignal(number) not in (signal.SIG_DFL, None)
         signal.raise_signal(number)
         return real(*arguments, **named)
@@ -59,7 +60,16 @@ def test_a_signal_before_the_release_leaves_nothing(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, code: int
 ) -> None:
     """INT, TERM and HUP alike: the masked data are written and not released; they are removed."""
-    _sending(monkeypatch, "maskwright.commands.running.stages.check_file", getattr(signal, name))
+    # It comes while the validation in the other thread is waited for. In the middle of a call of `open` Python itself
+    # would lose the file that is just opened, with a ResourceWarning.
+    waited_for, awaited = threading.Event(), BackgroundTask.awaited
+
+    def waits(task: BackgroundTask[Any], reporter: Any) -> Any:
+        waited_for.set()
+        return awaited(task, reporter)
+
+    monkeypatch.setattr(BackgroundTask, "awaited", waits)
+    _sending(monkeypatch, "maskwright.commands.running.stages.check_file", getattr(signal, name), waited_for)
     assert main(["run", str(pipeline)]) == code
     assert capsys.readouterr().err.endswith("interrupted; nothing was released\n")
     assert _names(pipeline.parent) == ["data.csv", "pipeline.yaml"]
