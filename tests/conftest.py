@@ -11,7 +11,7 @@ import warnings
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,9 +26,7 @@ REFERENCE = Path(__file__).parent / "reference"
 TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona.csv"
 
 ALL_EXAMPLES = bool(os.environ.get("SLOW"))
-"""Whether random tests run as many examples as they state, and products of parameters in full; `.ci/run` sets it."""
-SHARE_OF_EXAMPLES, FEWEST_EXAMPLES = 2, 5
-"""Otherwise each random test runs half of its examples, the first ones, and five at least."""
+"""Whether random tests run four times as many examples, and products of parameters in full."""
 
 # The same examples on every machine and in every run; other work on the machine is no failure.
 settings.register_profile(
@@ -77,24 +75,13 @@ def no_sockets_of_dask() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Fewer examples of random tests, and of each product that is marked `covering` the cases that cover it."""
+    """Of each product that is marked `covering`, the cases that cover it."""
     if ALL_EXAMPLES:
         return
-    functions = {id(function): function for function in map(_function_of, items) if function is not None}
-    for function in functions.values():
-        stated = getattr(function, "_hypothesis_internal_use_settings", None)
-        if stated is not None:
-            few = max(stated.max_examples // SHARE_OF_EXAMPLES, min(stated.max_examples, FEWEST_EXAMPLES))
-            function._hypothesis_internal_use_settings = settings(stated, max_examples=few)
     left_out = {id(item) for item in _beyond_covering(items)}
     if left_out and not config.option.keyword and not any("::" in argument for argument in config.args):
         config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
         items[:] = [item for item in items if id(item) not in left_out]
-
-
-def _function_of(item: pytest.Item) -> Any:
-    found = getattr(item, "obj", None)
-    return getattr(found, "__func__", found)
 
 
 def _beyond_covering(items: list[pytest.Item]) -> Iterator[pytest.Item]:
