@@ -84,4 +84,4 @@ def _section(registry: Registry, kind: str, plugin: Any) -> str:
 def _held(plugin: Any) -> list[tuple[str, str]]:
     """What files of a format hold, as its source says."""
     holds = getattr(getattr(plugin, "format", None), "holds", None)
-    return list(holds.told().items()) if holds is not None else []
+    return list(holds.by_name().items()) if holds is not None else []

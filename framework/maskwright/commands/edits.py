@@ -87,7 +87,7 @@ def _on_levels(
     if target == "yaml" and all(edit.assertion is None or edit.assertion.rule is None for edit in rules):
         return convert_edits(rules, "yaml")
     if target not in ("yaml", "schematron"):
-        find_rule_writer(target)  # a name that nobody has is the first mistake
+        find_rule_writer(target)  # an unknown name is the first mistake
         raise InputError(f"rules on data of several levels are written in yaml and schematron, not in {target}")
     with stage(reporter, "Reading the levels") as progress:
         linked = linked_sources(levels, progress)

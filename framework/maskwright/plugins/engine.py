@@ -183,7 +183,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class EngineTerms:
-    """What every engine is told when it starts.
+    """What every engine gets when it starts.
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ class FormatFacts:
     Examples
     --------
     >>> from maskwright import FormatFacts
-    >>> FormatFacts(types="texts", dates="ISO texts").told()["labels"]
+    >>> FormatFacts(types="texts", dates="ISO texts").by_name()["labels"]
     'none'
     """
 
@@ -106,7 +106,7 @@ class FormatFacts:
     file_itself: str = ""
     order: str = "kept"
 
-    def told(self) -> dict[str, str]:
+    def by_name(self) -> dict[str, str]:
         """What is said of each, by its name in words."""
         return {each.name.replace("_", " "): getattr(self, each.name) or "none" for each in fields(self)}
 
@@ -145,7 +145,7 @@ class Format:
     omits_empty_variables : bool
         Whether a file lacks a variable that has no value in any of its records, as where cells are elements.
     params_of_written : callable or None
-        ``params -> params``: options for a file that `write` has just written, where less has to be asked of it than
+        ``params -> params``: options for a file that `write` has just written, where less has to be checked than
         of a file of which nothing is known.
 
     Examples
@@ -237,7 +237,7 @@ class Source:
         the file has been looked at, and `ReadAgain` is raised where it turns out that `open` was needed.
     content : callable or None
         ``(path, params) -> Iterator of bytes``, of a source that is no file, such as a table of a server: all that its
-        records are, so that it can be told whether they are still the same. `path` is then what ``source:`` names.
+        records are, to see later whether they are still the same. `path` is then what ``source:`` names.
     read_plainly : callable or None
         Of formats that Maskwright brings along only, for the second evaluation; of a package's own source it is
         refused, since a second reader by the same hand is no second opinion. ``(path, details, names) -> Iterator``:

@@ -110,7 +110,7 @@ def _facts(source: Source) -> list[str]:
     if source.format.holds is None:
         return []
     lines = []
-    for name, text in {**source.format.holds.told(), "is written": _written(source)}.items():
+    for name, text in {**source.format.holds.by_name(), "is written": _written(source)}.items():
         lines += textwrap.wrap(f"{name}: {text}", WIDTH - 4, initial_indent="    ", subsequent_indent="      ")
     return lines
 
@@ -138,7 +138,7 @@ def formats_table(registry: Registry) -> str:
         packed = any(each.endswith(".gz") for each in source.suffixes)
         lines += [
             f"## {source.name}", "", source.summary, "", "| | |", "|---|---|", f"| endings | {endings or 'none'} |",
-            *(f"| {name} | {text} |" for name, text in source.format.holds.told().items()),
+            *(f"| {name} | {text} |" for name, text in source.format.holds.by_name().items()),
             f"| compressed | {'`.gz`, `.zip` (one file), `.zst`' if packed else 'by the format itself, or not'} |",
             f"| is written | {_written(source)} |", "",
         ]  # fmt: skip
