@@ -72,7 +72,7 @@ class _Cells:
 
 
 def with_found_options(file: DataSource, progress: Progress) -> tuple[DataSource, tuple[str, ...]]:
-    """A file with options that it cannot be read without and that were not given, and the decimal comma of its numbers."""
+    """A file with options that were not given and that it needs, and the decimal comma of its numbers."""
     note_read(file.path)
     unsure: list[str] = []
     cells, options, tried = _first_that_reads(file, progress)
