@@ -35,7 +35,7 @@ TITLES = {
     "plan_check": ("plan-checks", "Checks of plans", "What `checks:` may list: findings refuse a run."),
     "action": ("actions", "Actions", "What `after:` may list: done once the release is written."),
     "engine": ("engines", "Engines", "What `execution: {engine: NAME}` may name, for files larger than memory."),
-    "command": ("plugin-commands", "Commands of plugins", "Commands that packages add to the command line."),
+    "command": ("plugin-commands", "Further commands", "Commands that packages add to the command line."),
 }
 """File, title and lead of the page of each kind; a kind that is new has a page under its own name."""
 

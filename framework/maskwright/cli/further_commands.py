@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 import functools
-from dataclasses import dataclass
-from importlib.metadata import entry_points
+from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, get_origin
 
 from pydantic import ValidationError
 
-from maskwright.foundation.errors import EXIT_FINE, InputError, Problem
+from maskwright.foundation.errors import EXIT_FINE, InputError, PluginError, Problem
 from maskwright.foundation.no_params import NoParams
-from maskwright.plugins.guarding.origin import BUILT_IN
-from maskwright.plugins.packages import Allowed, allowed_by_environment, package_name
+from maskwright.plugins.guarding.call import broke_contract, guarded_call, output_apart
+from maskwright.plugins.guarding.origin import BUILT_IN, Origin
+from maskwright.plugins.packages import Allowed, allowed_by_environment
+from maskwright.plugins.registered import PluginInfo, one_line
+from maskwright.plugins.registry import package_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -70,33 +73,74 @@ class Command:
 
 GROUP = "maskwright.commands"
 """Entry points that each name a `Command`."""
+KIND = "command"
+OPTIONS = frozenset({"h", "help", "traceback"})
+"""Options of every command."""
 
 
 @functools.cache
-def commands() -> Mapping[str, Command]:
-    """Commands of installed packages that may be loaded, by name."""
+def _found() -> Mapping[str, tuple[PluginInfo, Command | None]]:
+    """What each entry point came to, by its name: of two packages with one name the built-in one, else the first."""
     allowed = Allowed(allowed_by_environment())
-    found: dict[str, Command] = {}
-    for entry_point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        package = package_name(entry_point.dist.name if entry_point.dist is not None else "unknown")
-        if package == BUILT_IN or allowed.refusal(package) is None:
-            command: Command = entry_point.load()
-            found.setdefault(command.name, command)
+    found: dict[str, tuple[PluginInfo, Command | None]] = {}
+    origins = ((*package_of(each), each) for each in entry_points(group=GROUP))
+    for package, version, entry_point in sorted(origins, key=lambda it: (it[0] != BUILT_IN, it[0], it[2].name)):
+        info = PluginInfo(entry_point.name, KIND, package, version)
+        refusal = None if package == BUILT_IN else allowed.refusal(package)
+        if refusal is not None:
+            found.setdefault(info.name, (replace(info, status="not allowed", error=refusal), None))
+            continue
+        command, wrong = _loaded(entry_point, Origin(KIND, info.name, package, version))
+        found.setdefault(info.name, (replace(info, status="broken", error=wrong) if wrong else info, command))
     return found
 
 
+def _loaded(entry_point: EntryPoint, origin: Origin) -> tuple[Command | None, str | None]:
+    """The command of an entry point, or what is wrong with it."""
+    try:
+        with output_apart(origin):
+            command: object = entry_point.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a package may fail in any way
+        return None, one_line(error)
+    if not isinstance(command, Command) or command.name != entry_point.name:
+        return None, f"{entry_point.value} is no maskwright.Command called {entry_point.name!r}"
+    taken = sorted(set(command.params.model_fields) & OPTIONS)
+    if taken:
+        return None, f"an option cannot be called {taken[0]!r}: every command has it"
+    return command, None
+
+
+def commands() -> Mapping[str, Command]:
+    """Commands of installed packages that can be run, by name."""
+    return {name: command for name, (_, command) in _found().items() if command is not None}
+
+
+def command_infos(own: Collection[str]) -> Iterator[PluginInfo]:
+    """Lines of ``maskwright plugins`` on commands; `own`: those of Maskwright, which are run in the place of others."""
+    for info, _ in _found().values():
+        wrong = f"Maskwright has a command {info.name!r} itself, which is run"
+        yield replace(info, status="broken", error=wrong) if info.name in own else info
+
+
 def is_further_command(word: str) -> bool:
-    """Whether a word that is no command of Maskwright is one that a package adds; nothing is imported."""
-    return any(each.name == word for each in entry_points(group=GROUP)) and word in commands()
+    """Whether a word that is no command of Maskwright is one that a package adds."""
+    return any(each.name == word for each in entry_points(group=GROUP))
 
 
 def run_further_command(words: Sequence[str]) -> int:
     """Run a command that a package adds, and print what it returns."""
-    command = commands()[words[0]]
+    info, command = _found()[words[0]]
+    if command is None:
+        raise PluginError(f"the command {info.name!r} of package {info.distribution} is {info.status}: {info.error}")
     parser = command_parser(command)
     given = {name: value for name, value in vars(parser.parse_args(words[1:])).items() if value is not None}
     given.pop("traceback")
-    text = command.work(_params(command, given))
+    origin = Origin(KIND, info.name, info.distribution, info.version)
+    text = guarded_call(origin, command.work, _params(command, given))
+    if text is not None and not isinstance(text, str):
+        raise broke_contract(origin, f"returned a {type(text).__name__}; it has to return a text or nothing")
     if text:
         print(text, end="" if text.endswith("\n") else "\n")
     return EXIT_FINE

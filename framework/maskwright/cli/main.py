@@ -255,10 +255,11 @@ def _measure(chosen: argparse.Namespace) -> int:
 def _plugins(chosen: argparse.Namespace) -> int:
     from dataclasses import asdict
 
+    from maskwright.cli.further_commands import command_infos
     from maskwright.cli.show.results import print_plugins
     from maskwright.plugins.registry import plugins
 
-    infos = [asdict(info) for info in plugins().infos]
+    infos = [asdict(info) for info in (*plugins().infos, *command_infos(command_names(build_parser())))]
     show(chosen, {"plugins": infos}, lambda: print_plugins(infos))
     broken = any(info["status"] == "broken" for info in infos)
     return EXIT_REFUSED if chosen.strict and broken else EXIT_FINE

@@ -1,7 +1,4 @@
-"""Conditions that plugins bring into the language of rules: found by name, and evaluated.
-
-Rules know no plugins: the package as a whole finds these for them.
-"""
+"""Kinds of constraints that rules call as functions, ``at_most_nonzero(2, wages, pension, benefits)``."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def aggregate(
     operators : sequence of p str or ChosenAggregation
         ``mean``; ``geometric_mean``, of the sizes with the sign of the cluster: 0 when all are 0, and the arithmetic
         mean when signs are mixed; ``lower_median``, the element at the middle of the sorted cluster, the lower of two;
-        ``mode``, the most frequent value, the lowest of several. An aggregation of a plugin makes them itself.
+        ``mode``, the most frequent value, the lowest of several. An aggregation that a step asks for makes them itself.
     weights : ndarray of shape (n,), float64, optional
         Weights of the records in means of both kinds, finite and >= 0. In a cluster whose weights sum to 0 all
         records count alike. Medians and modes are not weighted. Default: all alike.

@@ -71,7 +71,7 @@ def plugins() -> Registry:
 
 def installed_packages() -> tuple[str, ...]:
     """Names of the packages that have plugins, Maskwright itself aside; nothing is imported."""
-    return tuple(sorted({_origin(each)[0] for each in entry_points(group=PROJECT)} - {BUILT_IN}))
+    return tuple(sorted({package_of(each)[0] for each in entry_points(group=PROJECT)} - {BUILT_IN}))
 
 
 def allow_only(packages: Collection[str] | None) -> None:
@@ -108,12 +108,12 @@ def discover(found: Iterable[EntryPoint], allowed: Allowed = EVERY) -> Registry:
         collection.add_offers(module, BUILT_IN, version(BUILT_IN), BUILT_IN)
     ordered = sorted(found, key=_order)
     for entry_point in ordered:
-        refusal = None if _origin(entry_point)[0] == BUILT_IN else allowed.refusal(_origin(entry_point)[0])
+        refusal = None if package_of(entry_point)[0] == BUILT_IN else allowed.refusal(package_of(entry_point)[0])
         if refusal is None:
             collection.add_entry_point(entry_point)
         else:
             collection.leave_out(entry_point, refusal)
-    for name in allowed.without(_origin(each)[0] for each in ordered):
+    for name in allowed.without(package_of(each)[0] for each in ordered):
         collection.broken(
             name, UNKNOWN_KIND, name, "", f"{ENVIRONMENT} names this package, and it offers no plugins here"
         )
@@ -241,7 +241,7 @@ class _Collection:
         )
 
     def add_entry_point(self, entry_point: EntryPoint) -> None:
-        distribution, version = _origin(entry_point)
+        distribution, version = package_of(entry_point)
         package = Origin("package", entry_point.name, distribution, version)
         try:
             with output_apart(package):
@@ -299,12 +299,12 @@ class _Collection:
         self.offers[kind][shown] = Offer(kind, plugin, distribution, version)
 
     def leave_out(self, entry_point: EntryPoint, why: str) -> None:
-        distribution, version = _origin(entry_point)
+        distribution, version = package_of(entry_point)
         self.refused.append(PluginInfo(entry_point.name, UNKNOWN_KIND, distribution, version, "not allowed", why))
         self.missing(entry_point, why)
 
     def missing(self, entry_point: EntryPoint, why: str) -> None:
-        self.absent.append(AbsentPackage(*_origin(entry_point), entry_point.name, entry_point.value, why))
+        self.absent.append(AbsentPackage(*package_of(entry_point), entry_point.name, entry_point.value, why))
 
     def broken(self, name: str, kind: str, distribution: str, version: str, error: str) -> None:
         self.refused.append(PluginInfo(name, kind, distribution, version, "broken", error))
@@ -331,11 +331,11 @@ def _verify_hooks(module: Any) -> None:
 
 
 def _order(entry_point: EntryPoint) -> tuple[bool, str, str, str]:
-    distribution, _ = _origin(entry_point)
+    distribution, _ = package_of(entry_point)
     return (distribution != BUILT_IN, distribution, entry_point.name, entry_point.value)
 
 
-def _origin(entry_point: EntryPoint) -> tuple[str, str]:
+def package_of(entry_point: EntryPoint) -> tuple[str, str]:
     """Name and version of the distribution of an entry point; damaged metadata must not stop the others."""
     try:
         metadata: Any = entry_point.dist.metadata if entry_point.dist is not None else {}

@@ -231,7 +231,7 @@ class ShownMeasure:
 
 @dataclass(frozen=True)
 class ShownSection:
-    """A section of a plugin as the page shows it."""
+    """A section that the pipeline lists, as the page shows it."""
 
     found: SectionRecord
     figures: tuple[tuple[str, tuple[Bar, ...]], ...]

@@ -100,7 +100,7 @@ class XPathWriter:
             case x.Truth(value):
                 return x.Truth(value == holds)
             case x.KindCondition(name):
-                raise Inexpressible(f"{name}() is a kind of constraint of a plugin, which XPath has no words for")
+                raise Inexpressible(f"{name}() is a kind of constraint that XPath cannot express")
             case _:
                 raise Inexpressible("it is no condition")
 
