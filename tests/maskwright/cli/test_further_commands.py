@@ -73,7 +73,9 @@ OFFERED: dict[str, object] = {
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     points = [Point(name, f"p:{name}", further_commands.GROUP) for name in OFFERED]
-    monkeypatch.setattr(further_commands, "entry_points", lambda group: points if group == further_commands.GROUP else [])
+    monkeypatch.setattr(
+        further_commands, "entry_points", lambda group: points if group == further_commands.GROUP else []
+    )
     further_commands._found.cache_clear()
     yield
     further_commands._found.cache_clear()

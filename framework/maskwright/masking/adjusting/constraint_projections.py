@@ -1,4 +1,4 @@
-"""Projections beside the linear one: onto products with a fixed factor, and onto constraints that rules call by name."""
+"""Projections besides the linear one: onto products with a fixed factor, and onto constraints called by name."""
 
 from __future__ import annotations
 
