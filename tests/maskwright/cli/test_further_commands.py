@@ -52,7 +52,7 @@ class Point(EntryPoint):
         return found
 
     @property
-    def dist(self) -> Any:
+    def dist(self) -> Any:  # type: ignore[override]
         return types.SimpleNamespace(metadata={"Name": "p", "Version": "1.2"})
 
 
