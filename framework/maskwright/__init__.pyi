@@ -59,6 +59,7 @@ from maskwright.edits.edit import Edit as Edit
 from maskwright.edits.edit import GoverningPart as GoverningPart
 from maskwright.edits.edit import LinearPart as LinearPart
 from maskwright.edits.edit import Part as Part
+from maskwright.edits.edit import PolynomialPart as PolynomialPart
 from maskwright.edits.edit import ProductPart as ProductPart
 from maskwright.edits.edit import RangePart as RangePart
 from maskwright.edits.edit_set import EditSet as EditSet

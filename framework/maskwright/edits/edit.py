@@ -97,6 +97,40 @@ class ProductPart:
 
 
 @dataclass(frozen=True)
+class PolynomialPart:
+    """``abs(sum(coefficient * monomial)) <= tolerance``: products with a tolerance or of sums.
+
+    ``abs(quantity * price - value) <= 0.5``, ``net * (1 + rate) == gross``. An exact equality of two monomials is a
+    `ProductPart`.
+
+    Attributes
+    ----------
+    terms : tuple of (Fraction, tuple of (name, int))
+        Coefficients and the variables with exponents of each monomial; ``()`` is the constant one.
+    tolerance : Fraction
+        Stated by the rule itself; 0 where it is an equality without one.
+    total : str or None
+        The variable that stands alone in one term, with exponent 1, and in no other term.
+
+    Examples
+    --------
+    >>> from maskwright import EditSet, PolynomialPart
+    >>> (part,) = EditSet.parse(["abs(quantity * price - value) <= 0.5"])["edit-1"].parts
+    >>> isinstance(part, PolynomialPart), part.tolerance, part.total
+    (True, Fraction(1, 2), 'value')
+    """
+
+    terms: tuple[tuple[Fraction, tuple[tuple[str, int], ...]], ...]
+    tolerance: Fraction = Fraction(0)
+    total: str | None = None
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables used, each once, in order of first use."""
+        return tuple(dict.fromkeys(name for _, monomial in self.terms for name, _ in monomial))
+
+
+@dataclass(frozen=True)
 class RangePart:
     """One variable in an interval, or in a set of numbers or texts.
 
@@ -192,7 +226,7 @@ class CheckedPart:
         return variable_names(self.expression)
 
 
-Part = LinearPart | ProductPart | RangePart | GoverningPart | DomainPart | CheckedPart
+Part = LinearPart | ProductPart | PolynomialPart | RangePart | GoverningPart | DomainPart | CheckedPart
 """What algebra finds in a rule: an edit is the conjunction of its parts.
 
 Examples
@@ -208,6 +242,7 @@ PART_KINDS: tuple[tuple[type, EditKind], ...] = (
     (GoverningPart, "governing"),
     (DomainPart, "domain"),
     (ProductPart, "product"),
+    (PolynomialPart, "product"),
     (LinearPart, "linear"),
     (RangePart, "range"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.edits.edit import CheckedPart, Edit, LinearPart, ProductPart
+from maskwright.edits.edit import CheckedPart, Edit, LinearPart, PolynomialPart, ProductPart
 from maskwright.edits.normalisation import conjuncts, narrowed, reading
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.model import AdjustmentUnit, Group, Step
@@ -63,7 +63,7 @@ def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
     if other_masked:
         return True
     return any(
-        isinstance(part, LinearPart | ProductPart | CheckedPart)
+        isinstance(part, LinearPart | ProductPart | PolynomialPart | CheckedPart)
         and (set(part.variables) & set(group.variables))
         and (set(part.variables) - set(group.variables))
         for part in demanded_parts(edit.parts)

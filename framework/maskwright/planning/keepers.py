@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS
-from maskwright.edits.edit import CheckedPart, DomainPart, Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit import (
+    CheckedPart,
+    DomainPart,
+    Edit,
+    GoverningPart,
+    LinearPart,
+    PolynomialPart,
+    ProductPart,
+    RangePart,
+)
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, KeptBy, Step
@@ -131,7 +140,7 @@ def _only_checked(edit: Edit, touched: Collection[str]) -> str | None:
 
 def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keeper:
     """Keeper of an edit whose variables one group masks."""
-    computed = any(isinstance(part, ProductPart) and part.total in group.computed for part in edit.parts)
+    computed = _computed(edit, group)
     operators = dict(zip(group.variables, group.operators, strict=True))
     how = _aggregated(edit, operators, step.aggregation) or _how(edit, operators)
     if how is not None and not step.method.makes_clusters:
@@ -140,7 +149,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
     if broken:
         reason = f"{broken} original record(s) violate it"
     elif computed:
-        return Keeper(edit.name, "derivation", "its total is computed from the masked factors")
+        return Keeper(edit.name, "derivation", f"{computed} is computed from the other masked variables")
     elif claim not in step.method.claims.preserves:
         reason = f"{step.method.name} does not keep it"
     elif group.strata is not None and edit.name in group.strata.mixed:
@@ -151,6 +160,16 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
         return Keeper(edit.name, "construction", how)
     acting_on = "records" if not step.method.makes_clusters else "representatives"
     return Keeper(edit.name, "adjustment", f"{reason}: {acting_on} are moved onto it")
+
+
+def _computed(edit: Edit, group: Group) -> str | None:
+    """Variable that a product of the edit is computed by; None: none."""
+    for part in edit.parts:
+        if isinstance(part, ProductPart) and part.total in group.computed:
+            return part.total
+        if isinstance(part, PolynomialPart):
+            return next((name for name in group.computed if name in part.variables), None)
+    return None
 
 
 def _aggregated(edit: Edit, operators: Mapping[str, str], chosen: ChosenAggregation | None) -> str | None:

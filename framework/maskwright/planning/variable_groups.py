@@ -5,13 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright.data.cluster_aggregation import ChosenAggregation
-from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.edits.algebra.conjunctions import solvable_for
+from maskwright.edits.edit import (
+    DomainPart,
+    Edit,
+    GoverningPart,
+    LinearPart,
+    Part,
+    PolynomialPart,
+    ProductPart,
+    RangePart,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.cluster_aggregation import ChosenAggregation
+    from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group, PlanningParams, Step
@@ -58,7 +71,7 @@ def _part_binds(part: Part) -> bool:
     match part:
         case LinearPart(_, relation) | ProductPart(_, _, relation):
             return relation == "=="
-        case GoverningPart() | DomainPart():
+        case GoverningPart() | DomainPart() | PolynomialPart():
             return True
         case _:
             return False
@@ -106,17 +119,22 @@ class Operators:
     computed: tuple[str, ...]
 
 
-def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], edits: EditSet) -> Operators:
+def choose_operators(
+    group: Sequence[str], variables: Mapping[str, Variable], edits: EditSet, data: Dataset | None = None
+) -> Operators:
     """Operator of each variable: what keeps its edits.
 
     Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
-    variable under edits of several kinds takes the arithmetic mean, and the product's total is computed.
+    variable under edits of several kinds takes the arithmetic mean, and the product's total is computed. Of a product
+    with a tolerance, which rounding of the published total explains, a factor is computed: total and means stay.
     """
     inside = [part for edit in edits for part in edit.parts]
     linear = {name for part in inside if isinstance(part, LinearPart) for name in part.variables}
     equal = {
         name for part in inside if isinstance(part, LinearPart) and part.relation == "==" for name in part.variables
     }
+    nearly = [part for part in inside if isinstance(part, PolynomialPart) and set(part.variables) <= set(group)]
+    equal.update(name for part in nearly for name in part.variables)
     products = [
         part
         for part in inside
@@ -137,6 +155,10 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
             chosen.update(dict.fromkeys(part.variables, "geometric_mean"))
         elif part.total is not None and part.total not in equal:
             computed.append(part.total)
+    for near in nearly:
+        computed.append(
+            _derived_factor(near, [name for name in near.variables if name not in computed], variables, data)
+        )
     for name in group:
         variable = variables[name]
         if variable.type == "nominal":
@@ -144,6 +166,39 @@ def choose_operators(group: Sequence[str], variables: Mapping[str, Variable], ed
         elif variable.type == "ordinal" or (name in domain and name not in linear and name not in chosen):
             chosen[name] = "lower_median"
     return Operators(tuple(chosen.get(name, "mean") for name in group), tuple(dict.fromkeys(computed)))
+
+
+_COARSE_GRID = 0.01
+"""Step of the published grid, as a share of the mean, above which rounding a derived factor moves totals visibly."""
+
+
+def _derived_factor(
+    part: PolynomialPart, choices: Sequence[str], variables: Mapping[str, Variable], data: Dataset | None
+) -> str:
+    """Variable of a product with a tolerance that is computed from the others; the total where nothing else can be.
+
+    Means of the others stay. Of factors with a fine grid it is the one that varies most beside its mean: what the
+    covariance of the factors inside a cluster adds to it is least in its standard deviations.
+    """
+    solvable = [name for name in choices if solvable_for(part.terms, name)] or list(part.variables)
+    if part.tolerance == 0 and part.total in solvable:
+        return part.total
+
+    def order(name: str) -> tuple[bool, bool, float]:
+        mean, deviation = _moments(name, data)
+        decimals = variables[name].decimals
+        coarse = decimals is not None and 10.0**-decimals > _COARSE_GRID * abs(mean)
+        return name == part.total, coarse, -deviation / abs(mean) if mean else 0.0
+
+    return min(solvable, key=order)
+
+
+def _moments(name: str, data: Dataset | None) -> tuple[float, float]:
+    """Mean and standard deviation of a variable; without data those of a variable that says nothing."""
+    if data is None or name not in data:
+        return 1.0, 0.0
+    values = data[name].values[~data[name].missing]
+    return (float(np.mean(values)), float(np.std(values))) if len(values) else (1.0, 0.0)
 
 
 _NOTHING_KEEPS = "combinations"
@@ -229,6 +284,8 @@ def _claims(part: Part) -> Iterator[KeptByAggregation | str]:
             yield "order" if relation != "==" and len(coefficients) == 2 and len(signs) == 2 else "linear"
         case ProductPart():
             yield "product"
+        case PolynomialPart():
+            yield _NOTHING_KEEPS
         case RangePart(_, low, high, _, _, numbers):
             if numbers is not None:
                 yield "domain"

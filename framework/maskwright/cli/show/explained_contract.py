@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.data.dataset import Column, Dataset, Layout, WrittenBatch
 from maskwright.data.missing import MissingCells
 from maskwright.data.variable import Band, Variable
-from maskwright.edits.edit import Edit, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit import Edit, GoverningPart, LinearPart, PolynomialPart, ProductPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.converted import Converted
 from maskwright.foundation.errors import Place, Problem
@@ -56,7 +56,7 @@ HANDED = (Block, Gathering, Moments, Masked, Removed, Limit, Comparison,
 """What functions of plugins get, and what they give."""
 
 INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
-          LinearPart, ProductPart, RangePart, GoverningPart, Problem, Place)  # fmt: skip
+          LinearPart, ProductPart, PolynomialPart, RangePart, GoverningPart, Problem, Place)  # fmt: skip
 """What these hold, and what errors are made of."""
 
 MARKERS = (PromisesK, KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, UsesWeights,

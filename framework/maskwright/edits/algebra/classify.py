@@ -11,13 +11,14 @@ from maskwright.edits.algebra.conjunctions import (
     Conjunction,
     comparison_parts,
     distances,
+    equality_within,
     merge,
     variable_of,
     whole_number_part,
     with_tolerances,
 )
 from maskwright.edits.algebra.polynomial import polynomial_of
-from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, Part, RangePart
+from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, Part, PolynomialPart, RangePart
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
@@ -119,6 +120,9 @@ class _Classifier:
         bounds = calendar_bounds(node)
         if bounds is not None:
             return self._all(bounds)
+        near = equality_within(node)
+        if near is not None:
+            return near
         pair = distances(node)
         if pair is None:
             return comparison_parts(node)
@@ -268,7 +272,7 @@ class _Classifier:
                 found = self.conjunction(node)
                 if found is None:
                     return ()
-                if any(isinstance(part, (CheckedPart, GoverningPart)) for part in found):
+                if any(isinstance(part, (CheckedPart, GoverningPart, PolynomialPart)) for part in found):
                     return None
                 return (found,)
 

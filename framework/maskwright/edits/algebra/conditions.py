@@ -12,7 +12,7 @@ import numpy as np
 from maskwright.data.dates import DAY, days_in_month, days_of, year_month_day
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.polynomial import polynomial_of
-from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.edits.edit import DomainPart, GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -234,13 +234,15 @@ def _moved(bound: x.Expression, by: Fraction) -> x.Expression:
     return x.Arithmetic("+" if by > 0 else "-", bound, x.Number(abs(by)))
 
 
-def expression_of(part: Part) -> x.Expression:
+def expression_of(part: Part) -> x.Expression:  # noqa: PLR0911 - one case for each kind of part
     """Condition that a part stands for."""
     match part:
         case LinearPart():
             return _linear(part)
         case ProductPart():
             return _product(part)
+        case PolynomialPart():
+            return _polynomial(part)
         case RangePart():
             return _range(part)
         case GoverningPart(condition, _, consequent, otherwise):
@@ -275,6 +277,20 @@ def _product(part: ProductPart) -> x.Expression:
     left = _scaled(part.coefficient, _monomial(part.left))
     right = _scaled(part.constant, _monomial(part.right)) if part.right else x.Number(part.constant)
     return x.Comparison(part.relation, left, right)
+
+
+def _polynomial(part: PolynomialPart) -> x.Expression:
+    total: x.Expression | None = None
+    for coefficient, monomial in part.terms:
+        term = _scaled(abs(coefficient), _monomial(monomial))
+        if total is None:
+            total = term if coefficient > 0 else x.Negative(term)
+        else:
+            total = x.Arithmetic("+" if coefficient > 0 else "-", total, term)
+    assert total is not None
+    if part.tolerance:
+        return x.Comparison("<=", x.Function("abs", (total,)), x.Number(part.tolerance))
+    return x.Comparison("==", total, x.Number(Fraction(0)))
 
 
 def _monomial(factors: Sequence[tuple[str, int]]) -> x.Expression:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.polynomial import Monomial, Polynomial, polynomial_of
-from maskwright.edits.edit import CheckedPart, LinearPart, Part, ProductPart, RangePart, Relation
+from maskwright.edits.edit import CheckedPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +177,89 @@ def comparison_parts(comparison: x.Comparison) -> Conjunction:  # noqa: PLR0911 
     if difference.is_affine:
         return (_affine_part(comparison, left, right, difference, relation),)
     product = _product_part(comparison, left, difference, relation)
+    if product is None and relation == "==":
+        product = _polynomial_part(difference, x.variable_names(comparison), Fraction(0), (right, left))
     return (product if product is not None else CheckedPart(comparison),)
+
+
+def equality_within(comparison: x.Comparison) -> Conjunction:
+    """Product with a tolerance, ``abs(f) <= t``, or rounded, ``round(f) == g``; None where it is neither."""
+    left, operator, right = comparison.left, comparison.operator, comparison.right
+    if operator in (">", ">="):
+        left, operator, right = right, x.MIRRORED[operator], left
+    match left, operator, right:
+        case x.Function("abs", (argument,)), "<=", x.Number(tolerance) if tolerance >= 0:
+            return _nearly_zero(argument, tolerance)
+        case _, "==", _:
+            for rounded, other in ((left, right), (right, left)):
+                unit = _unit_of_rounding(rounded)
+                if unit is not None:
+                    return _rounded_parts(*unit, other)
+    return None
+
+
+def _nearly_zero(argument: x.Expression, tolerance: Fraction) -> Conjunction:
+    found = polynomial_of(argument)
+    if found is None or found.is_affine or not found.keeps_its_divisors:
+        return None
+    sides = (argument.right, argument.left) if isinstance(argument, x.Arithmetic) else ()
+    bare = [side for side in map(polynomial_of, sides) if side is not None]
+    part = _polynomial_part(found, x.variable_names(argument), tolerance, bare)
+    return None if part is None else (part,)
+
+
+def _unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | None:
+    """What is rounded, and to multiples of what: ``round(f)``, ``round(f * 100) / 100``."""
+    match operand:
+        case x.Function("round", (argument,)):
+            return argument, Fraction(1)
+        case x.Arithmetic("/", x.Function("round", (argument,)), x.Number(parts)) if parts > 0:
+            return x.Arithmetic("/", argument, x.Number(parts)), 1 / parts
+        case _:
+            return None
+
+
+def _rounded_parts(argument: x.Expression, unit: Fraction, other: x.Expression) -> Conjunction:
+    """``round(f) == g``: they are half a unit apart at most, and g is whole where the unit is 1."""
+    distance = x.Arithmetic("-", argument, other)
+    found = polynomial_of(distance)
+    name = variable_of(other)
+    if found is None or name is None or found.is_constant or not found.keeps_its_divisors:
+        return None
+    whole: tuple[Part, ...] = (RangePart(name, integer=True),) if unit == 1 else ()
+    if not found.is_affine:
+        near = _nearly_zero(distance, unit / 2)
+        return None if near is None else (*near, *whole)
+    if unit != 1:
+        return None
+    # Halves are rounded up: f - g is at least -1/2 and less than 1/2.
+    half = x.Number(unit / 2)
+    bounds = (x.Comparison(">=", distance, x.Number(-unit / 2)), x.Comparison("<", distance, half))
+    parts = [part for bound in bounds for part in comparison_parts(bound) or ()]
+    return merge([*parts, *whole])
+
+
+def _polynomial_part(
+    difference: Polynomial, names: Sequence[str], tolerance: Fraction, sides: Sequence[Polynomial]
+) -> PolynomialPart | None:
+    """Part of a polynomial that some variable makes zero; None where none does."""
+    terms = tuple((coefficient, _in_order(monomial, names)) for monomial, coefficient in difference.terms.items())
+    uses: dict[str, list[Monomial]] = {}
+    for _, monomial in terms:
+        for name, _ in monomial:
+            uses.setdefault(name, []).append(monomial)
+    if not any(solvable_for(terms, name) for name in uses):
+        return None
+    alone = [name for name in names if uses.get(name) == [((name, 1),)]]
+    bare = [side.bare_variable for side in sides]
+    total = next((name for name in (*bare, *reversed(alone)) if name in alone), None)
+    return PolynomialPart(terms, tolerance, total)
+
+
+def solvable_for(terms: Sequence[tuple[Fraction, Monomial]], name: str) -> bool:
+    """Whether a sum of monomials is of the first degree in a variable, or in its reciprocal."""
+    exponents = {exponent for _, monomial in terms for each, exponent in monomial if each == name}
+    return exponents in ({1}, {-1})
 
 
 def distances(comparison: x.Comparison) -> list[x.Comparison] | None:

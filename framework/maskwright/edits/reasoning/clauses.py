@@ -278,7 +278,7 @@ def _refusal(source: str, part: Part) -> Choice | None:
         case DomainPart():
             return None
         case _:
-            return condition_choice(source, part.expression, False)
+            return condition_choice(source, expression_of(part), False)
 
 
 def _linear_refusal(source: str, part: LinearPart) -> Choice:

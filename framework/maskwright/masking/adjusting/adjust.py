@@ -119,11 +119,11 @@ def adjust(
     named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
     system = system_of(beside, without_codes(edits, named) + standing, scale, sets or {})
     inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(targets.names)]
-    plan = derivations(targets.names, inside, system.decimals, listed=_listed(system))
+    plan = derivations(targets.names, inside, system.decimals, listed=_listed(system), computed=computed)
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held, codes)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
-    start = _compute(values, targets.names, plan, computed)
+    start = _compute(values, targets.names, plan, computed, scale)
     broken = violated(system, start)
     progress(0.1)
     placed = onto_kinds(system, edits, start, broken)
@@ -256,13 +256,15 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
     )
 
 
-def _compute(values: Floats, names: tuple[str, ...], plan: Derivations, computed: frozenset[str]) -> Floats:
+def _compute(
+    values: Floats, names: tuple[str, ...], plan: Derivations, computed: frozenset[str], scale: Floats
+) -> Floats:
     """Replace the dependents that the plan computes, before rounding."""
     if not computed:
         return values
     chosen = Derivations(plan.free, tuple(step for step in plan.steps if step.variable in computed), ())
     ungridded: dict[str, int | None] = dict.fromkeys(names)
-    return Grid(names, ungridded, np.ones(len(names)), chosen).round(values)
+    return Grid(names, ungridded, scale, chosen).round(values)
 
 
 def _other_ways(search: GridSearch, rows: AdjustedRows) -> None:

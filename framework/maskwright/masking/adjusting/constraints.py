@@ -20,6 +20,7 @@ from maskwright.edits.edit import (
     GoverningPart,
     LinearPart,
     Part,
+    PolynomialPart,
     ProductPart,
     RangePart,
 )
@@ -87,6 +88,16 @@ def product_constraint(part: ProductPart) -> PolynomialConstraint:
     left = (float(part.coefficient), tuple(part.left))
     right = (-float(part.constant), tuple(part.right))
     return _oriented((left, right), part.relation)
+
+
+def polynomial_constraints(part: PolynomialPart) -> tuple[PolynomialConstraint, ...]:
+    """An equality, or two inequalities where it has a tolerance."""
+    terms = tuple((float(coefficient), monomial) for coefficient, monomial in part.terms)
+    if not part.tolerance:
+        return (PolynomialConstraint(terms, "=="),)
+    bound = (-float(part.tolerance), ())
+    negative = tuple((-coefficient, monomial) for coefficient, monomial in terms)
+    return (PolynomialConstraint((*terms, bound), "<="), PolynomialConstraint((*negative, bound), "<="))
 
 
 @lru_cache(maxsize=1024)
@@ -202,7 +213,7 @@ def _too_many(edit: Edit) -> EditError:
     )
 
 
-def _alternatives(  # noqa: PLR0911 - one return for each kind
+def _alternatives(  # noqa: PLR0911 - one case for each kind
     part: Part, edit: Edit, movable: frozenset[str]
 ) -> tuple[Alternative, ...]:
     match part:
@@ -210,6 +221,8 @@ def _alternatives(  # noqa: PLR0911 - one return for each kind
             return (Alternative(linear=linear_constraints(part)),)
         case ProductPart():
             return (Alternative(polynomials=(product_constraint(part),)),)
+        case PolynomialPart():
+            return (Alternative(polynomials=polynomial_constraints(part)),)
         case RangePart():
             return (_range(part, edit, movable),)
         case DomainPart(variables):

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from maskwright.edits.algebra.conjunctions import solvable_for
 from maskwright.edits.algebra.polynomial import eliminate
-from maskwright.edits.edit import LinearPart, ProductPart
+from maskwright.edits.edit import LinearPart, PolynomialPart, ProductPart
+from maskwright.masking.adjusting.constraints import PolynomialConstraint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.adjusting.constraints import LinearConstraint
 
@@ -46,7 +49,27 @@ class ProductDerivation:
     coarsen: bool
 
 
-Derivation = LinearDerivation | ProductDerivation
+@dataclass(frozen=True)
+class PolynomialDerivation:
+    """``sum(coefficient * monomial) == 0`` within a tolerance, solved for `variable`.
+
+    What rounding `variable` leaves beyond the tolerance goes into `total`.
+    """
+
+    variable: str
+    terms: tuple[tuple[Fraction, Monomial], ...]
+    tolerance: Fraction
+    total: str | None
+
+    def about(self, name: str) -> tuple[PolynomialConstraint, PolynomialConstraint, int]:
+        """Factor of a variable, what is left without it, and its exponent, 1 or -1."""
+        inside = [(float(value), monomial) for value, monomial in self.terms if name in dict(monomial)]
+        factor = tuple((value, tuple(each for each in monomial if each[0] != name)) for value, monomial in inside)
+        rest = tuple((float(value), monomial) for value, monomial in self.terms if name not in dict(monomial))
+        return PolynomialConstraint(factor, "=="), PolynomialConstraint(rest, "=="), dict(inside[0][1])[name]
+
+
+Derivation = LinearDerivation | ProductDerivation | PolynomialDerivation
 
 
 @dataclass(frozen=True)
@@ -72,7 +95,7 @@ class Equality:
     """An equality between variables of one adjustment unit, with the name of its edit."""
 
     name: str
-    part: LinearPart | ProductPart | LinearConstraint
+    part: LinearPart | ProductPart | PolynomialPart | LinearConstraint
 
 
 def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
@@ -82,7 +105,7 @@ def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
         found.extend(
             Equality(edit.name, part)
             for part in edit.parts
-            if isinstance(part, LinearPart | ProductPart) and is_equality(part)
+            if isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and is_equality(part))
         )
     return tuple(found)
 
@@ -98,30 +121,34 @@ def derivations(
     decimals: Mapping[str, int | None],
     fixed: frozenset[str] = frozenset(),
     listed: frozenset[str] = frozenset(),
+    computed: frozenset[str] = frozenset(),
 ) -> Derivations:
     """Choose dependents for all equalities and an order in which to compute them.
 
-    `variables`: variables of the unit, in file order.
+    `variables`: variables of the unit, in file order. `computed`: those that the plan chose.
     """
-    products: list[ProductDerivation] = []
+    products: list[ProductDerivation | PolynomialDerivation] = []
     searched: list[str] = []
     taken: set[str] = set(fixed)
-    rows = [_row(equality.part) for equality in equalities if not isinstance(equality.part, ProductPart)]
+    sums = [equality for equality in equalities if not isinstance(equality.part, ProductPart | PolynomialPart)]
+    rows = [_row(equality.part) for equality in sums]
     in_linear = {name for coefficients, _ in rows for name in coefficients}
     for equality in equalities:
-        if isinstance(equality.part, ProductPart):
-            found = _product_derivation(equality.part, decimals, taken, in_linear, listed)
-            if found is None:
-                searched.append(equality.name)
-            else:
-                products.append(found)
-                taken.add(found.variable)
-    totals = [
-        equality.part.total if isinstance(equality.part, LinearPart) else None
-        for equality in equalities
-        if not isinstance(equality.part, ProductPart)
-    ]
-    names = [equality.name for equality in equalities if not isinstance(equality.part, ProductPart)]
+        found: ProductDerivation | PolynomialDerivation | None
+        match equality.part:
+            case ProductPart():
+                found = _product_derivation(equality.part, decimals, taken, in_linear, listed)
+            case PolynomialPart():
+                found = _polynomial_derivation(equality.part, taken, listed, computed)
+            case _:
+                continue
+        if found is None:
+            searched.append(equality.name)
+        else:
+            products.append(found)
+            taken.update(outputs_of(found))
+    totals = [equality.part.total if isinstance(equality.part, LinearPart) else None for equality in sums]
+    names = [equality.name for equality in sums]
     linear, missed = _linear_derivations(variables, rows, totals, names, decimals, frozenset(taken), listed)
     searched.extend(missed)
     steps, stuck = _order([*linear, *products], {*fixed})
@@ -129,14 +156,29 @@ def derivations(
         searched.extend(
             equality.name
             for equality in equalities
-            if isinstance(equality.part, ProductPart) and derivation.variable in equality.part.variables
+            if isinstance(equality.part, ProductPart | PolynomialPart)
+            and derivation.variable in equality.part.variables
         )
     known = {step.variable for step in steps}
     free = tuple(name for name in variables if name not in known and name not in fixed)
     return Derivations(free, tuple(steps), tuple(dict.fromkeys(searched)))
 
 
-def _row(part: LinearPart | LinearConstraint) -> tuple[dict[str, Fraction], Fraction]:
+def _polynomial_derivation(
+    part: PolynomialPart, taken: set[str], listed: frozenset[str], computed: frozenset[str]
+) -> PolynomialDerivation | None:
+    """Derivation of the variable that the plan chose, else of one that is listed nowhere, the total last."""
+    choices = [name for name in part.variables if name not in taken and solvable_for(part.terms, name)]
+    if not choices:
+        return None
+    by_total = part.tolerance == 0
+    chosen = min(choices, key=lambda name: (name in listed, name not in computed, (name == part.total) != by_total))
+    total = None if part.total in taken or part.total == chosen else part.total
+    return PolynomialDerivation(chosen, part.terms, part.tolerance, total)
+
+
+def _row(part: LinearPart | LinearConstraint | ProductPart | PolynomialPart) -> tuple[dict[str, Fraction], Fraction]:
+    assert not isinstance(part, ProductPart | PolynomialPart)
     constant = part.constant if isinstance(part, LinearPart) else part.bound
     return dict(part.coefficients), constant
 
@@ -250,29 +292,39 @@ def _on_grid(derivation: LinearDerivation, decimals: Mapping[str, int | None]) -
 def _order(steps: Sequence[Derivation], known: set[str]) -> tuple[list[Derivation], list[Derivation]]:
     """Order in which every step's inputs are known; the second list holds what is left in a circle."""
     pending = list(steps)
-    dependents = {step.variable for step in pending}
+    dependents = {name for step in pending for name in outputs_of(step)}
     done = set(known)
     ordered: list[Derivation] = []
     while pending:
         ready = [step for step in pending if all(name in done or name not in dependents for name in inputs_of(step))]
         if not ready:
             # A circle: give up a product's dependent, the search on the grid meets that edit instead.
-            products = [step for step in pending if isinstance(step, ProductDerivation)]
+            products = [step for step in pending if not isinstance(step, LinearDerivation)]
             if not products:
                 return ordered, pending
             pending.remove(products[0])
-            dependents.discard(products[0].variable)
             rest_ordered, stuck = _order(pending, done)
             return ordered + rest_ordered, [products[0], *stuck]
         for step in ready:
             ordered.append(step)
-            done.add(step.variable)
+            done.update(outputs_of(step))
             pending.remove(step)
     return ordered, []
 
 
 def inputs_of(step: Derivation) -> tuple[str, ...]:
-    """Variables that a derivation reads."""
-    if isinstance(step, LinearDerivation):
-        return tuple(name for name, _ in step.coefficients)
-    return tuple(name for name, _ in step.factors)
+    """Variables that a derivation reads and does not write."""
+    match step:
+        case LinearDerivation(_, coefficients):
+            return tuple(name for name, _ in coefficients)
+        case ProductDerivation(_, _, factors):
+            return tuple(name for name, _ in factors)
+        case PolynomialDerivation():
+            names = dict.fromkeys(name for _, monomial in step.terms for name, _ in monomial)
+            return tuple(name for name in names if name not in outputs_of(step))
+
+
+def outputs_of(step: Derivation) -> tuple[str, ...]:
+    """Variables that a derivation writes."""
+    total = step.total if isinstance(step, PolynomialDerivation) else None
+    return (step.variable,) if total is None else (step.variable, total)

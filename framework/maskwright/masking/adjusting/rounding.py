@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.masking.adjusting.derivation import Derivations, LinearDerivation, ProductDerivation
+from maskwright.masking.adjusting.derivation import (
+    Derivations,
+    LinearDerivation,
+    PolynomialDerivation,
+    ProductDerivation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +75,9 @@ class Grid:
             own = units[step.variable]
             if isinstance(step, ProductDerivation) and step.coarsen:
                 self._coarsen(step, units, nudges)
+            if isinstance(step, PolynomialDerivation):
+                self._solve(step, units)
+                continue
             computed = self._linear(step, units) if isinstance(step, LinearDerivation) else self._product(step, units)
             # A row that lacks an input keeps its own value, and one that lacks the dependent gets none: the equality
             # does not apply to it.
@@ -136,6 +144,40 @@ class Grid:
         for name, exponent in step.factors:
             ratio /= 10 ** ((self.decimals.get(name) or 0) * exponent)
         return ratio.numerator, ratio.denominator
+
+    def _solve(self, step: PolynomialDerivation, units: dict[str, Floats]) -> None:
+        """Put rows onto an equality with a tolerance: by its variable, and what rounding leaves by its total.
+
+        Where the variable would go farther than a standard deviation, the total goes alone if that is nearer.
+        """
+        by_variable = self._solved(step, step.variable, units)
+        if step.total is None:
+            units[step.variable] = by_variable
+            return
+        by_total = self._solved(step, step.total, units)
+        moves = self._moved(step.variable, units, by_variable), self._moved(step.total, units, by_total)
+        units[step.variable] = np.where((moves[0] > 1.0) & (moves[1] < moves[0]), units[step.variable], by_variable)
+        units[step.total] = self._solved(step, step.total, units)
+
+    def _moved(self, name: str, units: Mapping[str, Floats], to: Floats) -> Floats:
+        """Standard deviations from where a variable is to other units of its grid."""
+        return np.abs(self._value(name, to) - self._value(name, units[name])) / self._scale[name]
+
+    def _solved(self, step: PolynomialDerivation, name: str, units: Mapping[str, Floats]) -> Floats:
+        """Units of a variable where the equality holds; its own where that holds as it is, or cannot."""
+
+        def fetch(other: str) -> Floats:
+            return self._value(other, units[other])
+
+        factor, rest, exponent = step.about(name)
+        own = units[name]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            slope, left = factor.evaluate(fetch)[0], rest.evaluate(fetch)[0]
+            gap = np.abs(slope * fetch(name) ** float(exponent) + left)
+            solved = -left / slope if exponent == 1 else -slope / left
+            places, stride = self.decimals.get(name), self.strides.get(name, 1)
+            found = solved if places is None else np.rint(solved * 10.0**places / stride) * stride
+        return np.where((gap > float(step.tolerance)) & np.isfinite(found), found, own)
 
     def _coarsen(
         self, step: ProductDerivation, units: dict[str, Floats], nudges: Mapping[str, Integers] | None

@@ -9,7 +9,7 @@ import numpy as np
 from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
-from maskwright.edits.edit import DomainPart, LinearPart, Part, ProductPart
+from maskwright.edits.edit import DomainPart, LinearPart, Part, PolynomialPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.model import Group, Step, with_steps
 
@@ -61,8 +61,8 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[str]:
         hidden[0]
         for edit in edits
         for part in edit.parts
-        if isinstance(part, ProductPart) and part.relation == "=="
-        and len(hidden := [name for name, _ in (*part.left, *part.right) if name in masked]) == 1
+        if not isinstance(part, LinearPart) and _is_equality(part)
+        and len(hidden := [name for name in part.variables if name in masked]) == 1
     ]  # fmt: skip
     names = {name: [edit for edit, part in equalities if name in dict(part.coefficients)] for name in found}
     ending = "from variables that are published unmasked: anyone can compute the original value"
@@ -93,7 +93,7 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
 
 
 def _is_equality(part: Part) -> bool:
-    return isinstance(part, LinearPart | ProductPart) and part.relation == "=="
+    return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
 
 
 def _republished(

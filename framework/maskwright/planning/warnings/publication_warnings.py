@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwright.data.dependencies import ValueCodes
 from maskwright.data.notations import date_remedy
-from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.progress import Caution
@@ -99,7 +99,7 @@ def _computed_with(parts: Iterable[Part], *, compared: bool) -> Iterator[str]:
     """Variables that have to be numbers; XPath has a verdict, false, when it compares text with a number."""
     for part in parts:
         match part:
-            case LinearPart() | ProductPart():
+            case LinearPart() | ProductPart() | PolynomialPart():
                 yield from part.variables
             case RangePart() if compared and part.texts is None:
                 yield part.variable
