@@ -218,7 +218,7 @@ def _plan_group(
     data: Dataset | None,
 ) -> Group:
     own = inside(edits, group, masked)
-    operators = choose_operators(group, known, own, data)
+    operators = choose_operators(group, known, own, data, step.planning.adjustment_weights)
     if step.aggregation is not None:
         operators = with_aggregation(operators, group, known, own, step.aggregation)
     # What a method could never change if it cut the records, adjustment keeps for categories.

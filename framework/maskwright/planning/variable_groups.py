@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group, PlanningParams, Step
     from maskwright.plugins.legal_values import KeptByAggregation
+
+
+NO_WEIGHTS: Mapping[str, float] = MappingProxyType({})
+
+_COARSE_GRID = 0.01
+"""Step of the published grid, as a share of the mean, above which rounding a derived factor moves totals visibly."""
 
 
 class Components:
@@ -120,7 +127,11 @@ class Operators:
 
 
 def choose_operators(
-    group: Sequence[str], variables: Mapping[str, Variable], edits: EditSet, data: Dataset | None = None
+    group: Sequence[str],
+    variables: Mapping[str, Variable],
+    edits: EditSet,
+    data: Dataset | None = None,
+    weights: Mapping[str, float] = NO_WEIGHTS,
 ) -> Operators:
     """Operator of each variable: what keeps its edits.
 
@@ -156,9 +167,8 @@ def choose_operators(
         elif part.total is not None and part.total not in equal:
             computed.append(part.total)
     for near in nearly:
-        computed.append(
-            _derived_factor(near, [name for name in near.variables if name not in computed], variables, data)
-        )
+        choices = [name for name in near.variables if name not in computed]
+        computed.append(_derived_variable(near, choices, variables, data, weights))
     for name in group:
         variable = variables[name]
         if variable.type == "nominal":
@@ -168,27 +178,29 @@ def choose_operators(
     return Operators(tuple(chosen.get(name, "mean") for name in group), tuple(dict.fromkeys(computed)))
 
 
-_COARSE_GRID = 0.01
-"""Step of the published grid, as a share of the mean, above which rounding a derived factor moves totals visibly."""
-
-
-def _derived_factor(
-    part: PolynomialPart, choices: Sequence[str], variables: Mapping[str, Variable], data: Dataset | None
+def _derived_variable(
+    part: PolynomialPart,
+    choices: Sequence[str],
+    variables: Mapping[str, Variable],
+    data: Dataset | None,
+    weights: Mapping[str, float],
 ) -> str:
-    """Variable of a product with a tolerance that is computed from the others; the total where nothing else can be.
+    """Variable of a product with a tolerance that is computed from the others, whose means stay.
 
-    Means of the others stay. Of factors with a fine grid it is the one that varies most beside its mean: what the
-    covariance of the factors inside a cluster adds to it is least in its standard deviations.
+    The ratio of a rule that divides, and the total of one without tolerance. Else a factor: the one whose moves count
+    least, then with a fine grid, then the one that varies most beside its mean: what the covariance of the factors
+    inside a cluster adds to it is least in its standard deviations. The total where nothing else can be.
     """
     solvable = [name for name in choices if solvable_for(part.terms, name)] or list(part.variables)
-    if part.tolerance == 0 and part.total in solvable:
+    divides = any(exponent < 0 for _, monomial in part.terms for _, exponent in monomial)
+    if (divides or part.tolerance == 0) and part.total in solvable:
         return part.total
 
-    def order(name: str) -> tuple[bool, bool, float]:
+    def order(name: str) -> tuple[float, bool, bool, float]:
         mean, deviation = _moments(name, data)
         decimals = variables[name].decimals
         coarse = decimals is not None and 10.0**-decimals > _COARSE_GRID * abs(mean)
-        return name == part.total, coarse, -deviation / abs(mean) if mean else 0.0
+        return weights.get(name, 1.0), name == part.total, coarse, -deviation / abs(mean) if mean else 0.0
 
     return min(solvable, key=order)
 

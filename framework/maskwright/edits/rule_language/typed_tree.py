@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import cast
 
 from lark import Token, Transformer, v_args
 
@@ -29,9 +30,6 @@ from maskwright.edits.rule_language.operands import (
 )
 from maskwright.foundation.nearest_names import unknown_name
 
-if TYPE_CHECKING:
-    from fractions import Fraction
-
 KEYWORDS = frozenset(
     {"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "number", "original", "inf"}
 )
@@ -39,8 +37,12 @@ KEYWORDS = frozenset(
 # Smallest and largest number of arguments; None is any number.
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "mod": (2, 2),
-    "round": (1, 1), "sum": (1, None), **{name: (count, count) for name, count in FUNCTIONS_OF_DATES.items()},
+    "round": (1, 2), "sum": (1, None), **{name: (count, count) for name, count in FUNCTIONS_OF_DATES.items()},
 }  # fmt: skip
+
+
+MOST_DECIMALS = 15
+"""Decimals to which a rule rounds at most: binary64 has no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +124,13 @@ class TreeBuilder(Transformer[Token, Typed]):
         if ranged:
             fewest = 1
         if len(given) < fewest or (most is not None and len(given) > most):
-            wanted = f"{fewest} argument{'s' if fewest > 1 else ''}" + (" or more" if most is None else "")
+            ending = " or more" if most is None else f" or {most}" if most > fewest else ""
+            wanted = f"{fewest}{ending} argument{'s' if fewest > 1 or ending else ''}"
             raise Mistake(start_of(name), f"{known}() takes {wanted}, not {len(given)}")
         if known == "sum" and not ranged:
             return summed([(argument, 1) for argument in given], start_of(name))
+        if known == "round" and len(given) == 2:
+            return _rounded_to_decimals(given[0], given[1], start_of(name))
         if known == "mod":
             return made_of(
                 x.Arithmetic("mod", given[0].expression, given[1].expression), "number", given, start_of(name)
@@ -318,3 +323,17 @@ class TreeBuilder(Transformer[Token, Typed]):
 
 _ABOVE = Typed(x.Text("inf"), "text", 1, 0)
 _BELOW = Typed(x.Text("-inf"), "text", 1, 0)
+
+
+def _rounded_to_decimals(number: Typed, decimals: Typed, start: int) -> Typed:
+    """``round(a * b, 2)`` as ``round(a * b * 100) / 100``."""
+    match decimals.expression:
+        case x.Number(value) if value.denominator == 1 and 0 <= value <= MOST_DECIMALS:
+            parts = x.Number(Fraction(10) ** value.numerator)
+        case _:
+            raise Mistake(
+                decimals.start,
+                f"the second argument of round() is a whole number from 0 to {MOST_DECIMALS}; found {decimals.described}",
+            )
+    whole = x.Function("round", (x.Arithmetic("*", number.expression, parts),))
+    return made_of(x.Arithmetic("/", whole, parts), "number", [replace(number, depth=number.depth + 2)], start)

@@ -173,8 +173,20 @@ def _polynomial_derivation(
         return None
     by_total = part.tolerance == 0
     chosen = min(choices, key=lambda name: (name in listed, name not in computed, (name == part.total) != by_total))
-    total = None if part.total in taken or part.total == chosen else part.total
+    amounts = [*([part.total] if part.total is not None else []), *_dividends(part)]
+    total = next((name for name in amounts if name not in taken and name != chosen), None)
     return PolynomialDerivation(chosen, part.terms, part.tolerance, total)
+
+
+def _dividends(part: PolynomialPart) -> list[str]:
+    """Variables that the rule divides by others."""
+    quotients = [monomial for _, monomial in part.terms if any(exponent < 0 for _, exponent in monomial)]
+    return [
+        name
+        for monomial in quotients
+        for name, exponent in monomial
+        if exponent == 1 and solvable_for(part.terms, name)
+    ]
 
 
 def _row(part: LinearPart | LinearConstraint | ProductPart | PolynomialPart) -> tuple[dict[str, Fraction], Fraction]:
