@@ -331,9 +331,7 @@ def _rounded_to_decimals(number: Typed, decimals: Typed, start: int) -> Typed:
         case x.Number(value) if value.denominator == 1 and 0 <= value <= MOST_DECIMALS:
             parts = x.Number(Fraction(10) ** value.numerator)
         case _:
-            raise Mistake(
-                decimals.start,
-                f"the second argument of round() is a whole number from 0 to {MOST_DECIMALS}; found {decimals.described}",
-            )
+            wanted = f"the second argument of round() is a whole number from 0 to {MOST_DECIMALS}"
+            raise Mistake(decimals.start, f"{wanted}; found {decimals.described}")
     whole = x.Function("round", (x.Arithmetic("*", number.expression, parts),))
     return made_of(x.Arithmetic("/", whole, parts), "number", [replace(number, depth=number.depth + 2)], start)

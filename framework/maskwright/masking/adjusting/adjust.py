@@ -28,7 +28,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import taken_apart
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
-from maskwright.masking.adjusting.derivation import Derivations, derivations, equalities_of
+from maskwright.masking.adjusting.derivation import Derivations, PolynomialDerivation, derivations, equalities_of
 from maskwright.masking.adjusting.edit_preparation import codes_of, held_edits, with_held, without_codes
 from maskwright.masking.adjusting.grid_search import AdjustedRows, GridSearch
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
@@ -123,7 +123,7 @@ def adjust(
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
     search = GridSearch.of(system, edits, grid, held, codes)
     # Without a grid the dependents are computed too, in the order in which the rule is written.
-    start = _compute(values, targets.names, plan, computed, scale)
+    start = _compute(values, targets, plan, computed, scale)
     broken = violated(system, start)
     progress(0.1)
     placed = onto_kinds(system, edits, start, broken)
@@ -256,15 +256,20 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
     )
 
 
-def _compute(
-    values: Floats, names: tuple[str, ...], plan: Derivations, computed: frozenset[str], scale: Floats
-) -> Floats:
-    """Replace the dependents that the plan computes, before rounding."""
-    if not computed:
+def _compute(values: Floats, targets: Targets, plan: Derivations, computed: frozenset[str], scale: Floats) -> Floats:
+    """Replace the dependents that the plan computes, before rounding.
+
+    Means of clusters stay, and one variable takes up what their product is off. Records with noise of their own are
+    projected instead: of three noisy values none is to be trusted more than the others.
+    """
+    steps = tuple(
+        step for step in plan.steps
+        if step.variable in computed and not (targets.members is None and isinstance(step, PolynomialDerivation))
+    )  # fmt: skip
+    if not steps:
         return values
-    chosen = Derivations(plan.free, tuple(step for step in plan.steps if step.variable in computed), ())
-    ungridded: dict[str, int | None] = dict.fromkeys(names)
-    return Grid(names, ungridded, scale, chosen).round(values)
+    ungridded: dict[str, int | None] = dict.fromkeys(targets.names)
+    return Grid(targets.names, ungridded, scale, Derivations(plan.free, steps, ())).round(values)
 
 
 def _other_ways(search: GridSearch, rows: AdjustedRows) -> None:

@@ -99,7 +99,7 @@ def _moved_along(
     with np.errstate(divide="ignore", invalid="ignore"):
         solved = np.where(absent, np.nan, _on_grid(search, computed, -base / slope, 0))
         gap, size = value(solved)
-        near = np.flatnonzero(np.isfinite(solved) & (np.abs(gap) <= RELATIVE * size))
+        near = np.flatnonzero(np.isfinite(solved) & ~product.equality.broken(gap, RELATIVE * size))
     if not len(near):
         return left
     chosen = left[near]

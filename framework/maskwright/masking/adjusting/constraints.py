@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PolynomialConstraint:
-    """``sum(coefficient * prod(variable ** exponent)) relation 0``."""
+    """``sum(coefficient * prod(variable ** exponent)) relation 0``, an equality within a tolerance."""
 
     terms: tuple[tuple[float, Monomial], ...]
     relation: Literal["==", "<=", "<"]
+    tolerance: float = 0.0
 
     def evaluate(self, fetch: Fetch) -> tuple[Floats, Floats]:
         """Value of the sum and the size of its largest term, each of shape (r,); `fetch` gives a variable's numbers."""
@@ -59,7 +60,7 @@ class PolynomialConstraint:
     def broken(self, value: Floats, allowed: Floats) -> Booleans:
         """Rows in which `value` is on the wrong side by more than `allowed`; a strict relation allows nothing."""
         if self.relation == "==":
-            return np.abs(value) > allowed
+            return np.abs(value) > allowed + self.tolerance
         return value > allowed if self.relation == "<=" else value >= 0
 
     def gradient(self, fetch: Fetch, position: Mapping[str, int], result: Floats) -> None:
@@ -90,14 +91,10 @@ def product_constraint(part: ProductPart) -> PolynomialConstraint:
     return _oriented((left, right), part.relation)
 
 
-def polynomial_constraints(part: PolynomialPart) -> tuple[PolynomialConstraint, ...]:
-    """An equality, or two inequalities where it has a tolerance."""
+def polynomial_constraint(part: PolynomialPart) -> PolynomialConstraint:
+    """An equality of polynomials; rows are projected onto its centre, which leaves the tolerance to rounding."""
     terms = tuple((float(coefficient), monomial) for coefficient, monomial in part.terms)
-    if not part.tolerance:
-        return (PolynomialConstraint(terms, "=="),)
-    bound = (-float(part.tolerance), ())
-    negative = tuple((-coefficient, monomial) for coefficient, monomial in terms)
-    return (PolynomialConstraint((*terms, bound), "<="), PolynomialConstraint((*negative, bound), "<="))
+    return PolynomialConstraint(terms, "==", float(part.tolerance))
 
 
 @lru_cache(maxsize=1024)
@@ -222,7 +219,7 @@ def _alternatives(  # noqa: PLR0911 - one case for each kind
         case ProductPart():
             return (Alternative(polynomials=(product_constraint(part),)),)
         case PolynomialPart():
-            return (Alternative(polynomials=polynomial_constraints(part)),)
+            return (Alternative(polynomials=(polynomial_constraint(part),)),)
         case RangePart():
             return (_range(part, edit, movable),)
         case DomainPart(variables):

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import all_of, expression_of, negate
-from maskwright.edits.edit import CheckedPart, DomainPart, GoverningPart, LinearPart, ProductPart, RangePart
+from maskwright.edits.edit import (
+    CheckedPart,
+    DomainPart,
+    GoverningPart,
+    LinearPart,
+    PolynomialPart,
+    ProductPart,
+    RangePart,
+)
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.expression import (
@@ -316,3 +324,33 @@ def check_condition(part, arrays):
     if part.refusal_parts is not None:
         some = np.logical_or.reduce([parts_hold(case, arrays, GRID) for case in part.refusal_parts])
         np.testing.assert_array_equal(some[decided], ~given_.holds[decided])
+
+
+@pytest.mark.parametrize(
+    ("rule", "tolerance", "total"),
+    [
+        ("abs(a * b - t) <= 0.5", "1/2", "t"),
+        ("0.5 >= abs(t - a * b)", "1/2", "t"),
+        ("abs(t / b - a) <= 0.1", "1/10", "a"),
+        ("round(a * b, 2) == t", "1/200", "t"),
+        ("t == round(net * (1 + rate), 1)", "1/20", "t"),
+        ("net * (1 + rate) == gross", "0", "gross"),
+        ("abs(a * b + c * d - t) <= 2", "2", "t"),
+        ("a * b + c == d", "0", "d"),
+    ],
+)
+def test_products_with_a_tolerance_or_of_sums_are_products(rule, tolerance, total):
+    (part,) = parts(rule)
+    assert isinstance(part, PolynomialPart)
+    assert (part.tolerance, part.total) == (Fraction(tolerance), total)
+
+
+def test_a_rounded_sum_is_two_bounds_and_a_whole_number():
+    low, high, whole = parts("round(a + b) == t")
+    assert (low.relation, low.constant, high.relation, high.constant) == (">=", Fraction(-1, 2), "<", Fraction(1, 2))
+    assert whole == RangePart("t", integer=True)
+
+
+@pytest.mark.parametrize("rule", ["abs(a * b - t) < 1", "abs(a * b - t) <= c", "a * a + a == t * t + t"])
+def test_what_no_variable_solves_is_checked(rule):
+    assert all(isinstance(part, CheckedPart) for part in parts(rule))

@@ -1,0 +1,92 @@
+"""Price times quantity, rounded: one variable is computed, means and totals stay as the method left them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright.commands.protect import mask_request
+from maskwright.commands.requests import masking_request
+
+if TYPE_CHECKING:
+    from maskwright.masking.masking_result import MaskingResult
+
+
+@pytest.fixture(scope="module")
+def shops() -> pd.DataFrame:
+    """Sales per square metre, size, and turnover to the unit."""
+    rng = np.random.default_rng(5)
+    size = np.rint(np.exp(rng.normal(4.5, 0.7, 400))) + 10
+    turnover = np.rint(np.exp(rng.normal(8.2, 0.6, 400)) * size)
+    return pd.DataFrame({"sales": np.round(turnover / size, 2), "size": size, "turnover": turnover})
+
+
+DECIMALS = {"sales": {"decimals": 2}, "size": {"decimals": 0}, "turnover": {"decimals": 0}}
+
+
+def _masked(frame: pd.DataFrame, rule: dict[str, Any] | str, **params: Any) -> MaskingResult:
+    asked = {"seed": 1, "params": {"k": 5, **params}, "declared": DECIMALS}
+    return mask_request(masking_request(frame, "microaggregation", edits=[rule], **asked))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"rule": "sales * size == turnover", "tolerance": 5},
+        {"rule": "turnover / size == sales", "tolerance": 0.005},
+        "abs(turnover - size * sales) <= 5",
+        "round(turnover / size, 2) == sales",
+    ],
+)
+def test_means_and_spread_stay_and_adjusting_costs_next_to_nothing(shops: pd.DataFrame, rule: Any) -> None:
+    """Moments as the method left them; the total of a product and the amounts of a ratio keep their sums."""
+    done = _masked(shops, rule)
+    masked = pd.DataFrame({name: done.masked[name].values for name in shops})
+    assert mw.validate(done.masked, [rule]).ok
+    assert done.cost.adjustment + done.cost.rounding < 0.1 * done.cost.method
+    assert (masked.var() / shops.var()).min() > 0.65
+    assert ((masked.mean() - shops.mean()).abs() / shops.std()).max() < 0.02
+    assert masked["turnover"].sum() == pytest.approx(shops["turnover"].sum(), rel=1e-3)
+
+
+def _computed(frame: pd.DataFrame, rule: Any, **params: Any) -> list[str]:
+    return [name for unit in _masked(frame, rule, **params).adjustment for name in unit["dependents"]]
+
+
+def test_which_variable_is_computed(shops: pd.DataFrame) -> None:
+    """The ratio of a rule that divides; else a factor with a fine grid, unless the pipeline wants others to stay."""
+    product = {"rule": "sales * size == turnover", "tolerance": 5}
+    assert _computed(shops, {"rule": "turnover / size == sales", "tolerance": 0.005}) == ["sales"]
+    assert _computed(shops, product, adjustment_weights={"sales": 0.1}) == ["sales"]
+    assert _computed(shops, product, adjustment_weights={"size": 0.1}) == ["size"]
+    few = shops.assign(size=shops["size"] // 10, turnover=np.rint(shops["size"] // 10 * shops["sales"]))
+    assert _computed(few, {"rule": "sales * size == turnover", "tolerance": 1}) == ["sales"]
+
+
+def test_a_factor_that_is_listed_is_not_computed() -> None:
+    """Rates of a tax keep to their list: the total is computed."""
+    rng = np.random.default_rng(2)
+    net, rate = np.round(np.exp(rng.normal(5, 1, 200)), 2), rng.choice([0, 0.07, 0.19], 200)
+    frame = pd.DataFrame({"net": net, "rate": rate, "gross": np.round(net * (1 + rate), 2)})
+    edits = [{"rule": "net * (1 + rate) == gross", "tolerance": 0.01}, "rate in {0, 0.07, 0.19}"]
+    declared = {"rate": {"unchanged": 100}}
+    done = mask_request(
+        masking_request(frame, "microaggregation", edits=edits, seed=1, params={"k": 5}, declared=declared)
+    )
+    assert mw.validate(done.masked, edits).ok
+    assert done.cost.adjustment + done.cost.rounding < 0.1 * done.cost.method
+
+
+def test_a_price_that_is_published_stays() -> None:
+    """Quantity and value are masked, the price is not: both are moved onto the product, within the tolerance."""
+    rng = np.random.default_rng(3)
+    price, quantity = np.round(np.exp(rng.normal(2, 0.3, 150)), 2), rng.integers(5, 90, 150).astype(float)
+    frame = pd.DataFrame({"price": price, "quantity": quantity, "value": np.rint(price * quantity)})
+    rule = {"rule": "price * quantity == value", "tolerance": 1}
+    declared = {"price": {"role": "other"}}
+    done = mask_request(masking_request(frame, "additive_noise", edits=[rule], seed=1, declared=declared))
+    assert mw.validate(done.masked, [rule]).ok
