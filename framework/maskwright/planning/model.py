@@ -91,7 +91,8 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
     adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="How much a move of a variable counts when values are brought onto the edits, {variable: weight}, "
-        "1 by default: with {V1: 100} others move before V1 does.",
+        "1 by default: with {V1: 100} others move before V1 does. Of a product with a tolerance, the variable of the "
+        "smallest weight is computed from the others.",
     )
     totals: dict[str, Literal["derive", "adjust"]] = Field(
         default_factory=dict,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.cluster_aggregation import ChosenAggregation
-from maskwright.edits.algebra.conjunctions import solvable_for
+from maskwright.edits.algebra.products import solvable_for
 from maskwright.edits.edit import (
     DomainPart,
     Edit,

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from maskwright.edits import expression as x
-from maskwright.edits.algebra.polynomial import Monomial, Polynomial, polynomial_of
-from maskwright.edits.edit import CheckedPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart, Relation
+from maskwright.edits.algebra.polynomial import Polynomial, polynomial_of
+from maskwright.edits.algebra.products import polynomial_part, product_part
+from maskwright.edits.edit import CheckedPart, LinearPart, Part, RangePart, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,9 +177,9 @@ def comparison_parts(comparison: x.Comparison) -> Conjunction:  # noqa: PLR0911 
     relation: Relation = comparison.operator
     if difference.is_affine:
         return (_affine_part(comparison, left, right, difference, relation),)
-    product = _product_part(comparison, left, difference, relation)
+    product: Part | None = product_part(comparison, left, difference, relation)
     if product is None and relation == "==":
-        product = _polynomial_part(difference, x.variable_names(comparison), Fraction(0), (right, left))
+        product = polynomial_part(difference, x.variable_names(comparison), Fraction(0), (right, left))
     return (product if product is not None else CheckedPart(comparison),)
 
 
@@ -204,7 +205,7 @@ def _nearly_zero(argument: x.Expression, tolerance: Fraction) -> Conjunction:
         return None
     sides = (argument.right, argument.left) if isinstance(argument, x.Arithmetic) else ()
     bare = [side for side in map(polynomial_of, sides) if side is not None]
-    part = _polynomial_part(found, x.variable_names(argument), tolerance, bare)
+    part = polynomial_part(found, x.variable_names(argument), tolerance, bare)
     return None if part is None else (part,)
 
 
@@ -237,29 +238,6 @@ def _rounded_parts(argument: x.Expression, unit: Fraction, other: x.Expression) 
     bounds = (x.Comparison(">=", distance, x.Number(-unit / 2)), x.Comparison("<", distance, half))
     parts = [part for bound in bounds for part in comparison_parts(bound) or ()]
     return merge([*parts, *whole])
-
-
-def _polynomial_part(
-    difference: Polynomial, names: Sequence[str], tolerance: Fraction, sides: Sequence[Polynomial]
-) -> PolynomialPart | None:
-    """Part of a polynomial that some variable makes zero; None where none does."""
-    terms = tuple((coefficient, _in_order(monomial, names)) for monomial, coefficient in difference.terms.items())
-    uses: dict[str, list[Monomial]] = {}
-    for _, monomial in terms:
-        for name, _ in monomial:
-            uses.setdefault(name, []).append(monomial)
-    if not any(solvable_for(terms, name) for name in uses):
-        return None
-    alone = [name for name in names if uses.get(name) == [((name, 1),)]]
-    bare = [side.bare_variable for side in sides]
-    total = next((name for name in (*bare, *reversed(alone)) if name in alone), None)
-    return PolynomialPart(terms, tolerance, total)
-
-
-def solvable_for(terms: Sequence[tuple[Fraction, Monomial]], name: str) -> bool:
-    """Whether a sum of monomials is of the first degree in a variable, or in its reciprocal."""
-    exponents = {exponent for _, monomial in terms for each, exponent in monomial if each == name}
-    return exponents in ({1}, {-1})
 
 
 def distances(comparison: x.Comparison) -> list[x.Comparison] | None:
@@ -376,40 +354,4 @@ def _total(left: Polynomial, right: Polynomial, terms: dict[str, Fraction]) -> s
         name = side.bare_variable
         if name is not None and abs(terms.get(name, Fraction(0))) == 1:
             return name
-    return None
-
-
-def _product_part(
-    comparison: x.Comparison, left: Polynomial, difference: Polynomial, relation: Relation
-) -> ProductPart | None:
-    monomials = [monomial for monomial in difference.terms if monomial]
-    constant = difference.constant
-    if len(monomials) > 2 or (len(monomials) == 2 and constant):
-        return None
-    # The longer monomial is the product, the other one its value; equally long ones stay as written.
-    monomials.sort(key=lambda monomial: (-sum(abs(exponent) for _, exponent in monomial), monomial not in left.terms))
-    product, *rest = monomials
-    coefficient = difference.terms[product]
-    right = rest[0] if rest else ()
-    value = -difference.terms[right] if rest else -constant
-    if coefficient < 0:
-        coefficient, value, relation = -coefficient, -value, cast("Relation", x.MIRRORED[relation])
-    names = x.variable_names(comparison)
-    return ProductPart(
-        coefficient=coefficient,
-        left=_in_order(product, names),
-        relation=relation,
-        right=_in_order(right, names),
-        constant=value,
-        total=_product_total(product, right) if relation == "==" else None,
-    )
-
-
-def _in_order(monomial: Monomial, names: Sequence[str]) -> Monomial:
-    return tuple(sorted(monomial, key=lambda factor: names.index(factor[0])))
-
-
-def _product_total(product: Monomial, right: Monomial) -> str | None:
-    if len(right) == 1 and right[0][1] == 1 and right[0][0] not in dict(product):
-        return right[0][0]
     return None

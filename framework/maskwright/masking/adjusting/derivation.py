@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskwright.edits.algebra.conjunctions import solvable_for
 from maskwright.edits.algebra.polynomial import eliminate
+from maskwright.edits.algebra.products import solvable_for
 from maskwright.edits.edit import LinearPart, PolynomialPart, ProductPart
 from maskwright.masking.adjusting.constraints import PolynomialConstraint
 

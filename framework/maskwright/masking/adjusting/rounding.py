@@ -161,7 +161,8 @@ class Grid:
 
     def _moved(self, name: str, units: Mapping[str, Floats], to: Floats) -> Floats:
         """Standard deviations from where a variable is to other units of its grid."""
-        return np.abs(self._value(name, to) - self._value(name, units[name])) / self._scale[name]
+        away: Floats = np.abs(self._value(name, to) - self._value(name, units[name])) / self._scale[name]
+        return away
 
     def _solved(self, step: PolynomialDerivation, name: str, units: Mapping[str, Floats]) -> Floats:
         """Units of a variable where the equality holds; its own where that holds as it is, or cannot."""

@@ -1,0 +1,74 @@
+"""Products among comparisons: a monomial against a monomial, and polynomials that some variable solves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from maskwright.edits import expression as x
+from maskwright.edits.edit import PolynomialPart, ProductPart, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from fractions import Fraction
+
+    from maskwright.edits.algebra.polynomial import Monomial, Polynomial
+
+
+def product_part(
+    comparison: x.Comparison, left: Polynomial, difference: Polynomial, relation: Relation
+) -> ProductPart | None:
+    """Equality or inequality of two monomials; None where there are more."""
+    monomials = [monomial for monomial in difference.terms if monomial]
+    constant = difference.constant
+    if len(monomials) > 2 or (len(monomials) == 2 and constant):
+        return None
+    # The longer monomial is the product, the other one its value; equally long ones stay as written.
+    monomials.sort(key=lambda monomial: (-sum(abs(exponent) for _, exponent in monomial), monomial not in left.terms))
+    product, *rest = monomials
+    coefficient = difference.terms[product]
+    right = rest[0] if rest else ()
+    value = -difference.terms[right] if rest else -constant
+    if coefficient < 0:
+        coefficient, value, relation = -coefficient, -value, cast("Relation", x.MIRRORED[relation])
+    names = x.variable_names(comparison)
+    return ProductPart(
+        coefficient=coefficient,
+        left=_in_order(product, names),
+        relation=relation,
+        right=_in_order(right, names),
+        constant=value,
+        total=_product_total(product, right) if relation == "==" else None,
+    )
+
+
+def _product_total(product: Monomial, right: Monomial) -> str | None:
+    if len(right) == 1 and right[0][1] == 1 and right[0][0] not in dict(product):
+        return right[0][0]
+    return None
+
+
+def polynomial_part(
+    difference: Polynomial, names: Sequence[str], tolerance: Fraction, sides: Sequence[Polynomial]
+) -> PolynomialPart | None:
+    """Part of a polynomial that some variable makes zero; None where none does."""
+    terms = tuple((coefficient, _in_order(monomial, names)) for monomial, coefficient in difference.terms.items())
+    uses: dict[str, list[Monomial]] = {}
+    for _, monomial in terms:
+        for name, _ in monomial:
+            uses.setdefault(name, []).append(monomial)
+    if not any(solvable_for(terms, name) for name in uses):
+        return None
+    alone = [name for name in names if uses.get(name) == [((name, 1),)]]
+    bare = [side.bare_variable for side in sides]
+    total = next((name for name in (*bare, *reversed(alone)) if name in alone), None)
+    return PolynomialPart(terms, tolerance, total)
+
+
+def solvable_for(terms: Sequence[tuple[Fraction, Monomial]], name: str) -> bool:
+    """Whether a sum of monomials is of the first degree in a variable, or in its reciprocal."""
+    exponents = {exponent for _, monomial in terms for each, exponent in monomial if each == name}
+    return exponents in ({1}, {-1})
+
+
+def _in_order(monomial: Monomial, names: Sequence[str]) -> Monomial:
+    return tuple(sorted(monomial, key=lambda factor: names.index(factor[0])))
