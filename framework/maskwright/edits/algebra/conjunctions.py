@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.polynomial import Polynomial, polynomial_of
-from maskwright.edits.algebra.products import polynomial_part, product_part
+from maskwright.edits.algebra.products import polynomial_part, product_part, with_joined_bounds
 from maskwright.edits.edit import CheckedPart, LinearPart, Part, RangePart, Relation
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def merge(parts: list[Part]) -> Conjunction:
         elif part in found:
             continue
         found.append(part)
-    return with_tolerances(found)
+    return with_tolerances(with_joined_bounds(found))
 
 
 def _as_range(part: Part) -> RangePart:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from maskwright.edits import expression as x
-from maskwright.edits.edit import PolynomialPart, ProductPart, Relation
+from maskwright.edits.algebra.polynomial import Polynomial, polynomial_of
+from maskwright.edits.edit import CheckedPart, Part, PolynomialPart, ProductPart, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from fractions import Fraction
 
-    from maskwright.edits.algebra.polynomial import Monomial, Polynomial
+    from maskwright.edits.algebra.polynomial import Monomial
 
 
 def product_part(
@@ -62,6 +63,49 @@ def polynomial_part(
     bare = [side.bare_variable for side in sides]
     total = next((name for name in (*bare, *reversed(alone)) if name in alone), None)
     return PolynomialPart(terms, tolerance, total)
+
+
+def with_joined_bounds(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Join opposite bounds of one product, as XPath 1 writes them: ``a * b - t <= e and t - a * b <= e``."""
+    found: list[Part] = []
+    for part in parts:
+        upper = _upper_bound(part)
+        partner = None
+        if upper is not None:
+            others = ((place, _upper_bound(other)) for place, other in enumerate(found))
+            partner = next((place for place, other in others if other is not None and _opposite(upper, other)), None)
+        if upper is None or partner is None:
+            found.append(part)
+            continue
+        other = _upper_bound(found[partner])
+        assert other is not None
+        middle = (upper - other).scaled(Fraction(1, 2))
+        joined = polynomial_part(middle, part.variables, -(upper.constant + other.constant) / 2, ())
+        if joined is None:
+            found.append(part)
+        else:
+            found[partner] = joined
+    return tuple(found)
+
+
+def _upper_bound(part: Part) -> Polynomial | None:
+    """Polynomial that a condition wants to be 0 at most; None of other conditions."""
+    if not isinstance(part, CheckedPart) or not isinstance(part.expression, x.Comparison):
+        return None
+    comparison = part.expression
+    if comparison.operator not in ("<=", ">="):
+        return None
+    left, right = polynomial_of(comparison.left), polynomial_of(comparison.right)
+    if left is None or right is None:
+        return None
+    difference = left - right if comparison.operator == "<=" else right - left
+    return difference if difference.keeps_its_divisors and not difference.is_affine else None
+
+
+def _opposite(one: Polynomial, other: Polynomial) -> bool:
+    """Whether both together bound one polynomial on both sides."""
+    both = one + other
+    return both.is_constant and both.constant <= 0
 
 
 def solvable_for(terms: Sequence[tuple[Fraction, Monomial]], name: str) -> bool:

@@ -337,6 +337,8 @@ def check_condition(part, arrays):
         ("net * (1 + rate) == gross", "0", "gross"),
         ("abs(a * b + c * d - t) <= 2", "2", "t"),
         ("a * b + c == d", "0", "d"),
+        ("a * b - t <= 0.5 and t - a * b <= 0.5", "1/2", "t"),
+        ("t - 0.01 <= a * b / 1000 and a * b / 1000 <= t + 0.01", "1/100", "t"),
     ],
 )
 def test_products_with_a_tolerance_or_of_sums_are_products(rule, tolerance, total):
