@@ -219,7 +219,8 @@ class _Search:
             return None
         fitted = float(factor) * base
         misses = np.abs(y - fitted)
-        tolerance = tolerance_for(misses, bound, fitted, self._sample.equal_share)
+        least = half if numbers.noise[formula.target] == 0 else 0.0
+        tolerance = tolerance_for(misses, bound, fitted, least, self._sample.equal_share)
         if units is None and float(tolerance) > FINE * np.median(np.abs(y)):
             return None
         lost = BINARY * np.abs(fitted)
@@ -256,10 +257,10 @@ class _Search:
             return np.asarray(bound * units * (1 + 1e-9))
         for position, place in enumerate(formula.places, start=1):
             with np.errstate(divide="ignore", invalid="ignore"):
-                relative = numbers.halves[place] / np.abs(used[:, position])
+                moved = numbers.halves[place] * size / np.abs(used[:, position])
             if formula.shape == "rate" and position == 2:
-                relative = numbers.halves[place] * abs(formula.rate) * np.abs(used[:, 1]) / np.maximum(size, 1e-300)
-            bound = bound + np.where(np.isfinite(relative), relative * size, 0.0)
+                moved = numbers.halves[place] * abs(formula.rate) * np.abs(used[:, 1])
+            bound = bound + np.where(np.isfinite(moved), moved, 0.0)
         return np.asarray(bound)
 
 

@@ -83,12 +83,12 @@ def nice(value: float) -> Fraction:
 
 
 def tolerance_for(
-    misses: NDArray[np.float64], bounds: NDArray[np.float64] | float, sizes: NDArray[np.float64] | float, share: float
+    misses: NDArray[np.float64], bounds: NDArray[np.float64], sizes: NDArray[np.float64], least: float, share: float
 ) -> Fraction:
     """Nice tolerance that covers nearly all records that obey a relation up to rounding; 0 where it holds exactly.
 
     `misses`: by how much records miss it. `bounds`: by how much rounding can make them. `sizes`: the numbers compared,
-    of which binary64 loses the last bits. `share`: of the records that have to hold in the end: with 1, all that obey
+    of which binary64 loses the last bits. `least`: half a unit of the coarsest grid. `share`: of the records that have to hold in the end: with 1, all that obey
     are covered.
     """
     lost = BINARY * np.abs(sizes)
@@ -97,4 +97,4 @@ def tolerance_for(
     if not len(within):
         return Fraction(0)
     last = float(within[math.ceil(max(COVERED, share) * len(within)) - 1])
-    return nice(last) if last else Fraction(0)
+    return nice(max(last, least)) if last else Fraction(0)

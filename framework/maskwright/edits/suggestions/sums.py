@@ -329,7 +329,8 @@ def _candidate(sample: Sample, table: _Table, relation: _Relation) -> Iterator[C
     cells, terms = table.cells[np.ix_(speaks, used)], relation.terms[used].astype(np.float64)
     rest = table.rest(relation, speaks)
     sizes = np.abs(cells) @ np.abs(terms)
-    tolerance = tolerance_for(np.abs(rest), table.bound(relation, speaks), sizes, sample.equal_share)
+    coarsest = float(np.max(np.where(table.numbers.noise == 0, table.numbers.halves, 0.0)[used] * np.abs(terms)))
+    tolerance = tolerance_for(np.abs(rest), table.bound(relation, speaks), sizes, coarsest, sample.equal_share)
     if tolerance and (np.abs(terms).max() > LARGEST_ROUNDED or (len(used) == 2 and np.ptp(np.abs(terms)))):
         return  # what is computed from one variable is searched for as such
     allowed = float(tolerance) + BINARY * sizes
