@@ -48,6 +48,9 @@ OF_CHANCE = 0.2
 LEAST_CHANCE = 0.5
 """Share of the records that chance would leave violated by a relation with a tolerance, at least."""
 
+NULL = 1e-10
+"""Part of the largest eigenvalue below which one may be 0."""
+
 EACH_MATTERS = 0.3
 """Share of the records that violate a relation when the cell of one of its variables is another record's, at least."""
 
@@ -118,7 +121,9 @@ def _exact(table: _Table, rows: NDArray[np.int64], sample: Sample) -> Iterator[_
     """Relations that hold in all records: the null space of a few, and of each record that breaks one of those."""
     names = [name for name in table.numbers.names if name in sample.exact]
     places = np.array([table.numbers.names.index(name) for name in names], dtype=np.int64)
-    if len(places) < 2 or not _is_dependent(table.cells[np.ix_(rows, places)]):
+    places = places[_dependent(table.cells[np.ix_(rows, places)])]
+    names = [table.numbers.names[place] for place in places]
+    if len(places) < 2:
         return
     decimals = [sample.data[name].variable.decimals or 0 for name in names]
     grids = 10.0 ** np.array(decimals)
@@ -142,11 +147,12 @@ def _exact(table: _Table, rows: NDArray[np.int64], sample: Sample) -> Iterator[_
         yield _Relation(spread, Fraction(int(terms[-1]), 10 ** max(decimals)))
 
 
-def _is_dependent(cells: NDArray[np.float64]) -> bool:
-    """Whether some columns, and a constant, may be linearly dependent."""
+def _dependent(cells: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Columns that a linear dependence, with a constant, may be of."""
     scaled = np.column_stack([cells / np.maximum(np.abs(cells).max(axis=0), 1e-300), np.ones(len(cells))])
-    sizes = np.linalg.eigvalsh(gram(scaled))
-    return bool(sizes[0] <= 1e-10 * max(sizes[-1], 1e-300))
+    sizes, directions = np.linalg.eigh(gram(scaled))
+    null = directions[:, sizes <= NULL * max(sizes[-1], 1e-300)]
+    return np.asarray(np.abs(null[:-1]).max(axis=1, initial=0.0) > np.sqrt(NULL))
 
 
 def _whole(vector: Sequence[Fraction]) -> NDArray[np.int64] | None:
