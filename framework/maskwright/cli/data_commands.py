@@ -169,7 +169,7 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
     edits.add_argument("--suggest", action="store_true",
                        help="print rules that hold in --data and do not follow from FILE")  # fmt: skip
     edits.add_argument("--share", type=float, metavar="S",
-                       help="--suggest: what holds in this share of the records (1; 0.95 for equalities of numbers)")  # fmt: skip
+                       help="--suggest: what holds in this share of records (1; 0.95 for equalities)")  # fmt: skip
     edits.add_argument("--limit", type=int, default=30, metavar="N",
                        help="--suggest: no more than the N most useful (30); 0 for all")  # fmt: skip
     edits.add_argument("--show-values", action="store_true",

@@ -208,29 +208,34 @@ class _Search:
         if formula.shape == "ratio":
             speaks &= used[:, 2] != 0
         used = used[speaks]
-        y = used[:, 0]
-        half = float(numbers.halves[formula.target])
+        y, half = used[:, 0], float(numbers.halves[formula.target])
         if len(y) < LEAST_RECORDS or np.abs(y).max() < LEAST_UNITS * half:
             return None
-        base = _value(formula, used)
-        bound = self._bound(formula, used, units)
+        base, bound = _value(formula, used), self._bound(formula, used, units)
         factor = Fraction(1) if formula.shape == "rate" else _factor(y, base, bound)
         if not factor or (len(formula.places) == 1 and factor == 1):
             return None
         fitted = float(factor) * base
-        misses = np.abs(y - fitted)
         least = half if numbers.noise[formula.target] == 0 else 0.0
-        tolerance = tolerance_for(misses, bound, fitted, least, self._sample.equal_share)
+        tolerance = tolerance_for(np.abs(y - fitted), bound, fitted, least, self._sample.equal_share)
         if units is None and float(tolerance) > FINE * np.median(np.abs(y)):
             return None
-        lost = BINARY * np.abs(fitted)
-        held = misses <= float(tolerance) + lost
-        filled = (base != 0) & (y != 0)
-        for each in (filled | True, filled):
-            if not self._sample.equal_enough(int((held & each).sum()), int(each.sum())):
-                return None
-        allowed = float(tolerance) + lost
+        return self._checked(formula, used, factor, tolerance)
+
+    def _checked(
+        self, formula: _Formula, used: NDArray[np.float64], factor: Fraction, tolerance: Fraction
+    ) -> _Judged | None:
+        """Whether enough records hold, and not by chance: each variable matters."""
+        y, fitted = used[:, 0], float(factor) * _value(formula, used)
+        allowed = float(tolerance) + BINARY * np.abs(fitted)
+        held, filled = np.abs(y - fitted) <= allowed, (fitted != 0) & (y != 0)
+        wrong = float(np.mean(~held))
+        if not all(
+            self._sample.equal_enough(int((held & each).sum()), int(each.sum())) for each in (np.isfinite(y), filled)
+        ):
+            return None
         order = np.argsort(self._order[: len(y)], kind="stable")
+        chances = []
         for place in range(used.shape[1]):
             mixed = used.copy()
             mixed[:, place] = used[order, place]
@@ -239,13 +244,13 @@ class _Search:
             moved = held & (mixed[:, place] != used[:, place])
             if np.count_nonzero(broken & moved) < EACH_MATTERS * np.count_nonzero(moved):
                 return None
-            if place == 0:
-                chance = float(np.mean(broken))
-        wrong = float(np.mean(~held))
-        if chance * OF_CHANCE < wrong or chance < LEAST_CHANCE:
+            chances.append(float(np.mean(broken)))
+        if chances[0] * OF_CHANCE < wrong or chances[0] < LEAST_CHANCE:
             return None
         speaking = len(y) / len(self._sample)
-        candidate = _candidate(numbers.names, formula, factor, tolerance, chance * speaking, wrong * speaking)
+        names, chance = self._numbers.names, chances[0]
+        candidate = _candidate(names, formula, factor, tolerance, chance * speaking, wrong * speaking)
+        half = float(self._numbers.halves[formula.target])
         return _Judged(candidate, float(tolerance) / max(2 * half, 1e-300), factor)
 
     def _bound(self, formula: _Formula, used: NDArray[np.float64], units: float | None) -> NDArray[np.float64]:

@@ -60,7 +60,7 @@ class Candidate:
     @property
     def statement(self) -> str | dict[str, str | float]:
         """The rule as a file of rules has it."""
-        return {"rule": self.rule, "tolerance": float(self.tolerance)} if self.tolerance else self.rule
+        return {"rule": self.rule, "tolerance": _plain(float(self.tolerance))} if self.tolerance else self.rule
 
     @property
     def promise(self) -> float:
@@ -97,6 +97,15 @@ class Suggestion:
         return {"rule": self.rule, "tolerance": _plain(self.tolerance)} if self.tolerance else self.rule
 
     @property
+    def as_one_rule(self) -> str:
+        """The rule with its tolerance in one text."""
+        if not self.tolerance:
+            return self.rule
+        left, right = self.rule.split(" == ")
+        other = f"({right})" if " + " in right else right
+        return f"abs({left} - {other}) <= {number(fraction(self.tolerance))}"
+
+    @property
     def violations(self) -> int:
         """Records that violate it."""
         return self.of - self.records
@@ -109,7 +118,7 @@ class Suggestion:
 
 def _plain(value: float) -> float:
     """Whole numbers without decimals."""
-    return int(value) if value == int(value) else value
+    return int(value) if value.is_integer() else value
 
 
 @dataclass(frozen=True)
@@ -148,9 +157,9 @@ class Suggestions:
             "records": self.records,
             "warning": WARNING,
             "suggestions": [
-                {"kind": each.kind, "rule": each.rule, "tolerance": each.tolerance or None,
-                 "records": each.records, "of": each.of, "violations": each.violations, "share": each.share, "usefulness": round(each.usefulness, 4),
-                 "ground": each.ground or None, "needs": each.needs or None}
+                {"kind": each.kind, "rule": each.rule, "tolerance": each.tolerance or None, "records": each.records,
+                 "of": each.of, "violations": each.violations, "share": each.share,
+                 "usefulness": round(each.usefulness, 4), "ground": each.ground or None, "needs": each.needs or None}
                 for each in self.found
             ],
             "notes": list(self.notes),
@@ -161,6 +170,11 @@ WARNING = (
     "These rules were found in the data, and many will be coincidences. They say something of the data: publishing "
     "them, ranges and constants above all, discloses it. Keep those that are rules; publish only what is known anyway."
 )
+
+
+def fraction(value: float) -> Fraction:
+    """The decimal number that a float is written as."""
+    return Fraction(str(float(value)))
 
 
 def number(value: Fraction) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
-from maskwright.edits.suggestions.model import Candidate, is_date, name_parts, nameable, number
+from maskwright.edits.suggestions.model import Candidate, fraction, is_date, name_parts, nameable, number
 from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
@@ -123,11 +123,6 @@ def _bounds(
     if name_parts(name) & {"year", "jahr", "any", "ano", "birth"} and YEARS[0] <= low and high <= YEARS[1]:
         return Fraction((low - 1) // 10 * 10), Fraction((high + 10) // 10 * 10)
     return Fraction(0) if low >= 0 else -_beyond(-low), _beyond(high) if high > 0 else -_within(-high)
-
-
-def fraction(value: float) -> Fraction:
-    """The decimal number that a float is written as."""
-    return Fraction(str(float(value)))
 
 
 def _listed(column: Column, values: NDArray[np.float64]) -> Iterator[Candidate]:

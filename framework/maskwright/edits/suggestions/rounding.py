@@ -88,8 +88,8 @@ def tolerance_for(
     """Nice tolerance that covers nearly all records that obey a relation up to rounding; 0 where it holds exactly.
 
     `misses`: by how much records miss it. `bounds`: by how much rounding can make them. `sizes`: the numbers compared,
-    of which binary64 loses the last bits. `least`: half a unit of the coarsest grid. `share`: of the records that have to hold in the end: with 1, all that obey
-    are covered.
+    of which binary64 loses the last bits. `least`: half a unit of the coarsest grid. `share`: of the records that have
+    to hold in the end: with 1, all that obey are covered.
     """
     lost = BINARY * np.abs(sizes)
     obey = misses <= bounds + lost

@@ -28,12 +28,13 @@ from maskwright.edits.suggestions.model import (
     Suggestion,
     SuggestionKind,
     Suggestions,
+    fraction,
     number,
     numeric_names,
     with_days,
 )
 from maskwright.edits.suggestions.products import products
-from maskwright.edits.suggestions.ranges_and_orderings import fraction, orderings, ranges
+from maskwright.edits.suggestions.ranges_and_orderings import orderings, ranges
 from maskwright.edits.suggestions.sums import sums
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent

@@ -42,6 +42,9 @@ CERTAIN = 4.0
 LEAST_EXPLAINED = 5
 """Records that hold thanks to a term, at least."""
 
+LEAST_MENDED = 0.1
+"""Share of the records in which a relation holds that is worth mending."""
+
 OF_CHANCE = 0.2
 """Violations a relation may have, in parts of those chance would leave if its variables were unrelated."""
 
@@ -111,7 +114,6 @@ def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
             tried.add(relation.key)
             mended = _mended(table, rows, relation)
             if mended is not None:
-                mended = _Relation(mended.terms, _constant(table, rows, mended.terms))
                 found[mended.key] = mended
     for relation in [*found.values(), *_shorter(list(found.values()), {key[:-1] for key in found})]:
         yield from _candidate(sample, table, relation)
@@ -275,43 +277,52 @@ def _mended(table: _Table, rows: NDArray[np.int64], relation: _Relation) -> _Rel
     """The relation with the terms added that make more records hold, and without those that make none hold."""
     terms, cells, errors = relation.terms.copy(), table.cells[rows], table.errors[rows]
     rest, bound = table.rest(relation, rows), table.bound(relation, rows)
-    factors = sorted({sign * size for size in {1, *np.abs(terms).tolist()} - {0} for sign in (-1, 1)})
+    if np.mean(np.abs(rest) <= bound) < LEAST_MENDED:
+        return None
     for _ in range(cells.shape[1]):
-        held = np.abs(rest) <= bound
-        if held.mean() < 0.1:
-            return None
-        wrong = np.flatnonzero(~held)
-        best, change = LEAST_EXPLAINED - 1, None
-        for place in np.flatnonzero(terms == 0):
-            here = cells[wrong, place]
-            some = here != 0
-            if np.count_nonzero(some) <= best:
-                continue
-            for factor in factors:
-                won = int(np.count_nonzero(
-                    (np.abs(rest[wrong] + factor * here) <= bound[wrong] + abs(factor) * errors[wrong, place]) & some
-                ))  # fmt: skip
-                if won > best:
-                    moved = np.abs(rest + factor * cells[:, place]) > bound + abs(factor) * errors[:, place]
-                    won -= int(np.count_nonzero(moved & held))
-                if won > best:
-                    best, change = won, (place, factor)
+        change = _best_term(terms, cells, errors, rest, bound)
         if change is None:
             break
-        terms[change[0]] = change[1]
-        rest = rest + change[1] * cells[:, change[0]]
-        bound = bound + abs(change[1]) * errors[:, change[0]]
-    held_now = np.count_nonzero(np.abs(rest) <= bound)
+        place, factor = change
+        terms[place] = factor
+        rest, bound = rest + factor * cells[:, place], bound + abs(factor) * errors[:, place]
+    held = np.count_nonzero(np.abs(rest) <= bound)
     least = min(LEAST_EXPLAINED, len(rows) // 4)
     for place in np.flatnonzero(terms):
         less, lower = rest - terms[place] * cells[:, place], bound - abs(terms[place]) * errors[:, place]
-        held_without = np.count_nonzero(np.abs(less) <= lower)
-        if held_now - held_without < least:
-            terms[place], rest, bound, held_now = 0, less, lower, held_without
-    constant = relation.constant
-    if constant and held_now - np.count_nonzero(np.abs(rest - float(constant)) <= bound) < least:
-        constant = Fraction(0)
-    return _relation([Fraction(int(value)) for value in terms], constant)
+        without = np.count_nonzero(np.abs(less) <= lower)
+        if held - without < least:
+            terms[place], rest, bound, held = 0, less, lower, without
+    mended = _relation([Fraction(int(value)) for value in terms], Fraction(0))
+    return None if mended is None else _Relation(mended.terms, _constant(table, rows, mended.terms))
+
+
+def _best_term(
+    terms: NDArray[np.int64],
+    cells: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    bound: NDArray[np.float64],
+) -> tuple[int, int] | None:
+    """The variable and coefficient with which most records hold more than without; None where hardly any do."""
+    held = np.abs(rest) <= bound
+    wrong = np.flatnonzero(~held)
+    factors = sorted({sign * size for size in {1, *np.abs(terms).tolist()} - {0} for sign in (-1, 1)})
+    best, change = LEAST_EXPLAINED - 1, None
+    for place in np.flatnonzero(terms == 0):
+        here, error = cells[wrong, place], errors[wrong, place]
+        some = here != 0
+        if np.count_nonzero(some) <= best:
+            continue
+        for factor in factors:
+            hold = np.abs(rest[wrong] + factor * here) <= bound[wrong] + abs(factor) * error
+            won = int(np.count_nonzero(hold & some))
+            if won > best:
+                off = np.abs(rest + factor * cells[:, place]) > bound + abs(factor) * errors[:, place]
+                won -= int(np.count_nonzero(off & held))
+            if won > best:
+                best, change = won, (int(place), int(factor))
+    return change
 
 
 def _shorter(found: list[_Relation], known: set[tuple[int | Fraction, ...]]) -> Iterator[_Relation]:

@@ -16,9 +16,9 @@ from maskwright.cli.main import main
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.suggestions.model import as_yaml
-from maskwright.edits.suggestions.suggest import suggest
 from maskwright.edits.suggestions.null_spaces import null_space, sparse
 from maskwright.edits.suggestions.robust_fit import PENALTIES, sparse_fit
+from maskwright.edits.suggestions.suggest import suggest
 
 
 def made_up(n=300):
