@@ -281,7 +281,9 @@ class DataQueries:
         known = mw.pipeline_edits(self._pipeline)
         self._reporter.stage("Looking for rules")
         found = self._suggested(data, known)
-        return {"records": found.records, "found": found.to_json()["suggestions"], "notes": list(found.notes)}
+        accepted = [each.as_one_rule for each in found.found]
+        listed = [{**each, "text": text} for each, text in zip(found.to_json()["suggestions"], accepted, strict=True)]
+        return {"records": found.records, "found": listed, "notes": list(found.notes)}
 
     def _suggested(self, data: Dataset, known: EditSet) -> Suggestions:
         # Rules that only some engine can evaluate imply nothing that could be left out.

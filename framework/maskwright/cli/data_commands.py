@@ -168,8 +168,8 @@ def _edit_arguments(edits: argparse.ArgumentParser) -> None:
     edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
     edits.add_argument("--suggest", action="store_true",
                        help="print rules that hold in --data and do not follow from FILE")  # fmt: skip
-    edits.add_argument("--share", type=float, default=1.0, metavar="S",
-                       help="--suggest: also what holds in this share of the records (1)")  # fmt: skip
+    edits.add_argument("--share", type=float, metavar="S",
+                       help="--suggest: what holds in this share of records (1; 0.95 for equalities)")  # fmt: skip
     edits.add_argument("--limit", type=int, default=30, metavar="N",
                        help="--suggest: no more than the N most useful (30); 0 for all")  # fmt: skip
     edits.add_argument("--show-values", action="store_true",

@@ -170,7 +170,7 @@ def describe_edits(
 
 
 def suggest_levels(
-    linked: LinkedData, known: EditSet, share: float, *, limit: int, show_values: bool = False
+    linked: LinkedData, known: EditSet, share: float | None, *, limit: int, show_values: bool = False
 ) -> Suggestions:
     """Find rules of groups and of members: sums and numbers of members, and members beside their group."""
     top, low = linked.levels
@@ -223,7 +223,7 @@ def suggest(
     data: Data,
     edits: Rules | None = None,
     *,
-    share: float = 1.0,
+    share: float | None = None,
     declared: DeclaredVariables | None = None,
     limit: int = LIMIT,
     show_values: bool = False,
@@ -239,8 +239,9 @@ def suggest(
     data : Dataset or data frame
     edits : EditSet or sequence of rules, optional
         Rules that are known; what follows from them is not suggested.
-    share : float, default 1
-        Suggest what holds in at least this share of the records of which it speaks.
+    share : float, optional
+        Suggest what holds in at least this share of the records of which it speaks. By default 1, and 0.95 for sums,
+        products and what is computed from others, of which a few records are mistakes.
     declared : mapping of name to declaration, optional
         For a data frame.
     limit : int, default 30
@@ -252,8 +253,8 @@ def suggest(
     Returns
     -------
     Suggestions
-        ``found`` (each with ``rule``, ``records`` in which it holds, ``of`` those it speaks of, ``violations``,
-        ``share``, ``usefulness``), ``notes``.
+        ``found`` (each with ``rule``, ``tolerance``, ``statement`` (both, as functions and files take a rule),
+        ``records`` in which it holds, ``of`` those it speaks of, ``violations``, ``share``, ``usefulness``), ``notes``.
 
     Raises
     ------
@@ -279,7 +280,7 @@ def suggest_for_file(
     data: Path | None,
     files: Sequence[Path],
     *,
-    share: float,
+    share: float | None,
     language: str | None,
     options: ReadingOptions = NO_OPTIONS,
     reporter: Reporter,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright.data.date_texts import ISO
+from maskwright.edits.suggestions.model import flow_text
 from maskwright.foundation.files import split_name
 from maskwright.release.wording import count, plural
 
@@ -210,11 +211,11 @@ def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
     yield "edits:                         # what must hold in every released record" if certain else "edits: []"
     if certain:
         yield "  # found in the data, and they hold in every record that was looked at: remove those that are no rules"
-    yield from (f"  - {_scalar(each.rule)}" for each in certain)
+    yield from (f"  - {flow_text(each.statement)}" for each in certain)
     if others:
         yield "  # suggestions from the data, perhaps coincidences; more: maskwright edits --data FILE --suggest"
     for each in others:
-        yield f"  # - {_scalar(each.rule)}  # holds in {count(each.records)} of {count(each.of)} records"
+        yield f"  # - {flow_text(each.statement)}  # holds in {count(each.records)} of {count(each.of)} records"
     yield ""
 
 

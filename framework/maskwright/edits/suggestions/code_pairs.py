@@ -69,9 +69,14 @@ def _is_code(column: Column, codes: ValueCodes, records: int) -> bool:
 def _may_determine(one: Column, other: Column, codes: ValueCodes) -> bool:
     if codes.distinct(other.name) > codes.distinct(one.name):
         return False
+    if not one.variable.is_numeric:
+        return True
     known = ~(one.missing | other.missing)
-    groups, found = (len(np.unique(codes.of(column.name)[known])) for column in (one, other))
-    return not one.variable.is_numeric or found > 2 or groups <= FEW_GROUPS
+    groups, found = (
+        codes.distinct(column.name) if known.all() else len(np.unique(codes.of(column.name)[known]))
+        for column in (one, other)
+    )
+    return found > 2 or groups <= FEW_GROUPS
 
 
 def _same(one: str, other: str, determined: dict[str, set[str]]) -> bool:

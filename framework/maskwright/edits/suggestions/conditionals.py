@@ -11,8 +11,7 @@ import numpy as np
 
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
-from maskwright.edits.suggestions.model import Candidate, is_date, nameable, number
-from maskwright.edits.suggestions.ranges_and_orderings import fraction
+from maskwright.edits.suggestions.model import Candidate, fraction, is_date, nameable, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

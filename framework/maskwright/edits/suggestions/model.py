@@ -42,7 +42,7 @@ class Candidate:
     follows from them. `implications`: of a conditional: if the first then the second. `negations`: what is true where
     these are not. `pair`: the two variables of a dependency, the code and what it determines, or of a conditional.
     `ground`: what was found, where the rule itself does not say it. `needs`: what has to be declared for the rule to be
-    understood; '' for nothing.
+    understood; '' for nothing. `tolerance`: by how much both sides of an equality may differ.
     """
 
     kind: SuggestionKind
@@ -55,6 +55,12 @@ class Candidate:
     pair: tuple[str, str] | None = None
     ground: str = ""
     needs: str = ""
+    tolerance: Fraction = Fraction(0)
+
+    @property
+    def statement(self) -> str | dict[str, str | float]:
+        """The rule as a file of rules has it."""
+        return {"rule": self.rule, "tolerance": _plain(float(self.tolerance))} if self.tolerance else self.rule
 
     @property
     def promise(self) -> float:
@@ -73,6 +79,7 @@ class Suggestion:
     if its variables had nothing to do with each other, less the share that does. 0 for ranges, constants and lists of
     values. `ground`: what was found, where the rule itself does not say it: which code determines which label. `needs`:
     what has to be declared first for the rule to be understood, for instance that a text is a date; '' for nothing.
+    `tolerance`: by how much both sides of an equality may differ, since numbers are rounded; 0 where it holds exactly.
     """
 
     kind: SuggestionKind
@@ -82,6 +89,21 @@ class Suggestion:
     usefulness: float = 0.0
     ground: str = ""
     needs: str = ""
+    tolerance: float = 0.0
+
+    @property
+    def statement(self) -> str | dict[str, str | float]:
+        """The rule as ``edits:`` of a pipeline, a file of rules, and the functions that take rules have it."""
+        return {"rule": self.rule, "tolerance": _plain(self.tolerance)} if self.tolerance else self.rule
+
+    @property
+    def as_one_rule(self) -> str:
+        """The rule with its tolerance in one text."""
+        if not self.tolerance:
+            return self.rule
+        left, right = self.rule.split(" == ")
+        other = f"({right})" if " + " in right else right
+        return f"abs({left} - {other}) <= {number(fraction(self.tolerance))}"
 
     @property
     def violations(self) -> int:
@@ -92,6 +114,11 @@ class Suggestion:
     def share(self) -> float:
         """Share of the records of which it speaks in which it holds."""
         return self.records / self.of
+
+
+def _plain(value: float) -> float:
+    """Whole numbers without decimals."""
+    return int(value) if value.is_integer() else value
 
 
 @dataclass(frozen=True)
@@ -130,9 +157,9 @@ class Suggestions:
             "records": self.records,
             "warning": WARNING,
             "suggestions": [
-                {"kind": each.kind, "rule": each.rule, "records": each.records, "of": each.of,
-                 "violations": each.violations, "share": each.share, "usefulness": round(each.usefulness, 4),
-                 "ground": each.ground or None, "needs": each.needs or None}
+                {"kind": each.kind, "rule": each.rule, "tolerance": each.tolerance or None, "records": each.records,
+                 "of": each.of, "violations": each.violations, "share": each.share,
+                 "usefulness": round(each.usefulness, 4), "ground": each.ground or None, "needs": each.needs or None}
                 for each in self.found
             ],
             "notes": list(self.notes),
@@ -143,6 +170,11 @@ WARNING = (
     "These rules were found in the data, and many will be coincidences. They say something of the data: publishing "
     "them, ranges and constants above all, discloses it. Keep those that are rules; publish only what is known anyway."
 )
+
+
+def fraction(value: float) -> Fraction:
+    """The decimal number that a float is written as."""
+    return Fraction(str(float(value)))
 
 
 def number(value: Fraction) -> str:
@@ -225,9 +257,16 @@ def as_yaml(found: Suggestions, source: str) -> str:
     lines.append("# The most useful first: what chance would break most often, and the file does not.")
     lines.append("edits:" if any(not each.needs for each in found.found) else "edits: []")
     for each in found.found:
-        entry = yaml.safe_dump([each.rule], width=10**6, allow_unicode=True).strip()
+        entry = f"- {flow_text(each.statement)}"
         lines.append(f"  {'# ' if each.needs else ''}{entry}  # {_comment(each)}")
     return "\n".join(lines) + "\n"
+
+
+def flow_text(statement: str | dict[str, str | float]) -> str:
+    """A rule, or one with its tolerance, as an entry of a list in YAML, on one line."""
+    whole: str = yaml.safe_dump([statement], default_flow_style=None, sort_keys=False, width=10**6, allow_unicode=True)
+    plain: str = yaml.safe_dump([statement], width=10**6, allow_unicode=True)
+    return (plain if isinstance(statement, str) else whole).strip().removeprefix("- ")
 
 
 def _comment(each: Suggestion) -> str:
@@ -248,7 +287,8 @@ LARGEST_UNITS = 2.0**53
 class Sample:
     """Records to search in, and how often a rule has to hold there.
 
-    `share`: of the records of the file in which a rule has to hold. `dates`: variables that the file has as texts and
+    `share`: of the records of the file in which a rule has to hold. `equal_share`: in which an equality of numbers has
+    to, of which some records are mistakes. `dates`: variables that the file has as texts and
     that are days here.
     """
 
@@ -256,24 +296,35 @@ class Sample:
     share: float
     of: int
     dates: frozenset[str] = frozenset()
+    equal_share: float = 1.0
 
     @classmethod
-    def drawn(cls, data: Dataset, share: float, dates: frozenset[str] = frozenset()) -> Sample:
+    def drawn(
+        cls, data: Dataset, share: float, dates: frozenset[str] = frozenset(), equal_share: float | None = None
+    ) -> Sample:
         """All records of a file, or `SEARCHED` drawn ones."""
+        equal = share if equal_share is None else equal_share
         if len(data) <= SEARCHED:
-            return cls(data, share, len(data), dates)
+            return cls(data, share, len(data), dates, equal)
         rows = generator(0, "suggest").choice(len(data), size=SEARCHED, replace=False)
-        return cls(data.taken(np.sort(rows)), share, len(data), dates)
+        return cls(data.taken(np.sort(rows)), share, len(data), dates, equal)
 
     def __len__(self) -> int:
         return len(self.data)
 
     def enough(self, held: int, of: int) -> bool:
         """Whether so many of so many searched records allow that the share is reached in the file."""
+        return self._reaches(self.share, held, of)
+
+    def equal_enough(self, held: int, of: int) -> bool:
+        """The same, of an equality of numbers."""
+        return self._reaches(self.equal_share, held, of)
+
+    def _reaches(self, share: float, held: int, of: int) -> bool:
         if of == 0:
             return False
-        slack = 0.0 if self.of == len(self) else 3 * np.sqrt(self.share * (1 - self.share) / of)
-        return bool(held >= (self.share - slack) * of)
+        slack = 0.0 if self.of == len(self) else 3 * np.sqrt(share * (1 - share) / of)
+        return bool(held >= (share - slack) * of)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:

@@ -20,18 +20,21 @@ from maskwright.edits.reasoning.answers import Refutation, Space
 from maskwright.edits.reasoning.clauses import clauses_of, negation_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.suggestions.code_pairs import code_pairs, exceptions
+from maskwright.edits.suggestions.computed import computed
 from maskwright.edits.suggestions.conditionals import conditionals, limits
 from maskwright.edits.suggestions.model import (
     Candidate,
     Sample,
     Suggestion,
+    SuggestionKind,
     Suggestions,
+    fraction,
     number,
     numeric_names,
     with_days,
 )
-from maskwright.edits.suggestions.products import computed, products
-from maskwright.edits.suggestions.ranges_and_orderings import fraction, orderings, ranges
+from maskwright.edits.suggestions.products import products
+from maskwright.edits.suggestions.ranges_and_orderings import orderings, ranges
 from maskwright.edits.suggestions.sums import sums
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
@@ -55,7 +58,8 @@ BATCH = 32
 """Candidates that one reading of the records verifies."""
 
 MOST_CONNECTED = 60
-ALGEBRAIC = ("equality", "product", "proportion", "ordering")
+EQUALITIES: tuple[SuggestionKind, ...] = ("equality", "product", "proportion")
+ALGEBRAIC = (*EQUALITIES, "ordering")
 """Kinds of which proofs are made; conditionals are followed as chains."""
 
 
@@ -69,10 +73,10 @@ class Acceptance:
     `dated`, `data`: all records, with texts that are dates as days, and as they are.
     """
 
-    def __init__(self, dated: Dataset, data: Dataset, share: float, stated: EditSet) -> None:
+    def __init__(self, dated: Dataset, data: Dataset, sample: Sample, stated: EditSet) -> None:
         self._dated = dated
         self._data = data
-        self._share = share
+        self._share, self._equal_share = sample.share, sample.equal_share
         self._stated = stated
         self._accepted: list[tuple[Candidate, Edit]] = []
         self._sums = Elimination[str]()
@@ -88,7 +92,7 @@ class Acceptance:
         left = list(candidates)
         while left:
             batch, left = left[:BATCH], left[BATCH:]
-            edits = EditSet.parse([each.rule for each in batch])
+            edits = EditSet.parse([each.statement for each in batch])
             new = [(each, edit) for each, edit in zip(batch, edits, strict=True) if not self._is_implied(each, edit)]
             for candidate, edit, held, of in self._verified(new):
                 if len(new) == 1 or not self._is_implied(candidate, edit):
@@ -110,7 +114,8 @@ class Acceptance:
         for candidate, edit in batch:
             # A rule on combinations of this very file holds in it.
             held, of = counts[edit.name] if edit.name in counts else (self._together(candidate),) * 2
-            if of and held >= self._share * of:
+            share = self._equal_share if candidate.kind in EQUALITIES else self._share
+            if of and held >= share * of:
                 found.append((candidate, edit, held, of))
         return found
 
@@ -126,7 +131,8 @@ class Acceptance:
             wrong = exceptions(self._codes, *candidate.pair)
             ground += f", but for {wrong} record(s)" if wrong else ""
         useful = max(candidate.chance - wrong / len(self._data), 0.0) if candidate.chance else 0.0
-        return Suggestion(candidate.kind, candidate.rule, held, of, useful, ground, candidate.needs)
+        tolerance = float(candidate.tolerance)
+        return Suggestion(candidate.kind, candidate.rule, held, of, useful, ground, candidate.needs, tolerance)
 
     def _accept(self, candidate: Candidate, edit: Edit) -> None:
         self._accepted.append((candidate, replace(edit, name=f"accepted-{len(self._accepted) + 1}")))
@@ -263,6 +269,9 @@ LIMIT = 30
 MOST_VARIABLES = 60
 """Variables among which sums and products are searched."""
 
+EQUAL_SHARE = 0.95
+"""Share of the records in which sums, products and computed variables have to hold where no share is given."""
+
 MOST_TRIED = 300
 """Candidates of one kind that are verified, the most promising first."""
 
@@ -270,7 +279,7 @@ MOST_TRIED = 300
 def suggest(
     data: Dataset,
     stated: EditSet | None = None,
-    share: float = 1.0,
+    share: float | None = None,
     progress: Progress = silent,
     *,
     limit: int = LIMIT,
@@ -283,6 +292,8 @@ def suggest(
     searched in 20,000 of their records; every rule is then checked on every record in exact arithmetic. What follows
     from other suggestions is left out. The rules come from the data: publishing them discloses something.
     """
+    equal_share = EQUAL_SHARE if share is None else share
+    share = 1.0 if share is None else share
     if not 0 < share <= 1:
         raise InputError(f"the share of records must be above 0 and at most 1, not {share:g}")
     if limit < 0:
@@ -295,23 +306,20 @@ def suggest(
         else "constants and lists of values are not shown: they are values of records (--show-values, "
         "show_values=True); conditionals speak of 0 and of missing cells, not of codes"
     ]
-    sample = Sample.drawn(data, share)
-    exact = sample.exact
-    rough = [name for name in numeric_names(data) if data[name].variable.decimals is None]
-    if rough:
-        notes.append(f"{len(rough)} variable(s) without declared decimals are left out of sums and products")
-    if len(exact) > MOST_VARIABLES:
-        notes.append(f"sums and products were searched among the first {MOST_VARIABLES} of {len(exact)} variables")
-        exact = exact[:MOST_VARIABLES]
+    sample = Sample.drawn(data, share, equal_share=equal_share)
+    numbers = sample.numbers
+    if len(numbers) > MOST_VARIABLES:
+        notes.append(f"sums and products were searched among the first {MOST_VARIABLES} of {len(numbers)} variables")
+        numbers = numbers[:MOST_VARIABLES]
     dated, dates = with_days(data)
     ordered = Sample.drawn(dated, share, dates)
     # What others may follow from comes first.
     kinds: list[Iterable[Candidate]] = [
-        sums(sample, exact), [*products(sample, exact), *computed(sample, exact)], code_pairs(sample),
+        sums(sample, numbers), [*products(sample, numbers), *computed(sample, numbers)], code_pairs(sample),
         orderings(ordered), [*conditionals(sample, show_values=show_values), *(limits(sample) if show_values else ())],
         ranges(data, share, exact=show_values),
     ]  # fmt: skip
-    acceptance = Acceptance(dated, data, share, EditSet() if stated is None else stated)
+    acceptance = Acceptance(dated, data, sample, EditSet() if stated is None else stated)
     found: list[Suggestion] = []
     for done, candidates in enumerate(kinds, start=1):
         tried = sorted(candidates, key=lambda each: -each.promise)

@@ -1,16 +1,18 @@
-"""Sums: exact linear relations with simple coefficients, by robust fits and null spaces."""
+"""Sums: linear relations with simple coefficients, exact ones and those that hold up to rounding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.algebra.polynomial import Elimination
 from maskwright.edits.suggestions.model import Candidate, linear_rule, small_whole
+from maskwright.edits.suggestions.null_spaces import null_space, sparse
+from maskwright.edits.suggestions.robust_fit import PENALTIES, gram, sparse_fit
+from maskwright.edits.suggestions.rounding import BINARY, Numbers, tolerance_for
+from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,188 +22,139 @@ if TYPE_CHECKING:
     from maskwright.edits.suggestions.model import Sample
 
 
-ROUNDS = 60
-PATIENCE = 8
-"""Rounds in which the residuals that fit best have to become half as large; else there is nothing to find."""
-
-SMALLEST = 1e-9
-"""Below it a residual, in units of its record's largest term, counts as none."""
-
-PENALTIES = (1e-4, 1e-8)
-"""Weight of the size of the coefficients against the residuals: of many exact fits the sparsest one wins. The small one
-prefers an exact fit to a sparser one that misses by a rounding."""
-
-
-def sparse_fit(
-    terms: NDArray[np.float64], target: NDArray[np.float64], penalty: float = PENALTIES[0]
-) -> NDArray[np.float64]:
-    """Coefficients with which most records fit exactly, few of them not zero.
-
-    The sum of absolute residuals plus a small concave penalty on the coefficients, minimised by reweighted least
-    squares (Daubechies, DeVore, Fornasier, Güntürk 2010). A sum of absolute residuals is minimal where most residuals
-    are zero, and records that do not fit have no pull. Every record is divided by its largest term first, so that
-    none of them has leverage.
-
-    `terms`: columns of comparable size; shape (m, q). `target`: shape (m,). Returns shape (q,).
-    """
-    size = np.maximum(np.abs(terms).max(axis=1), np.abs(target))
-    some = size > 0
-    rows, aim = terms[some] / size[some, None], target[some] / size[some]
-    width = rows.shape[1]
-    found = np.zeros(width)
-    if not len(rows):
-        return found
-    # Equal penalties would leave ties, and a tie ends in a mixture of both relations.
-    uneven = penalty * len(rows) * (1 + 0.01 * np.arange(width) / width)
-    weights, ridge = np.ones(len(rows)), uneven.copy()
-    floors: list[float] = []
-    for _ in range(ROUNDS):
-        weighted = rows * weights[:, None]
-        gram = weighted.T @ rows
-        gram[np.diag_indices(width)] += ridge
-        before = found
-        found = _solved(gram, weighted.T @ aim)
-        residuals = np.abs(aim - rows @ found)
-        floor = max(SMALLEST, 0.1 * float(np.quantile(residuals, 0.4)))
-        floors.append(floor)
-        if len(floors) > PATIENCE and floor > 0.5 * floors[-PATIENCE]:
-            break
-        weights = 1 / np.maximum(residuals, floor)
-        ridge = uneven / np.maximum(np.abs(found), 1e-6) ** 1.5
-        if floor <= SMALLEST and np.abs(found - before).max() <= 1e-9:
-            break
-    return np.asarray(found, dtype=np.float64)
-
-
-def _solved(gram: NDArray[np.float64], aim: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Solution of the weighted equations; the shortest one where two terms are the same but for rounding."""
-    try:
-        return np.asarray(np.linalg.solve(gram, aim), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(gram, aim, rcond=None)[0], dtype=np.float64)
-
-
-Vector = list[Fraction]
-
-
-def null_space(rows: Sequence[Sequence[Fraction]], width: int) -> list[Vector]:
-    """Basis of the vectors v with ``row . v == 0`` for every row."""
-    equations = Elimination[int]()
-    for row in rows:
-        equations.add(dict(enumerate(row)), pivot_of=min)
-        if len(equations.solved) == width:
-            return []
-    basis: list[Vector] = []
-    for free in sorted(set(range(width)) - set(equations.solved)):
-        vector = [Fraction(0)] * width
-        vector[free] = Fraction(1)
-        for pivot, (terms, _) in equations.solved.items():
-            vector[pivot] = -terms.get(free, Fraction(0))
-        basis.append(vector)
-    return basis
-
-
-def sparse(basis: list[Vector], width: int) -> list[Vector]:
-    """Basis of the same space with fewer and smaller entries: pairs are combined while that helps one of them."""
-    found = [list(vector) for vector in basis]
-
-    def entries(vector: Vector) -> tuple[int, Fraction]:
-        sizes = [abs(value) for value in vector[:width] if value]
-        return len(sizes), sum(sizes, Fraction(0)) / min(sizes, default=Fraction(1))
-
-    improved = True
-    while improved:
-        improved = False
-        for place, vector in enumerate(found):
-            for other in found:
-                if other is vector:
-                    continue
-                for column in range(width):
-                    if vector[column] and other[column]:
-                        factor = vector[column] / other[column]
-                        shorter = [value - factor * more for value, more in zip(vector, other, strict=True)]
-                        if entries(shorter) < entries(found[place]):
-                            found[place] = shorter
-                            improved = True
-                vector = found[place]  # noqa: PLW2901 - go on from the shorter one
-    return found
-
-
 LARGEST_COEFFICIENT = 1000
-FITTED = 2000
-"""Records that the fits are made on."""
+LARGEST_ROUNDED = 12
+"""Coefficients of sums that hold up to rounding, at most: with larger ones they would hold up to anything."""
 
-OF_EACH = 40
+FITTED = 64
+OF_A_TERM = 5
+"""Records that the fits are made on: so many, and so many for each variable."""
+
+OF_EACH = 20
 """Among them, where the file has them, records in which a variable is not 0."""
+
+PROMISING = 0.5
+"""Share of these records that a fit meets up to rounding, where it is looked into."""
+
+CERTAIN = 4.0
+"""Standard errors within which a coefficient is a simple one, or none."""
 
 LEAST_EXPLAINED = 5
 """Records that hold thanks to a term, at least."""
 
+LEAST_MENDED = 0.1
+"""Share of the records in which a relation holds that is worth mending."""
+
 OF_CHANCE = 0.2
 """Violations a relation may have, in parts of those chance would leave if its variables were unrelated."""
 
+LEAST_CHANCE = 0.5
+"""Share of the records that chance would leave violated by a relation with a tolerance, at least."""
 
-@dataclass(frozen=True)
+NULL = 1e-10
+"""Part of the largest eigenvalue below which one may be 0."""
+
+EACH_MATTERS = 0.3
+"""Share of the records that violate a relation when the cell of one of its variables is another record's, at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Relation:
+    """``cells @ terms + constant == 0``, with whole coefficients."""
+
+    terms: NDArray[np.int64]
+    constant: Fraction = Fraction(0)
+
+    @property
+    def key(self) -> tuple[int | Fraction, ...]:
+        """What two relations that say the same have in common."""
+        return (*self.terms.tolist(), self.constant)
+
+
+@dataclass(frozen=True, eq=False)
 class _Table:
-    """Cells in units of the smallest decimal, 0 where missing. Sums wrap around; the file is checked without that."""
+    """Cells, 0 where missing; how far rounding may have moved them; shapes (n, p)."""
 
-    names: tuple[str, ...]
-    cells: NDArray[np.int64]
+    numbers: Numbers
+    cells: NDArray[np.float64]
+    errors: NDArray[np.float64]
     missing: NDArray[np.bool_]
-    scale: int
 
-    def total(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Terms times cells, plus the constant, which comes last; zero where the relation holds."""
-        return np.asarray(self.cells @ terms[:-1] + terms[-1])
+    def rest(self, relation: _Relation, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
+        """By how much records miss a relation."""
+        used = np.flatnonzero(relation.terms)
+        cells = self.cells[rows][:, used] if isinstance(rows, slice) else self.cells[np.ix_(rows, used)]
+        return np.asarray(cells @ relation.terms[used].astype(np.float64) + float(relation.constant))
+
+    def bound(self, relation: _Relation, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
+        """By how much rounding can make them."""
+        used = np.flatnonzero(relation.terms)
+        errors = self.errors[rows][:, used] if isinstance(rows, slice) else self.errors[np.ix_(rows, used)]
+        return np.asarray(errors @ np.abs(relation.terms[used]).astype(np.float64) + BINARY * abs(relation.constant))
 
 
 def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     """Linear relations that hold in enough records."""
     if len(names) < 2:
         return
-    table = _table(sample, names)
-    whole = np.flatnonzero(~table.missing.any(axis=1))
-    found: dict[tuple[int, ...], NDArray[np.int64]] = {}
+    numbers = Numbers(sample, names)
+    missing = np.isnan(numbers.values)
+    errors = np.column_stack([numbers.errors(place) for place in range(len(names))])
+    table = _Table(numbers, np.where(missing, 0.0, numbers.values), np.where(missing, 0.0, errors), missing)
+    whole = np.flatnonzero(~missing.any(axis=1))
     groups = [whole] if len(whole) >= 2 * (len(names) + 1) else []
     if len(whole) < len(sample):
         groups.append(np.arange(len(sample)))
-    for place, rows in enumerate(groups):
-        vectors = [*_exact(table, rows)] if place == 0 and len(rows) == len(whole) else []
-        for terms in [*vectors, *_fitted(table, rows)]:
-            mended = _mended(table, rows, terms)
+    tried: set[tuple[int | Fraction, ...]] = set()
+    found: dict[tuple[int | Fraction, ...], _Relation] = {}
+    for rows in groups:
+        for relation in [*(_exact(table, rows, sample) if rows is whole else ()), *_fitted(table, rows)]:
+            if relation.key in tried:
+                continue
+            tried.add(relation.key)
+            mended = _mended(table, rows, relation)
             if mended is not None:
-                found[tuple(mended.tolist())] = mended
-    for terms in [*found.values(), *_shorter(list(found.values()), set(found))]:
-        yield from _candidate(sample, table, terms)
+                found[mended.key] = mended
+    for relation in [*found.values(), *_shorter(list(found.values()), {key[:-1] for key in found})]:
+        yield from _candidate(sample, table, relation)
 
 
-def _table(sample: Sample, names: Sequence[str]) -> _Table:
-    variables = [sample.data[name].variable for name in names]
-    scale = 10 ** max(variable.decimals or 0 for variable in variables)
-    values = sample.cells(names)
-    missing = np.isnan(values)
-    units = np.zeros(values.shape, dtype=np.int64)
-    for place, variable in enumerate(variables):
-        grid = 10 ** (variable.decimals or 0)
-        whole = np.rint(np.where(missing[:, place], 0.0, values[:, place]) * grid).astype(np.int64)
-        units[:, place] = whole * (scale // grid)
-    return _Table(tuple(names), units, missing, scale)
-
-
-def _exact(table: _Table, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _exact(table: _Table, rows: NDArray[np.int64], sample: Sample) -> Iterator[_Relation]:
     """Relations that hold in all records: the null space of a few, and of each record that breaks one of those."""
-    width = len(table.names)
+    names = [name for name in table.numbers.names if name in sample.exact]
+    places = np.array([table.numbers.names.index(name) for name in names], dtype=np.int64)
+    places = places[_dependent(table.cells[np.ix_(rows, places)])]
+    names = [table.numbers.names[place] for place in places]
+    if len(places) < 2:
+        return
+    decimals = [sample.data[name].variable.decimals or 0 for name in names]
+    grids = 10.0 ** np.array(decimals)
+    steps = np.array([10 ** (max(decimals) - each) for each in decimals], dtype=np.int64)
+    units = np.rint(table.cells[np.ix_(rows, places)] * grids).astype(np.int64) * steps
+    width = len(places)
     chosen = list(dict.fromkeys(np.linspace(0, len(rows) - 1, min(len(rows), width + 8)).astype(int).tolist()))
     while True:
-        records = [[*(Fraction(int(value)) for value in table.cells[rows[row]]), Fraction(1)] for row in chosen]
+        records = [[*(Fraction(int(value)) for value in units[row]), Fraction(1)] for row in chosen]
         kept = [
             terms for vector in sparse(null_space(records, width + 1), width) if (terms := _whole(vector)) is not None
         ]
-        broken = {int(np.argmax(wrong)) for terms in kept if (wrong := table.total(terms)[rows] != 0).any()}
+        # Sums of whole numbers wrap around; the file is checked without that.
+        broken = {int(np.argmax(wrong)) for terms in kept if (wrong := units @ terms[:-1] + terms[-1] != 0).any()}
         if not broken - set(chosen):
-            yield from kept
-            return
+            break
         chosen.extend(sorted(broken))
+    for terms in kept:
+        spread = np.zeros(len(table.numbers.names), dtype=np.int64)
+        spread[places] = terms[:-1]
+        yield _Relation(spread, Fraction(int(terms[-1]), 10 ** max(decimals)))
+
+
+def _dependent(cells: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Columns that a linear dependence, with a constant, may be of."""
+    scaled = np.column_stack([cells / np.maximum(np.abs(cells).max(axis=0), 1e-300), np.ones(len(cells))])
+    sizes, directions = np.linalg.eigh(gram(scaled))
+    null = directions[:, sizes <= NULL * max(sizes[-1], 1e-300)]
+    return np.asarray(np.abs(null[:-1]).max(axis=1, initial=0.0) > np.sqrt(NULL))
 
 
 def _whole(vector: Sequence[Fraction]) -> NDArray[np.int64] | None:
@@ -213,120 +166,215 @@ def _whole(vector: Sequence[Fraction]) -> NDArray[np.int64] | None:
     return np.array([sign * int(value) for value in whole], dtype=np.int64)
 
 
-def _fitted(table: _Table, rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _relation(terms: Sequence[Fraction], constant: Fraction) -> _Relation | None:
+    """A relation in small whole coefficients; None where there are none, or of less than two variables."""
+    whole = small_whole(terms, LARGEST_COEFFICIENT) if any(terms) else None
+    if whole is None or sum(map(bool, whole)) < 2:
+        return None
+    first = next(place for place, value in enumerate(whole) if value)
+    sign = 1 if whole[first] > 0 else -1
+    found = np.array([sign * int(value) for value in whole], dtype=np.int64)
+    return _Relation(found, constant * Fraction(int(found[first])) / terms[first])
+
+
+def _fitted(table: _Table, rows: NDArray[np.int64]) -> Iterator[_Relation]:
     """For each variable its robust sparse fit on the others, in simple coefficients."""
     chosen = _drawn(table, rows)
-    cells = table.cells[chosen].astype(np.float64)
+    cells, errors = table.cells[chosen], table.errors[chosen]
     sizes = np.array([np.median(np.abs(column[column != 0])) if column.any() else 1.0 for column in cells.T])
-    scaled = cells / sizes
-    for target, penalty in product(range(len(table.names)), PENALTIES):
-        present = ~table.missing[chosen, target]
-        others = np.delete(np.arange(len(table.names)), target)
-        constant = np.ones(int(present.sum()))
-        fit = sparse_fit(np.column_stack([scaled[present][:, others], constant]), scaled[present, target], penalty)
-        vector = [Fraction(0)] * (len(table.names) + 1)
-        vector[target] = Fraction(-1)
-        for place, value in zip(others, fit[:-1] * sizes[target] / sizes[others], strict=True):
-            vector[place] = _simple(float(value))
-        vector[-1] = Fraction(round(float(fit[-1] * sizes[target])))
-        for each in ([*vector[:-1], Fraction(0)], vector):
-            terms = _whole(each)
-            if terms is not None:
-                yield terms
-            if not vector[-1]:
+    scaled, slack = cells / sizes, errors / sizes
+    for target in range(cells.shape[1]):
+        present = ~table.missing[chosen, target] & (cells[:, target] != 0)
+        if np.count_nonzero(present) < LEAST_EXPLAINED:
+            continue
+        others = np.delete(np.arange(cells.shape[1]), target)
+        terms = np.column_stack([scaled[:, others], np.ones(len(chosen))])[~table.missing[chosen, target]]
+        aim = scaled[~table.missing[chosen, target], target]
+        among = present[~table.missing[chosen, target]]
+        bounds = slack[~table.missing[chosen, target]]
+        for penalty in PENALTIES:
+            fit = sparse_fit(terms, aim, penalty)
+            within = np.abs(terms @ fit - aim) <= bounds[:, others] @ np.abs(fit[:-1]) + bounds[:, target]
+            if np.mean(within[among]) < PROMISING:
                 break
+            values, doubt = _without_small(terms[within], aim[within], fit)
+            factors = sizes[target] / np.append(sizes[others], 1.0)
+            vector = [Fraction(0)] * cells.shape[1]
+            vector[target] = Fraction(-1)
+            for place, value, error in zip(others, values * factors, doubt * factors, strict=False):
+                vector[place] = _simple(float(value), float(error))
+            relation = _relation(vector, Fraction(0))
+            if relation is not None:
+                yield _Relation(relation.terms, _constant(table, chosen, relation.terms))
+
+
+def _without_small(
+    terms: NDArray[np.float64], aim: NDArray[np.float64], fit: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Coefficients of least squares, 0 where they may be none, and by how much they may be wrong."""
+    kept = np.flatnonzero(np.abs(fit) > 1e-7)
+    values, doubt = np.zeros(len(fit)), np.zeros(len(fit))
+    while len(kept):
+        inverse = np.linalg.pinv(gram(terms[:, kept]))
+        values[:] = doubt[:] = 0
+        values[kept] = inverse @ (terms[:, kept].T @ aim)
+        misses = aim - terms[:, kept] @ values[kept]
+        spread = np.sqrt(float(misses @ misses) / max(len(aim) - len(kept), 1))
+        doubt[kept] = CERTAIN * spread * np.sqrt(np.maximum(np.diag(inverse), 0))
+        more = kept[np.abs(values[kept]) > np.maximum(doubt[kept], 1e-7)]
+        if len(more) == len(kept):
+            break
+        values[np.setdiff1d(kept, more)] = 0
+        kept = more
+    return values, doubt
+
+
+def _constant(table: _Table, rows: NDArray[np.int64], terms: NDArray[np.int64]) -> Fraction:
+    """The simplest constant with which most records hold; 0 where they do without."""
+    relation = _Relation(terms)
+    speaks = rows[~table.missing[np.ix_(rows, np.flatnonzero(relation.terms))].any(axis=1)]
+    if not len(speaks):
+        return Fraction(0)
+    rest, bound = table.rest(relation, speaks), table.bound(relation, speaks)
+    middle = float(np.median(rest))
+    off = float(np.median(np.abs(rest - middle)))
+    lost = BINARY * float(np.median(np.abs(table.cells[speaks]) @ np.abs(relation.terms)))
+    if abs(middle) <= (lost if off <= lost else float(np.median(bound))):
+        return Fraction(0)
+    for places in range(-9, 10):
+        near = Fraction(round(Fraction(middle) * Fraction(10) ** places)) / Fraction(10) ** places
+        if abs(float(near) - middle) <= max(off, lost):
+            return -near
+    return Fraction(0)
 
 
 def _drawn(table: _Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """An even part of some records, and for each variable some in which it is not 0."""
-    if len(rows) <= FITTED:
+    """Some records at random, the same every time, and for each variable some in which it is not 0."""
+    many = FITTED + OF_A_TERM * (table.cells.shape[1] + 1)
+    if len(rows) <= many:
         return rows
-    chosen = [rows[np.linspace(0, len(rows) - 1, FITTED).astype(np.int64)]]
+    order = generator(0, "fitted").permutation(rows)
+    chosen = [order[:many]]
     for column in table.cells.T:
-        some = rows[column[rows] != 0]
-        chosen.append(some[np.linspace(0, len(some) - 1, min(len(some), OF_EACH)).astype(np.int64)])
+        lacking = OF_EACH - int(np.count_nonzero(column[chosen[0]]))
+        if lacking > 0:
+            chosen.append(order[many:][column[order[many:]] != 0][:lacking])
     return np.unique(np.concatenate(chosen))
 
 
-def _simple(value: float) -> Fraction:
+def _simple(value: float, doubt: float) -> Fraction:
     """A simple fraction near a coefficient; 0 where it is none, since what is wrong with it is mended later."""
+    if abs(value) <= doubt:
+        return Fraction(0)
     for largest, error in ((1, 0.02), (12, 1e-4), (LARGEST_COEFFICIENT, 1e-6)):
         near = Fraction(value).limit_denominator(largest)
-        if abs(float(near) - value) <= error * abs(value):
+        if abs(float(near) - value) <= max(error * abs(value), min(doubt, 0.25) if largest == 1 else 0.0):
             return near
     return Fraction(0)
 
 
-def _mended(table: _Table, rows: NDArray[np.int64], terms: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _mended(table: _Table, rows: NDArray[np.int64], relation: _Relation) -> _Relation | None:
     """The relation with the terms added that make more records hold, and without those that make none hold."""
-    terms, cells = terms.copy(), table.cells[rows]
-    rest = table.total(terms)[rows]
-    factors = sorted({sign * size for size in {1, *np.abs(terms[:-1]).tolist()} - {0} for sign in (-1, 1)})
+    terms, cells, errors = relation.terms.copy(), table.cells[rows], table.errors[rows]
+    rest, bound = table.rest(relation, rows), table.bound(relation, rows)
+    if np.mean(np.abs(rest) <= bound) < LEAST_MENDED:
+        return None
     for _ in range(cells.shape[1]):
-        wrong = np.flatnonzero(rest)
-        best, change = 0, None
-        for place in np.flatnonzero(terms[:-1] == 0):
-            column = cells[:, place]
-            lost = int(np.count_nonzero(column[rest == 0]))
-            here = column[wrong]
-            for factor in factors:
-                won = int(np.count_nonzero((rest[wrong] + factor * here == 0) & (here != 0)))
-                if won - lost > best:
-                    best, change = won - lost, (place, factor)
-        if change is None or best < LEAST_EXPLAINED:
+        change = _best_term(terms, cells, errors, rest, bound)
+        if change is None:
             break
-        terms[change[0]] = change[1]
-        rest = rest + change[1] * cells[:, change[0]]
+        place, factor = change
+        terms[place] = factor
+        rest, bound = rest + factor * cells[:, place], bound + abs(factor) * errors[:, place]
+    held = np.count_nonzero(np.abs(rest) <= bound)
+    least = min(LEAST_EXPLAINED, len(rows) // 4)
     for place in np.flatnonzero(terms):
-        less = rest - terms[place] * (cells[:, place] if place < cells.shape[1] else 1)
-        if np.count_nonzero(rest == 0) - np.count_nonzero(less == 0) < min(LEAST_EXPLAINED, len(rows) // 4):
-            terms[place], rest = 0, less
-    return _whole([Fraction(int(value)) for value in terms])
+        less, lower = rest - terms[place] * cells[:, place], bound - abs(terms[place]) * errors[:, place]
+        without = np.count_nonzero(np.abs(less) <= lower)
+        if held - without < least:
+            terms[place], rest, bound, held = 0, less, lower, without
+    mended = _relation([Fraction(int(value)) for value in terms], Fraction(0))
+    return None if mended is None else _Relation(mended.terms, _constant(table, rows, mended.terms))
 
 
-def _shorter(found: list[NDArray[np.int64]], known: set[tuple[int, ...]]) -> Iterator[NDArray[np.int64]]:
+def _best_term(
+    terms: NDArray[np.int64],
+    cells: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    rest: NDArray[np.float64],
+    bound: NDArray[np.float64],
+) -> tuple[int, int] | None:
+    """The variable and coefficient with which most records hold more than without; None where hardly any do."""
+    held = np.abs(rest) <= bound
+    wrong = np.flatnonzero(~held)
+    factors = sorted({sign * size for size in {1, *np.abs(terms).tolist()} - {0} for sign in (-1, 1)})
+    best, change = LEAST_EXPLAINED - 1, None
+    for place in np.flatnonzero(terms == 0):
+        here, error = cells[wrong, place], errors[wrong, place]
+        some = here != 0
+        if np.count_nonzero(some) <= best:
+            continue
+        for factor in factors:
+            hold = np.abs(rest[wrong] + factor * here) <= bound[wrong] + abs(factor) * error
+            won = int(np.count_nonzero(hold & some))
+            if won > best:
+                off = np.abs(rest + factor * cells[:, place]) > bound + abs(factor) * errors[:, place]
+                won -= int(np.count_nonzero(off & held))
+            if won > best:
+                best, change = won, (int(place), int(factor))
+    return change
+
+
+def _shorter(found: list[_Relation], known: set[tuple[int | Fraction, ...]]) -> Iterator[_Relation]:
     """Differences of two relations in which a variable cancels and that have fewer terms than the longer one."""
     for one in found:
         for other in found:
-            for place in np.flatnonzero((one[:-1] != 0) & (other[:-1] != 0)):
-                rest = [Fraction(int(x * other[place] - y * one[place])) for x, y in zip(one, other, strict=True)]
-                if sum(map(bool, rest)) >= max(np.count_nonzero(one), np.count_nonzero(other)):
+            for place in np.flatnonzero((one.terms != 0) & (other.terms != 0)):
+                x, y = int(other.terms[place]), int(one.terms[place])
+                terms = x * one.terms - y * other.terms
+                if np.count_nonzero(terms) >= max(np.count_nonzero(one.terms), np.count_nonzero(other.terms)):
                     continue
-                terms = _whole(rest)
-                if terms is not None and tuple(terms.tolist()) not in known:
-                    known.add(tuple(terms.tolist()))
-                    yield terms
+                rest = _relation([Fraction(int(value)) for value in terms], x * one.constant - y * other.constant)
+                if rest is not None and rest.key[:-1] not in known:
+                    known.add(rest.key[:-1])
+                    yield rest
 
 
-def _candidate(sample: Sample, table: _Table, terms: NDArray[np.int64]) -> Iterator[Candidate]:
-    used = np.flatnonzero(terms[:-1])
-    speaks = ~table.missing[:, used].any(axis=1)
-    cells = table.cells[:, used][speaks]
-    held = cells @ terms[used] + terms[-1] == 0
+def _candidate(sample: Sample, table: _Table, relation: _Relation) -> Iterator[Candidate]:
+    used = np.flatnonzero(relation.terms)
+    speaks = np.flatnonzero(~table.missing[:, used].any(axis=1))
+    cells, terms = table.cells[np.ix_(speaks, used)], relation.terms[used].astype(np.float64)
+    rest = table.rest(relation, speaks)
+    sizes = np.abs(cells) @ np.abs(terms)
+    coarsest = float(np.max(np.where(table.numbers.noise == 0, table.numbers.halves, 0.0)[used] * np.abs(terms)))
+    tolerance = tolerance_for(np.abs(rest), table.bound(relation, speaks), sizes, coarsest, sample.equal_share)
+    if tolerance and (np.abs(terms).max() > LARGEST_ROUNDED or (len(used) == 2 and np.ptp(np.abs(terms)))):
+        return  # what is computed from one variable is searched for as such
+    allowed = float(tolerance) + BINARY * sizes
+    held = np.abs(rest) <= allowed
     # A record whose cells are all 0 says nothing for a sum.
-    some = cells.any(axis=1) if terms[-1] == 0 else np.ones(len(cells), dtype=bool)
-    if not sample.enough(int(held.sum()), len(held)) or not sample.enough(int(held[some].sum()), int(some.sum())):
+    some = cells.any(axis=1) if relation.constant == 0 else np.ones(len(cells), dtype=bool)
+    if not all(sample.equal_enough(int((held & each).sum()), int(each.sum())) for each in (some | True, some)):
         return
+    # Unlike its neighbours of the record, each cell of the shuffled file fits by chance only.
+    other = cells[np.argsort(sample.shuffled()[: len(cells)], kind="stable")]
+    chance = 0.0
     for place in range(len(used)):
         filled = cells[:, place] != 0
         if 2 * np.count_nonzero(held & filled) < np.count_nonzero(filled):
             return
-    # Unlike its neighbours of the record, each cell of the shuffled file fits by chance only.
-    other = cells[np.argsort(sample.shuffled()[: len(cells)], kind="stable")]
-    rest = cells @ terms[used] + terms[-1]
-    chance = max(
-        float(np.mean(rest + (other[:, place] - cells[:, place]) * terms[used[place]] != 0))
-        for place in range(len(used))
-    )
+        broken = np.abs(rest + (other[:, place] - cells[:, place]) * terms[place]) > allowed
+        moved = held & (other[:, place] != cells[:, place])
+        if np.count_nonzero(broken & moved) < EACH_MATTERS * np.count_nonzero(moved):
+            return
+        chance = max(chance, float(np.mean(broken)))
     wrong = float(np.mean(~held))
-    if chance * OF_CHANCE < wrong:
+    if chance * OF_CHANCE < wrong or (tolerance and chance < LEAST_CHANCE * np.mean(some)):
         return
-    vector = {table.names[place]: Fraction(int(terms[place])) for place in used}
+    vector = {table.numbers.names[place]: Fraction(int(relation.terms[place])) for place in used}
     # The side with more terms is the positive one, for `linear_rule` writes what is negative as a total.
     sign = 1 if 2 * sum(value > 0 for value in vector.values()) >= len(vector) else -1
-    constant = Fraction(int(terms[-1]), table.scale)
-    rule = linear_rule({name: sign * value for name, value in vector.items()}, -sign * constant)
-    speaking = float(speaks.mean())
-    yield Candidate(
-        "equality", rule, chance * speaking, wrong * speaking, vector | ({"": constant} if constant else {})
-    )
+    rule = linear_rule({name: sign * value for name, value in vector.items()}, -sign * relation.constant)
+    speaking = len(speaks) / len(sample)
+    whole = vector | ({"": relation.constant} if relation.constant else {})
+    yield Candidate("equality", rule, chance * speaking, wrong * speaking, whole, tolerance=tolerance)

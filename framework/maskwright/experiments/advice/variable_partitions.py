@@ -73,7 +73,11 @@ def _of_total(units: Sequence[tuple[int, ...]], total: int) -> Iterator[tuple[tu
     if total == 0:
         yield ()
     elif total > 0:
+        left = sum(map(len, units))
         for position, unit in enumerate(units):
+            if left < total:
+                return  # without it, the choices that lead nowhere are 2^p
+            left -= len(unit)
             for others in _of_total(units[position + 1 :], total - len(unit)):
                 yield (unit, *others)
 

@@ -127,9 +127,10 @@ def test_components_that_occur_together_in_few_records_belong_to_the_total() -> 
 def test_everything_planted_in_the_firms_is_found_and_nothing_silly() -> None:
     frame = firms()
     rules = {each.rule: each for each in found(frame)}
-    assert {"quantity * price == sales", "abs(vat - 0.21 * sales) <= 0.005", "(nace, branch) in original",
+    assert {"quantity * price == sales", "0.21 * sales == vat", "(nace, branch) in original",
             "(nace, section) in original"} <= set(rules)  # fmt: skip
     stray = len(frame) - frame.value_counts(["nace", "branch"]).groupby("nace").max().sum()
+    assert rules["0.21 * sales == vat"].statement == {"rule": "0.21 * sales == vat", "tolerance": 0.005}
     assert rules["(nace, branch) in original"].ground == f"nace determines branch, but for {stray} record(s)"
     assert rules["(nace, section) in original"].ground == "the first 2 characters of nace determine section"
     assert not [each for each in rules.values() if each.kind in ("ordering", "conditional")]
@@ -208,8 +209,9 @@ def test_computed_variables_are_found_though_rounded_and_though_some_are_wrong()
     frame["mean"] = np.floor(frame["base"] / frame["people"] + 0.5).astype(int)
     frame.loc[rng.choice(n, 80, replace=False), "tax"] += 17
     rules = {each.rule: each for each in found(frame)}
-    assert rules["abs(tax - 0.01 * base * rate) <= 0.5"].violations == 80
-    assert rules["abs(mean - base / people) <= 0.5"].violations == 0
+    assert rules["0.01 * base * rate == tax"].violations == 80
+    assert rules["base / people == mean"].violations == 0
+    assert {rules[each].tolerance for each in ("0.01 * base * rate == tax", "base / people == mean")} == {0.5}
 
 
 def test_a_hierarchy_of_codes_is_said_level_by_level() -> None:
@@ -277,7 +279,7 @@ def test_incomes_of_persons_with_a_contribution_computed_from_one_of_them() -> N
     sums = [terms(rule) for rule, each in rules.items() if each.kind == "equality"]
     assert len(sums) == 2, "the third one follows from them"
     assert {frozenset(parts), frozenset({"tax", "contribution", "net"})} in sums
-    assert "abs(contribution - 0.0735 * wage) <= 0.005" in rules
+    assert rules["0.0735 * wage == contribution"].tolerance == 0.005
     together = [rule for rule in rules if "is not missing and" in rule]
     assert len(together) == 1
     assert not [rule for rule in rules if rule.startswith("if age") or rule.endswith(" age > 0")]
@@ -360,7 +362,7 @@ def test_what_is_said_of_each_rule_is_what_validate_finds(seed, share, wrong) ->
     declared = {name: {"decimals": 0} for name in ("a", "b", "code", "sum", "product")}
     suggestions = mw.suggest(frame, share=share, declared=declared, limit=0, show_values=True).found
     assert suggestions
-    rules = [each.rule for each in suggestions]
+    rules = [each.statement for each in suggestions]
     outcome = mw.validate(frame, rules, original=frame, declared=declared, allow_unknown=True)
     for each, judged in zip(suggestions, outcome.edits, strict=True):
         assert (each.violations, each.of) == (judged.violations, judged.fired - judged.unknown)
