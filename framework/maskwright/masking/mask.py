@@ -187,7 +187,7 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
         group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
-        companions,
+        companions, step.planning.structural_zeros if step.holds_zeros else (),
     )  # fmt: skip
 
 

@@ -69,9 +69,10 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
     )
     structural_zeros: tuple[str, ...] = Field(
         default=(),
-        description="Variables whose zeros mean that there is nothing (no farm income): records with and without "
-        "a zero are clustered apart, so that averages leave zeros alone. Patterns shared by fewer than "
-        "k records join the nearest. The share of zeros is reported before and after.",
+        description="Variables whose zeros mean that there is nothing (no farm income): zeros stay 0, and nothing else "
+        "becomes 0. Records with and without a zero are clustered, swapped or drawn apart; patterns shared by fewer than "
+        "k records (10, where none is promised) join the nearest. A method that masks all records together (noise) does "
+        "not see zeros. The share of zeros is reported before and after.",
     )
     missing: Literal["own_pattern", "available_cases", "refuse"] = Field(
         default="own_pattern",
@@ -175,6 +176,16 @@ class Step:
     def only_removes(self) -> bool:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.claims.removes & {"records", "cells"})
+
+    @property
+    def moves_records(self) -> bool:
+        """Whether whole records move or are drawn, and what belongs together with them."""
+        return "combinations" in self.method.claims.preserves or self.method.claims.draws_records
+
+    @property
+    def holds_zeros(self) -> bool:
+        """Whether structural zeros are kept from the method cell by cell: it sees all records at once, without them."""
+        return not (self.method.claims.within_strata or self.moves_records)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:

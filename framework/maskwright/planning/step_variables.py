@@ -231,8 +231,9 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
 def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
-    if names and not step.method.claims.within_strata:
-        yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
+    if names and "detail" in step.method.claims.removes:
+        what = "publishes categories instead of numbers: no zero is averaged with other values"
+        yield Problem(f"step {number}: structural_zeros: {step.method.name!r} {what}")
     for name in names:
         if name in known and name not in wanted:
             what = f"it is {known[name].type}, its role {known[name].role}"
