@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.maskwright.commands.parted.parted_world import pipeline, read_parts, survey, write_parts
 
 import maskwright as mw
-from tests.maskwright.commands.parted.parted_world import pipeline, read_parts, survey, write_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ SUM = "export + home == turnover"
 @pytest.mark.parametrize("named", METHODS)
 def test_zeros_stay_and_nothing_else_becomes_zero(named: str, edits: list[str]) -> None:
     data, params = firms(), METHODS[named] | {"structural_zeros": ["export"]}
-    masked = mw.protect(data, named.split()[0], edits=edits, params=params, seed=3, variables=list(data))
+    masked = mw.protect(data, named.split(maxsplit=1)[0], edits=edits, params=params, seed=3, variables=list(data))
     assert isinstance(masked, pd.DataFrame)
     assert ((masked["export"] == 0) == (data["export"] == 0)).all()
     assert (masked["export"] >= 0).all()

@@ -57,7 +57,8 @@ class GroupSource:
     `group_name`: what a household is called. `weights`: sampling weights, where one numeric variable without missing
     cells has them; shape (n,). `missing_kinds`: as in `Block`; shape (n, g). `companions`: variables that the method
     reads and leaves as they are; NaN where missing; shape (n,). `missing_codes`: as `Block.missing_codes`, for methods
-    that draw records; shape (n, g). `zeros`: cells that are missing for the method, because their 0 stays; shape (n, g).
+    that draw records; shape (n, g). `zeros`: cells that are missing for the method, because their 0 stays; shape (n,
+    g).
     """
 
     variables: tuple[Variable, ...]
