@@ -115,7 +115,7 @@ def spikes(comparison: Comparison, params: SpikesParams, rng: np.random.Generato
     hours or rounded amounts; p_v is the share of the records with a value that have v. 0 when every spike keeps its
     share, or where there is none; 100 when all are gone. Records need not be paired.
 
-    Missing cells: each file uses its present values.
+    Weights do not count: a spike is a property of the file. Missing cells: each file uses its present values.
 
     Returns
     -------
