@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from maskwright import Comparison, Further, Measure, MeasureClaims, Measurement, Merging
 from maskwright_builtin.measures.information_loss.distribution_distances import (
@@ -16,7 +16,14 @@ from maskwright_builtin.measures.information_loss.distribution_distances import 
     values_by_range,
     values_of_partition,
 )
-from maskwright_builtin.measures.pairing import listed, pair_records
+from maskwright_builtin.measures.pairing import (
+    WeightedParams,
+    chosen,
+    listed,
+    pair_records,
+    weighted_over_parts,
+    weights_of,
+)
 from maskwright_builtin.measures.partition_statistics import distinct_rows
 
 if TYPE_CHECKING:
@@ -25,9 +32,12 @@ if TYPE_CHECKING:
     from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
+Both = tuple[float, float]
+"""Of the original, and of the masked file."""
 
-class SpikesParams(BaseModel, extra="forbid", frozen=True):
-    """Which values are spikes."""
+
+class SpikesParams(WeightedParams, extra="forbid", frozen=True):
+    """Which values are spikes, and whether records count by their weights."""
 
     share: float = Field(
         default=0.05,
@@ -49,43 +59,50 @@ class SpikesParams(BaseModel, extra="forbid", frozen=True):
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """Counts of the values of one variable: in the original, and in the masked file.
+    """Counts of the values of one variable, or sums of weights: in the original, and in the masked file.
 
-    `numbers`: of all values. `distinct`: of different ones. `zeros`: of those that are 0. `frequent`: of the most
-    frequent ones, descending. `spikes`: of each spike of the original in both files.
+    `numbers`: of all values. `distinct`: how many different ones there are. `zeros`: of those that are 0. `frequent`:
+    of the most frequent ones, descending. `spikes`: of each spike of the original in both files.
     """
 
-    numbers: tuple[int, int]
+    numbers: Both
     distinct: tuple[int, int] = (0, 0)
-    zeros: tuple[int, int] = (0, 0)
-    frequent: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    spikes: tuple[tuple[int, int], ...] = ()
+    zeros: Both = (0, 0)
+    frequent: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    spikes: tuple[Both, ...] = ()
 
     @classmethod
-    def of(cls, values: Floats, old: Integers, new: Integers, numbers: tuple[int, int], params: SpikesParams) -> Self:
-        """Counts of different values; `old`, `new`: how often each file has them; shape (v,)."""
+    def of(
+        cls,
+        values: Floats,
+        records: tuple[Integers, Integers],
+        numbers: Both,
+        params: SpikesParams,
+        weights: tuple[Floats, Floats] | None = None,
+    ) -> Self:
+        """Counts of different values; `records`, `weights`: of each in both files; shape (v,)."""
         zero = values == 0.0
-        spikes = (old >= params.share * numbers[0]) & (old >= params.records)
+        old, new = records if weights is None else weights
+        spikes = (old >= params.share * numbers[0]) & (records[0] >= params.records)
         return cls(
             numbers,
-            (int(np.count_nonzero(old)), int(np.count_nonzero(new))),
-            (int(old[zero].sum()), int(new[zero].sum())),
+            (int(np.count_nonzero(records[0])), int(np.count_nonzero(records[1]))),
+            (float(old[zero].sum()), float(new[zero].sum())),
             (_largest(old, params.most), _largest(new, params.most)),
             tuple(zip(old[spikes].tolist(), new[spikes].tolist(), strict=True)),
         )
 
     def and_others(self, other: Self, params: SpikesParams) -> Self:
         """The same of these values and of others."""
-        frequent = (
-            _largest(np.array(self.frequent[at] + other.frequent[at], dtype=np.int64), params.most) for at in (0, 1)
-        )
+        frequent = (_largest(np.array(self.frequent[at] + other.frequent[at]), params.most) for at in (0, 1))
         first, second = frequent
         return type(self)(
-            self.numbers, _both(self.distinct, other.distinct), _both(self.zeros, other.zeros), (first, second),
+            self.numbers, (self.distinct[0] + other.distinct[0], self.distinct[1] + other.distinct[1]),
+            (self.zeros[0] + other.zeros[0], self.zeros[1] + other.zeros[1]), (first, second),
             self.spikes + other.spikes,
         )  # fmt: skip
 
-    def shares(self, counts: Sequence[int]) -> Floats:
+    def shares(self, counts: Sequence[float]) -> Floats:
         """Counts in both files as shares of their values; shape (2,)."""
         return np.asarray(counts, dtype=np.float64) / np.asarray(self.numbers)
 
@@ -98,12 +115,8 @@ class ValueCounts:
         return 100.0 * float(np.abs(shares[:, 0] - shares[:, 1]).sum() / shares.max(axis=1).sum())
 
 
-def _largest(counts: Integers, most: int) -> tuple[int, ...]:
+def _largest(counts: Floats | Integers, most: int) -> tuple[float, ...]:
     return tuple(np.sort(counts)[::-1][:most].tolist())
-
-
-def _both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return one[0] + other[0], one[1] + other[1]
 
 
 def spikes(comparison: Comparison, params: SpikesParams, rng: np.random.Generator) -> Measurement:  # noqa: ARG001
@@ -115,7 +128,7 @@ def spikes(comparison: Comparison, params: SpikesParams, rng: np.random.Generato
     hours or rounded amounts; p_v is the share of the records with a value that have v. 0 when every spike keeps its
     share, or where there is none; 100 when all are gone. Records need not be paired.
 
-    Weights do not count: a spike is a property of the file. Missing cells: each file uses its present values.
+    Weighted: shares of the weights. Missing cells: each file uses its present values.
 
     Returns
     -------
@@ -126,31 +139,32 @@ def spikes(comparison: Comparison, params: SpikesParams, rng: np.random.Generato
         five most frequent values (``frequent_original``, ``frequent_masked``).
     """
     pairs = pair_records(comparison, MISSING_RULE, required=False)
+    weights = weights_of(comparison, "spikes", weighted=params.weighted)
+    of_files = (None, None) if weights is None else (weights.original, weights.masked)
     found: dict[str, ValueCounts] = {}
     for j, name in enumerate(pairs.names):
-        present = [file[~np.isnan(file[:, j]), j] + 0.0 for file in (pairs.original, pairs.masked)]
-        if all(map(len, present)):
-            values, old, new = _counted(*present)
-            found[name] = ValueCounts.of(values, old, new, (len(present[0]), len(present[1])), params)
+        columns = pairs.original[:, j], pairs.masked[:, j]
+        there = [~np.isnan(column) for column in columns]
+        present = [column[records] + 0.0 for column, records in zip(columns, there, strict=True)]
+        own = [chosen(each, records) for each, records in zip(of_files, there, strict=True)]
+        numbers = [len(each) if w is None else float(w.sum()) for each, w in zip(present, own, strict=True)]
+        if all(numbers):
+            values = np.unique(np.concatenate(present))
+            places = [np.searchsorted(values, each) for each in present]
+            old, new = (np.bincount(each, minlength=len(values)) for each in places)
+            sums = [np.bincount(each, w, len(values)) for each, w in zip(places, own, strict=True)]
+            found[name] = ValueCounts.of(
+                values, (old, new), (numbers[0], numbers[1]), params, None if weights is None else (sums[0], sums[1])
+            )
         comparison.progress((j + 1) / pairs.p)
     return _measured(pairs.names, found, pairs.notes)
-
-
-def _counted(original: Floats, masked: Floats) -> tuple[Floats, Integers, Integers]:
-    """Different values of two columns, and how often each has them; shape (v,)."""
-    (first, old), (other, new) = (np.unique(each, return_counts=True) for each in (original, masked))
-    values = np.union1d(first, other)
-    counts = np.zeros((2, len(values)), dtype=np.int64)
-    counts[0, np.searchsorted(values, first)] = old
-    counts[1, np.searchsorted(values, other)] = new
-    return values, counts[0], counts[1]
 
 
 def _measured(names: Sequence[str], found: Mapping[str, ValueCounts], about: Sequence[str]) -> Measurement:
     notes = list(about)
     without = [name for name in names if name not in found]
     if without:
-        notes.append(f"left out, no value in one of the files: {listed(without)}")
+        notes.append(f"left out, no value (with weight) in one of the files: {listed(without)}")
     if not found:
         return Measurement(float("nan"), notes=(*notes, "not defined: no variable can be compared"))
     losses = {name: each.loss for name, each in found.items() if each.spikes}
@@ -178,7 +192,7 @@ def counts_of_ranges(columns: Columns, params: SpikesParams, request: Request) -
         own = found["variable"] == number
         numbers = (request["numbers"][name][0], request["numbers"][name][1])
         old, new = (found[file][own].astype(np.int64) for file in ("old", "new"))
-        each = ValueCounts.of(found["value"][own].astype(np.float64), old, new, numbers, params)
+        each = ValueCounts.of(found["value"][own].astype(np.float64), (old, new), numbers, params)
         facts[name] = [each.distinct, each.zeros, each.frequent, each.spikes]
     return facts
 
@@ -206,6 +220,7 @@ def spikes_of_parts(facts: Sequence[Facts], params: SpikesParams, request: Reque
 SPIKES_OVER_PARTS = Merging(
     partial=values_of_partition, merged=spikes_of_parts, condensed=condensed_values, rows=values_by_range,
     counted=counts_of_ranges,
+    refused=weighted_over_parts,
 )  # fmt: skip
 
 SPIKES = Measure(

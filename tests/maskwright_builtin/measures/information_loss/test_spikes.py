@@ -45,6 +45,21 @@ def test_what_has_no_spike_loses_none_and_few_records_are_none() -> None:
     assert measured(few, few + 1, records=10).value == 100.0
 
 
+def test_weighted_shares_are_those_of_the_records_written_out() -> None:
+    """A record of weight 3 counts as three."""
+    rng = np.random.default_rng(2)
+    weight = rng.integers(1, 4, 200)
+    before = pd.DataFrame({"x": rng.integers(0, 5, 200), "w": weight})
+    after = before.assign(x=rng.integers(0, 5, 200))
+    declared = {"w": {"role": "weight"}}
+    found = mw.measure(before, after, [{"spikes": {"weighted": True}}], declared=declared)["spikes"]
+    rows = np.repeat(np.arange(200), weight)
+    expected = measured(before.iloc[rows][["x"]], after.iloc[rows][["x"]])
+    assert found.value == pytest.approx(expected.value)
+    parts = {name: found.parts[name] for name in expected.parts}
+    assert parts == pytest.approx(expected.parts)
+
+
 def test_files_of_different_length_and_missing_cells() -> None:
     before = pd.DataFrame({"x": [0.0] * 50 + [np.nan] * 50 + [*np.arange(1.0, 51.0)]})
     after = pd.DataFrame({"x": [0.0] * 30 + [*np.arange(1.0, 71.0)]})
