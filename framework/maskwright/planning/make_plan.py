@@ -254,6 +254,7 @@ def _criteria(
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=() if step.holds_zeros else step.planning.structural_zeros,
+        within=step.within,
     )  # fmt: skip
 
 
@@ -264,10 +265,10 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
             f"k = {step.k} is larger than the number of {data.groups_said}, {households}: no group holds that many"
         )
     least = step.smallest_stratum(len(data), len(group))
-    if cut_by and step.moves_records and step.planning.structural_zeros:
+    if step.within or (cut_by and step.moves_records and step.planning.structural_zeros):
         # Among fewer a record would come out as it was, or as its only neighbour.
         least = max(least, min(LEAST, len(data)))
-    return stratify(data, group, cut_by, edits, least)
+    return stratify(data, group, cut_by, edits, least, keep=step.planning.small_strata == "keep")
 
 
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:

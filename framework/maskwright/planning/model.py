@@ -89,6 +89,12 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         "16. One that is not stops the run, unless {weaken: [variables]} lets it be weakened, or {drop: [variables]} "
         "lets it go; each with a notice.",
     )
+    small_strata: Literal["merge", "keep"] = Field(
+        default="merge",
+        description="Strata of `within` with fewer than k records (10, where no k is promised): 'merge' joins each "
+        "with the nearest one, 'keep' masks them by themselves, for methods that make no groups of records and draw "
+        "none. Their number is said.",
+    )
     adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="How much a move of a variable counts when values are brought onto the edits, {variable: weight}, "
@@ -124,7 +130,7 @@ class Step:
 
     `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
-    members as one record.
+    members as one record. `within`: variables by whose values the records are masked apart.
     """
 
     method: Method
@@ -135,6 +141,7 @@ class Step:
     partition: PartitionChoice | None = None
     place: Place | None = None
     unit: str | None = None
+    within: tuple[str, ...] = ()
 
     @property
     def is_deterministic(self) -> bool:
@@ -231,8 +238,8 @@ class Step:
                 [
                     *(self.variables or ()), *self.dependents, *self.companions, *self.keys,
                     *(name for group in self.groups for name in group),
-                    *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.weaken,
-                    *planning.release_edits.drop,
+                    *self.within, *planning.structural_zeros, *planning.adjustment_weights,
+                    *planning.release_edits.weaken, *planning.release_edits.drop,
                 ]
             )
         )  # fmt: skip
