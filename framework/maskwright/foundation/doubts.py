@@ -272,6 +272,16 @@ _CATALOGUE = (
         "(`role: identifier`); or publish rounded or calibrated weights, in which strata are not told apart.",
     ),
     DoubtKind(
+        "W308",
+        "spike-lost",
+        "variable",
+        "A value that at least a tenth of the original's records have (0, usual hours) lost a quarter "
+        "of its share or more in records that a step drew anew, and by more than chance: who counts the firms "
+        "without exports in the file counts wrongly.",
+        "Take `cart_synthesis`, which draws such values from donors; name the variable in `structural_zeros` of the "
+        "step, if it is 0.",
+    ),
+    DoubtKind(
         "W401",
         "risk-leaves-out-quasi-identifiers",
         "measure",

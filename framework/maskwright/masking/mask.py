@@ -39,6 +39,7 @@ from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.method_contract import broken_aggregation_claims
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
+from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
 from maskwright.planning.applicable_edits import StepLimit, limit_edits
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.make_plan import with_fewer_records
@@ -187,7 +188,7 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
         group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
-        companions,
+        companions, step.planning.structural_zeros if step.holds_zeros else (),
     )  # fmt: skip
 
 
@@ -235,6 +236,7 @@ def _result(
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
+    lost = tuple(lost_spikes(left, masked, numeric))
     out_of_range = tuple(range_sentences(range_counts(context.original, masked, numeric), edits))
     return MaskingResult(
         masked=replace(masked, notes=()),
@@ -256,6 +258,7 @@ def _result(
             *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
+            *spike_notices(lost, plan),
             *out_of_range,
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
@@ -271,6 +274,7 @@ def _result(
             *published_note_doubts(plan, [each.notes for each in results], [each.counts for each in categories]),
             *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
+            *spike_doubts(lost, plan),
             *removal.doubts,
             *value_as_code_doubts(removal.data),
         ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from maskwright.data.record_chunk import Cells, column_cells
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.edits.normalisation import as_far_as
 from maskwright.foundation.randomness import generator
@@ -15,6 +16,7 @@ from maskwright.masking.adjusting.adjust import Adjustment, adjust
 from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of
 from maskwright.masking.adjusting.edit_preparation import domain_values
 from maskwright.masking.adjusting.targets import Targets
+from maskwright.masking.adjusting.zeros import ZeroTargets
 from maskwright.planning.applicable_edits import guaranteed_units
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Floats, Integers
     from maskwright.masking.adjusting.row_outcomes import Donors
     from maskwright.masking.category_adjustment import AdjustedCategories, CategoryCounts
@@ -84,17 +85,49 @@ def adjust_unit(
     multiples = guaranteed_units(context.plan.promised, variables)
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))
-    adjustment = adjust(
-        values, Targets(variables, companions, members, context.domain, moving, multiples), edits, scale / weight,
-        generator(context.seed, "adjust", *unit.variables),
-        sets=domain_values(edits, unit, context.plan, context.original, context.whole),
-        computed=frozenset(unit.computed), donors=donors,
-    )  # fmt: skip
+    targets = Targets(variables, companions, members, context.domain, moving, multiples)
+    sets = domain_values(edits, unit, context.plan, context.original, context.whole)
+
+    def adjusted(zeros: ZeroTargets | None) -> Adjustment:
+        rng = generator(context.seed, "adjust", *unit.variables)
+        more = EditSet() if zeros is None else zeros.edits()
+        own = targets if zeros is None else replace(targets, companions={**companions, **zeros.companions()})
+        return adjust(
+            values, own, edits + more, scale / weight, rng, sets=sets, computed=frozenset(unit.computed),
+            held=None if zeros is None else zeros.held, donors=donors,
+        )  # fmt: skip
+
+    zeros = _zero_targets(unit, values, members, current, edits, scale, context)
+    adjustment = adjusted(zeros)
+    if zeros is not None and adjustment.infeasible.any():
+        # Edits come before structural zeros.
+        adjustment = adjusted(zeros.without(adjustment.infeasible))
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     true = [_true_values(context.original, current, name) for name in unit.variables]
     present = None if context.whole is None else [context.whole.present[name] for name in unit.variables]
     cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context), present)
     return AdjustedUnit(unit, adjustment, members, cost)
+
+
+def _zero_targets(
+    unit: AdjustmentUnit, values: Floats, members: Integers | None, current: Dataset, edits: EditSet, scale: Floats,
+    context: MaskingContext,
+) -> ZeroTargets | None:  # fmt: skip
+    """What structural zeros ask of the records of a unit; None where they ask nothing, or clusters have no zeros."""
+    plan = context.plan
+    of_step = {name: step for step in plan.steps for name in step.planning.structural_zeros}
+    own = [of_step.get(name) for name in unit.variables]
+    if members is not None or not any(step is not None and not step.method.makes_clusters for step in own):
+        return None
+    zeros, others = np.zeros(values.shape, dtype=np.bool_), np.zeros(values.shape, dtype=np.bool_)
+    for place, (name, step) in enumerate(zip(unit.variables, own, strict=True)):
+        if step is None or step.method.makes_clusters:
+            continue
+        drawn = step.method.claims.draws_records
+        true = values[:, place] if drawn else _true_values(context.original, current, name)
+        missing = np.isnan(values[:, place])
+        zeros[:, place], others[:, place] = (true == 0) & ~missing, (true != 0) & ~missing
+    return ZeroTargets.of([current[name].variable for name in unit.variables], zeros, others, values, edits, scale)
 
 
 def _rows(

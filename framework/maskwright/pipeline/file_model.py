@@ -20,6 +20,21 @@ FileName = Annotated[str, Field(min_length=1)]
 Section = dict[str, object]
 
 
+def _several(value: Any) -> Any:
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Names = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(_several, json_schema_input_type=str | list[str]),
+]
+Numbers = Annotated[
+    tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_several, json_schema_input_type=int | list[int])
+]
+
+
 class Declarations(BaseModel, extra="forbid", frozen=True):
     """What is known of data beside the data themselves."""
 
@@ -88,6 +103,11 @@ class StepEntry(BaseModel, extra="forbid", frozen=True):
         default=None,
         description="Level whose records are masked with all their members as one record (household): whole groups "
         "are then alike. Left out: each level is masked by itself.",
+    )
+    within: Names = Field(
+        default=(),
+        description="Variable, or list of variables, by whose values the records are masked apart: each region by "
+        "itself. Of fewer than k records (10, where no k is promised) the nearest are joined ('small_strata').",
     )
     params: Section = Field(default_factory=dict, description="Parameters of the method and of the planner.")
 
@@ -242,21 +262,6 @@ class PluginsSection(BaseModel, extra="forbid", frozen=True):
         description="Names of packages whose plugins may be used; the others are not even imported. An empty list: "
         "built-in plugins only. Left out: all that are installed.",
     )
-
-
-def _several(value: Any) -> Any:
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
-Names = Annotated[
-    tuple[Annotated[str, Field(min_length=1)], ...],
-    BeforeValidator(_several, json_schema_input_type=str | list[str]),
-]
-Numbers = Annotated[
-    tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_several, json_schema_input_type=int | list[int])
-]
 
 
 class Waiver(BaseModel, extra="forbid", frozen=True):

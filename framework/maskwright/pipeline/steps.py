@@ -56,7 +56,7 @@ def totals_without_levels(steps: Sequence[Step]) -> list[Problem]:
 
 def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
     before = len(problems)
-    entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups"))), problems)
+    entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups", "within"))), problems)
     name = node.get("method")
     if name is None or not isinstance(name.value, str):
         return None
@@ -74,7 +74,15 @@ def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path)
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
     step = Step(
-        method.with_params(own), own, planning, entry.variables, entry.groups or (), partition, node.place, entry.unit
+        method.with_params(own),
+        own,
+        planning,
+        entry.variables,
+        entry.groups or (),
+        partition,
+        node.place,
+        entry.unit,
+        entry.within,
     )
     try:
         with step.placed():

@@ -39,6 +39,7 @@ def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
     for number, step in enumerate(root.get("protect") or (), 1):
         nodes = [
             *_texts(step.get("variables")),
+            *_texts(step.get("within")),
             *(node for group in step.get("groups") or () for node in _texts(group)),
         ]
         params = step.get("params")

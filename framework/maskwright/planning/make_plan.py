@@ -24,6 +24,7 @@ from maskwright.planning.keepers import (
     moving_edits,
     recoded_keeper,
 )
+from maskwright.planning.missing_patterns import LEAST
 from maskwright.planning.model import Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
@@ -246,13 +247,14 @@ def _criteria(
     # Bands and limits are those of the file, whoever else lacks a value.
     alike = whole and "detail" in step.method.claims.removes
     # Where whole records move or are drawn, missing cells move with the others.
-    moving = whole and ("combinations" in step.method.claims.preserves or step.method.claims.draws_records)
+    moving = whole and step.moves_records
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     return criteria(
         group, () if whole else geometric, EditSet() if whole else reading(edits, group), masked,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
-        structural_zeros=step.planning.structural_zeros,
+        structural_zeros=() if step.holds_zeros else step.planning.structural_zeros,
+        within=step.within,
     )  # fmt: skip
 
 
@@ -262,7 +264,11 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
         raise InputError(
             f"k = {step.k} is larger than the number of {data.groups_said}, {households}: no group holds that many"
         )
-    return stratify(data, group, cut_by, edits, step.smallest_stratum(len(data), len(group)))
+    least = step.smallest_stratum(len(data), len(group))
+    if step.within or (cut_by and step.moves_records and step.planning.structural_zeros):
+        # Among fewer a record would come out as it was, or as its only neighbour.
+        least = max(least, min(LEAST, len(data)))
+    return stratify(data, group, cut_by, edits, least, keep=step.planning.small_strata == "keep")
 
 
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:

@@ -69,9 +69,10 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
     )
     structural_zeros: tuple[str, ...] = Field(
         default=(),
-        description="Variables whose zeros mean that there is nothing (no farm income): records with and without "
-        "a zero are clustered apart, so that averages leave zeros alone. Patterns shared by fewer than "
-        "k records join the nearest. The share of zeros is reported before and after.",
+        description="Variables whose zeros mean that there is nothing (no farm income): zeros stay 0, and nothing else "
+        "becomes 0. Records with and without a zero are clustered, swapped or drawn apart; patterns that fewer than k "
+        "records share (10, where none is promised) join the nearest. A method that masks all records together, as "
+        "noise does, does not see zeros. The share of zeros is reported before and after.",
     )
     missing: Literal["own_pattern", "available_cases", "refuse"] = Field(
         default="own_pattern",
@@ -87,6 +88,12 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         "variable is translated where each category lies on one side of its conditions: 'if age < 16' with a border at "
         "16. One that is not stops the run, unless {weaken: [variables]} lets it be weakened, or {drop: [variables]} "
         "lets it go; each with a notice.",
+    )
+    small_strata: Literal["merge", "keep"] = Field(
+        default="merge",
+        description="Strata of `within` with fewer than k records (10, where no k is promised): 'merge' joins each "
+        "with the nearest one, 'keep' masks them by themselves, for methods that make no groups of records and draw "
+        "none. Their number is said.",
     )
     adjustment_weights: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
@@ -124,7 +131,7 @@ class Step:
 
     `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
-    members as one record.
+    members as one record. `within`: variables by whose values the records are masked apart.
     """
 
     method: Method
@@ -135,6 +142,7 @@ class Step:
     partition: PartitionChoice | None = None
     place: Place | None = None
     unit: str | None = None
+    within: tuple[str, ...] = ()
 
     @property
     def is_deterministic(self) -> bool:
@@ -176,6 +184,16 @@ class Step:
     def only_removes(self) -> bool:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.claims.removes & {"records", "cells"})
+
+    @property
+    def moves_records(self) -> bool:
+        """Whether whole records move or are drawn, and what belongs together with them."""
+        return "combinations" in self.method.claims.preserves or self.method.claims.draws_records
+
+    @property
+    def holds_zeros(self) -> bool:
+        """Whether structural zeros are kept from the method cell by cell: it sees all records at once, without them."""
+        return not (self.method.claims.within_strata or self.moves_records)
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -221,8 +239,8 @@ class Step:
                 [
                     *(self.variables or ()), *self.dependents, *self.companions, *self.keys,
                     *(name for group in self.groups for name in group),
-                    *planning.structural_zeros, *planning.adjustment_weights, *planning.release_edits.weaken,
-                    *planning.release_edits.drop,
+                    *self.within, *planning.structural_zeros, *planning.adjustment_weights,
+                    *planning.release_edits.weaken, *planning.release_edits.drop,
                 ]
             )
         )  # fmt: skip

@@ -206,12 +206,14 @@ class Plan:
 
 def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A step as plain data, as it is in `Plan.to_json`."""
+    own = step.params.model_dump(mode="json", by_alias=True)
     return {
         "step": number,
         "method": step.method.name,
-        "params": step.params.model_dump(mode="json", by_alias=True)
+        "params": own
         | {name: path.name for name, path in files_named(step.params).items()}
-        | step.planning.model_dump(mode="json"),
+        | step.planning.model_dump(mode="json")
+        | ({"within": list(dict.fromkeys([*step.within, *own.get("within", ())]))} if step.within else {}),
         "changes_cells": step.method.changes_cells,
         "takes": None,
         "groups": list(groups),

@@ -225,14 +225,16 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
                 )
             )
     problems.extend(_wrong_zeros(step, known, wanted, number))
+    problems.extend(_wrong_strata(step, known, wanted, number))
     return tuple(name for name in known if name in wanted)
 
 
 def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
-    if names and not step.method.claims.within_strata:
-        yield Problem(f"step {number}: structural_zeros cuts records apart, and {step.method.name!r} needs all of them")
+    if names and "detail" in step.method.claims.removes:
+        what = "publishes categories instead of numbers: no zero is averaged with other values"
+        yield Problem(f"step {number}: structural_zeros: {step.method.name!r} {what}")
     for name in names:
         if name in known and name not in wanted:
             what = f"it is {known[name].type}, its role {known[name].role}"
@@ -243,6 +245,29 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
             yield Problem(f"step {number}: structural_zeros: {reason}")
         elif name in known and not known[name].is_numeric:
             yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
+
+
+def _wrong_strata(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
+    """Mistakes in the variables by whose values the records are masked apart."""
+    kept = step.planning.small_strata == "keep"
+    for name in step.within:
+        if name not in known:
+            yield Problem(f"step {number}: within: {unknown_name('variable', name, known)}")
+        elif name in wanted:
+            yield Problem(f"step {number}: {name!r} is both masked and in 'within'")
+        elif known[name].role == "identifier":
+            yield Problem(f"step {number}: within: {name!r} is an identifier: each record has its own")
+    if step.within and step.method.claims.removes:
+        message = f"{step.method.name!r} decides for the whole file what it takes away"
+        yield Problem(f"step {number}: within: {message}", hint="`maskwright explain` lists its own parameters")
+    if kept and not step.within:
+        yield Problem(f"step {number}: small_strata: the step has no 'within'")
+    elif kept and (step.moves_records or step.group_records(1) is not None):
+        why = "makes groups of records" if step.group_records(1) is not None else "moves or draws records"
+        yield Problem(
+            f"step {number}: small_strata: {step.method.name!r} {why}, for which a small stratum has too few: "
+            "'merge' joins it with the nearest one"
+        )
 
 
 def _independent_problems(

@@ -1,13 +1,14 @@
 """Strata: records that must not be averaged with one another, what cuts them apart, and how they are called.
 
 Records on different sides of a governing edit's condition, with different signs in a product, or (when asked) with
-different cells missing or different structural zeros are clustered apart. A stratum with fewer than k records is merged
-into the nearest one; the representatives of its clusters are then adjusted.
+different cells missing, different structural zeros or different values of the variables of `within` are clustered
+apart. A stratum with fewer than k records is merged into the nearest one, of the same `within` where that has k; the
+representatives of its clusters are then adjusted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,9 +24,10 @@ from maskwright.edits.expression import Expression, Not, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import InputError
+from maskwright.planning.small_strata import centres_of, households_in, join_small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
@@ -47,7 +49,7 @@ class Criterion:
     """Something that cuts records apart.
 
     `title`: what it looks at: a condition, ``missing cells``, ``sign of x``. `edits`: names of the edits whose
-    condition it is.
+    condition it is. `apart`: the variables of `within`: all other criteria cut inside.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Criterion:
     part: GoverningPart | DomainPart | None = None
     binding: str = "exact"
     variables: tuple[str, ...] = ()
+    apart: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,7 @@ def criteria(
     *,
     by_missing: bool = False,
     structural_zeros: Sequence[str] = (),
+    within: Sequence[str] = (),
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a variable group; known before any data are read."""
     found: dict[object, Criterion] = {}
@@ -90,7 +94,8 @@ def criteria(
     if by_missing:
         others += [Criterion(MISSING_CELLS, variables=tuple(group))]
     others += [Criterion(f"zeros of {name}", variables=(name,)) for name in structural_zeros if name in group]
-    return (*found.values(), *others)
+    first = [Criterion(f"value of {', '.join(within)}", variables=tuple(within), apart=True)] if within else []
+    return (*first, *found.values(), *others)
 
 
 def _of_edit(edit: Edit, group: Sequence[str], masked: frozenset[str]) -> Iterator[tuple[object, Criterion]]:
@@ -125,7 +130,7 @@ def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
             if columns is None:
                 columns, domain = RecordChunk.from_dataset(data), Domain.from_dataset(data, domain_tuples(edits))
             cuts.append(_by_condition(each, each.part.condition, columns, domain))
-        elif isinstance(each.part, DomainPart):
+        elif each.apart or isinstance(each.part, DomainPart):
             codes, count = _values_of(data, each.variables)
             names = ", ".join(each.variables)
             cuts.append(Cut(each, codes, tuple(f"value {number + 1} of {names}" for number in range(count))))
@@ -219,9 +224,6 @@ def label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
     return "nothing missing" if any(each.gaps for each in cuts) else "all records"
 
 
-_MOST_MERGED_ONE_BY_ONE = 500
-"""Small strata up to which each joins the nearest one as it is by then; more join the nearest large one at once."""
-
 _MOST_COUNTED = 8
 """Codes for each record up to which they are counted; beyond, they are sorted."""
 
@@ -240,13 +242,16 @@ class Strata:
     """Strata of a variable group.
 
     `codes`: stratum of each record after merging, 0..s-1; shape (n,). `mixed`: edits whose condition differs inside a
-    merged stratum. `least`: fewest records that a stratum was to have.
+    merged stratum. `least`: fewest records that a stratum was to have. `small`: strata of `within` with fewer, as they
+    were before merging, and their records; `within`: how many there were.
     """
 
     codes: Integers
     strata: tuple[Stratum, ...]
     mixed: frozenset[str]
     least: int = 1
+    small: tuple[int, int] = (0, 0)
+    within: int = 0
 
     @property
     def count(self) -> int:
@@ -254,13 +259,36 @@ class Strata:
         return int(self.codes.max()) + 1 if len(self.codes) else 0
 
 
-def stratify(data: Dataset, group: Sequence[str], found: Sequence[Criterion], edits: EditSet, k: int) -> Strata:
-    """Cut the records into strata for one variable group."""
+def stratify(
+    data: Dataset, group: Sequence[str], found: Sequence[Criterion], edits: EditSet, k: int, *, keep: bool = False
+) -> Strata:
+    """Cut the records into strata for one variable group; `keep`: those of `within` stay, however small."""
     n = len(data)
     if n < k:
         raise InputError(f"k = {k} is larger than the number of records, {n}: no group of {k} records exists")
     cuts = cut(data, found, edits)
-    return _merge(_cross(cuts, n), data, group, k, cuts)
+    if not cuts or not cuts[0].criterion.apart:
+        return _merge(_cross(cuts, n), data, group, k, cuts)
+    codes = cuts[0].codes
+    sizes = np.bincount(codes)
+    counts = sizes if data.households is None else households_in(codes, data.households, len(sizes))
+    small = counts < k
+    outer = cuts[0] if keep else _joined(cuts[0], data, group, k)
+    strata = _merge(_cross([outer, *cuts[1:]], n), data, group, 1 if keep else k, [outer, *cuts[1:]])
+    return replace(strata, least=k, small=(int(small.sum()), int(sizes[small].sum())), within=len(sizes))
+
+
+def _joined(outer: Cut, data: Dataset, group: Sequence[str], k: int) -> Cut:
+    """Strata of `within`, those with fewer than k joined with the nearest."""
+    strata = _merge(_cross([outer], len(data)), data, group, k, [outer])
+    names = ", ".join(outer.criterion.variables)
+    _, first, values = np.unique(strata.codes, return_index=True, return_counts=True)
+    held = np.bincount(np.unique(np.stack([strata.codes, outer.codes], axis=1), axis=0)[:, 0], minlength=len(values))
+    meanings = tuple(
+        outer.meanings[outer.codes[row]] if number == 1 else f"{number} values of {names}"
+        for row, number in zip(first.tolist(), held.tolist(), strict=True)
+    )
+    return Cut(outer.criterion, strata.codes, meanings)
 
 
 def _cross(cuts: Sequence[Cut], n: int) -> tuple[Integers, Integers]:
@@ -290,7 +318,7 @@ def _merge(
 ) -> Strata:
     codes, combinations = crossed
     sizes = np.bincount(codes, minlength=len(combinations))
-    counts = sizes if data.households is None else _households_in(codes, data.households, len(combinations))
+    counts = sizes if data.households is None else households_in(codes, data.households, len(combinations))
     target = np.arange(len(combinations))
     if (counts < k).any() and len(combinations) > 1:
         households = data.households
@@ -298,10 +326,22 @@ def _merge(
         def counted(target: Integers) -> Floats:
             assert households is not None
             # A household with records in both strata counts once.
-            return _households_in(target[codes], households, len(combinations)).astype(np.float64)
+            return households_in(target[codes], households, len(combinations)).astype(np.float64)
 
-        centres = _centres(data, group, codes, len(combinations))
-        target = join_small(counts, sizes, centres, k, None if households is None else counted)
+        centres = centres_of(data, group, codes, len(combinations))
+        if cuts and cuts[0].criterion.apart and len(cuts) > 1:
+            for each in np.unique(combinations[:, 0]):
+                own = np.flatnonzero(combinations[:, 0] == each)
+
+                def inside(part: Integers, own: Integers = own) -> Floats:
+                    whole = np.arange(len(combinations))
+                    whole[own] = own[part]
+                    return counted(whole)[own]
+
+                of_own = join_small(counts[own], sizes[own], centres[own], k, None if households is None else inside)
+                target[own] = own[of_own]
+        else:
+            target = join_small(counts, sizes, centres, k, None if households is None else counted)
     kept, renumbered = np.unique(target, return_inverse=True)
     merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
     labels = [label(cuts, row) for row in combinations.tolist()]
@@ -321,70 +361,3 @@ def _merge(
         frozenset(mixed),
         k,
     )
-
-
-def join_small(
-    counts: Integers, sizes: Integers, centres: Floats, k: int, counted: Callable[[Integers], Floats] | None = None
-) -> Integers:
-    """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
-
-    `counts`: what k counts: records, or households; shape (s,). `sizes`: records; shape (s,). `centres`: standardised
-    means; shape (s, p). Returns stratum that each of them is in then; shape (s,).
-    """
-    target, centres = np.arange(len(counts)), centres.copy()
-    total = counts.astype(np.float64)
-    alive = sizes > 0
-    if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
-        _merge_many(counts, centres, target, alive, total, k)
-        if counted is not None:
-            total = counted(target)
-    while (total[alive] < k).any() and alive.sum() > 1:
-        small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
-        others = np.array([number for number in np.flatnonzero(alive) if number != small])
-        distance = np.sum((centres[others] - centres[small]) ** 2, axis=1)
-        into = int(others[np.argmin(distance)])
-        weight = total[small] + total[into]
-        centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
-        total[into], alive[small] = weight, False
-        target[target == small] = into
-        if counted is not None:
-            total[into] = counted(target)[into]
-    return target
-
-
-def _households_in(codes: Integers, households: Integers, count: int) -> Integers:
-    """Number of households in each stratum; shape (count,)."""
-    return np.bincount(np.unique(np.stack([codes, households], axis=1), axis=0)[:, 0], minlength=count)
-
-
-def _merge_many(sizes: Integers, centres: Floats, target: Integers, alive: Booleans, total: Floats, k: int) -> None:
-    """Merge thousands of small strata at once, each into the nearest large one, or all into the largest."""
-    from scipy.spatial import cKDTree
-
-    small = np.flatnonzero(sizes < k)
-    large = np.flatnonzero(sizes >= k)
-    if not len(large):
-        large = np.array([int(np.argmax(sizes))])
-        small = small[small != large[0]]
-    _, nearest = cKDTree(centres[large]).query(centres[small])
-    into = large[np.asarray(nearest)]
-    target[small] = into
-    np.add.at(total, into, sizes[small])
-    alive[small] = False
-
-
-def _centres(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
-    """Standardised mean of each stratum; missing cells left out."""
-    values = data.matrix(group)
-    known = ~np.isnan(values)
-    spread = np.array(
-        [np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)]
-    )
-    spread[spread == 0] = 1.0
-    centres = np.zeros((count, len(group)))
-    for position in range(len(group)):
-        here = known[:, position]
-        sums = np.bincount(codes[here], weights=values[here, position] / spread[position], minlength=count)
-        counts = np.bincount(codes[here], minlength=count)
-        centres[:, position] = sums / np.maximum(counts, 1)
-    return centres

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 STEP_PARAMETERS = frozenset(
     {
         "adjustment_weights", "aggregation", "allow_original_values", "group_size", "grouping", "k_guarantee",
-        "missing", "release_edits", "rare", "structural_zeros", "totals",
+        "missing", "release_edits", "rare", "small_strata", "structural_zeros", "totals",
     }
 )  # fmt: skip
 """Parameters of every step, which the planner reads."""

@@ -77,6 +77,7 @@ MEASURES = (
     Deferred("propensity", f"{__name__}.information_loss.propensity:PROPENSITY"),
     Deferred("regression_overlap", f"{__name__}.information_loss.regression_overlap:REGRESSION_OVERLAP"),
     Deferred("score", f"{__name__}.scores:SCORE"),
+    Deferred("spikes", f"{__name__}.information_loss.spikes:SPIKES"),
     Deferred("sse", f"{__name__}.information_loss.additive_losses:SQUARED_ERROR"),
     Deferred("structural_zeros", f"{__name__}.information_loss.additive_losses:STRUCTURAL_ZEROS"),
     Deferred("subdomains", f"{__name__}.information_loss.subdomains:SUBDOMAINS"),

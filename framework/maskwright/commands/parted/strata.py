@@ -12,7 +12,8 @@ import numpy as np
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
 from maskwright.foundation.errors import InputError
-from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, join_small, label
+from maskwright.planning.small_strata import join_small
+from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -91,6 +91,9 @@ def protect_group(
     results = _in_order(protect, len(calls), context.execution.workers)
     progress(1.0)
     result = assemble([call.records for call in calls], results, source.values.shape, source.variables)
+    if source.zeros is not None:
+        values, missing = np.where(source.zeros, 0.0, result.values), result.missing & ~source.zeros
+        result = replace(result, values=values, missing=missing)
     if work.method.claims.draws_records and result.missing_codes is None:
         result = replace(result, missing_codes=np.full(result.missing.shape, HAD_VALUE, dtype=np.int64))
     if gathered is not None and context.gathered is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.errors import InputError
+from maskwright.planning.strata import is_zero
 from maskwright.plugins.block import Moments
 from maskwright.plugins.guarding.frozen import read_only
 
@@ -33,6 +34,7 @@ class GroupWork:
 
     `step`: 1-based. `operators`: what makes each variable's representatives. `edits`: that the method may look at.
     `strata`: codes 0..s-1; shape (n,). `companions`: variables that the method reads and leaves as they are.
+    `zeros`: variables whose zeros the method does not see: they stay.
     """
 
     step: int
@@ -43,6 +45,7 @@ class GroupWork:
     edits: EditSet
     strata: Integers
     companions: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +57,8 @@ class GroupSource:
     `group_name`: what a household is called. `weights`: sampling weights, where one numeric variable without missing
     cells has them; shape (n,). `missing_kinds`: as in `Block`; shape (n, g). `companions`: variables that the method
     reads and leaves as they are; NaN where missing; shape (n,). `missing_codes`: as `Block.missing_codes`, for methods
-    that draw records; shape (n, g).
+    that draw records; shape (n, g). `zeros`: cells that are missing for the method, because their 0 stays; shape (n,
+    g).
     """
 
     variables: tuple[Variable, ...]
@@ -69,14 +73,22 @@ class GroupSource:
     companions: Mapping[str, Floats] = field(default_factory=dict)
     companion_variables: Mapping[str, Variable] = field(default_factory=dict)
     missing_codes: Integers | None = None
+    zeros: Booleans | None = None
 
     @classmethod
     def of(cls, data: Dataset, work: GroupWork, standardisation: Standardisation) -> GroupSource:
         """Columns of the group, and what goes with them."""
+        missing = np.stack([data[name].missing for name in work.variables], axis=1)
+        zeros = None
+        if set(work.zeros) & set(work.variables):
+            nothing = np.zeros(len(data), dtype=np.bool_)
+            own = [is_zero(data[name]) if name in work.zeros else nothing for name in work.variables]
+            zeros = np.stack(own, axis=1)
+            missing |= zeros
         return cls(
             variables=tuple(data[name].variable for name in work.variables),
             values=data.matrix(work.variables),
-            missing=np.stack([data[name].missing for name in work.variables], axis=1),
+            missing=missing,
             center=np.array([standardisation.center[name] for name in work.variables]),
             scale=np.array([standardisation.scale[name] for name in work.variables]),
             households=data.households,
@@ -86,6 +98,7 @@ class GroupSource:
             companions={name: data.matrix([name])[:, 0] for name in work.companions},
             companion_variables={name: data[name].variable for name in work.companions},
             missing_codes=_missing_codes(data, work.variables) if work.method.claims.draws_records else None,
+            zeros=zeros,
         )
 
 

@@ -40,6 +40,7 @@ def disclosure_warnings(
         *_determined(edits, masked),
         *_singling_out(edits, masked, data),
         *_republished(edits, known, masked, groups, steps, data),
+        *_strata_of_few(groups, steps),
         *_small_strata(groups),
     )
 
@@ -141,6 +142,20 @@ def _rare_values(
     present = ~np.any([data[name].missing for name in names], axis=0)
     _, counts = np.unique(values[present], axis=0, return_counts=True)
     return int(np.sum(counts < least))
+
+
+def _strata_of_few(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
+    """How many strata of `within` are small, once for each step: there may be hundreds."""
+    for number, step in enumerate(steps, 1):
+        found = next((group.strata for group in groups if group.step == number), None)
+        if found is None or not found.small[0]:
+            continue
+        count, records = found.small
+        done = "masked by themselves" if step.planning.small_strata == "keep" else "joined with the nearest ones"
+        yield (
+            f"step {number} ({step.method.name}): {count} of {found.within} strata of {', '.join(step.within)} have "
+            f"fewer than {found.least} records, {records} in all: {done}"
+        )
 
 
 def _small_strata(groups: Sequence[Group]) -> Iterator[str]:

@@ -266,7 +266,7 @@ def _differ(before: Column, after: Column, origin: NDArray[np.int64] | None) -> 
     return not np.array_equal(codes if origin is None else codes[origin], others)
 
 
-USUAL_OF_NUMBERS = ("pil", "sse")
+USUAL_OF_NUMBERS = ("pil", "sse", "spikes")
 """Names of the measures, of numbers."""
 
 USUAL_OF_CATEGORIES = ("contingency_tables", "entropy_based_loss")

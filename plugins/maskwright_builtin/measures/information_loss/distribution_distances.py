@@ -267,15 +267,21 @@ def rises_of_ranges(columns: Columns, params: WeightedParams, request: Request) 
     return facts
 
 
+def ranges_of_values(facts: Sequence[Facts]) -> Further:
+    """Ask for the values of each variable by ranges, a task for some of them; of variables that both files have."""
+    names, notes = list(facts[0]["numbers"]), missing_notes(facts, MISSING_RULE)
+    numbers = {name: [sum(each["numbers"][name][file] for each in facts) for file in (0, 1)] for name in names}
+    edges = {name: _edges([each["values"][name] for each in facts]) for name in names if all(numbers[name])}
+    return Further({"names": names, "notes": notes, "numbers": numbers, "edges": edges}, rows_to="tasks")
+
+
 def distance_of_parts(facts: Sequence[Facts], params: WeightedParams, request: Request) -> Measurement | Further:  # noqa: ARG001
     """The measure `kolmogorov_smirnov` of a file in parts."""
     if request is None:
-        names, notes = list(facts[0]["numbers"]), missing_notes(facts, MISSING_RULE)
-        numbers = {name: [sum(each["numbers"][name][file] for each in facts) for file in (0, 1)] for name in names}
-        edges = {name: _edges([each["values"][name] for each in facts]) for name in names if all(numbers[name])}
-        if not edges:
-            return mean_distance(names, {}, {}, notes)
-        return Further({"names": names, "notes": notes, "numbers": numbers, "edges": edges}, rows_to="tasks")
+        ranges = ranges_of_values(facts)
+        return (
+            ranges if ranges.asked["edges"] else mean_distance(list(facts[0]["numbers"]), {}, {}, ranges.asked["notes"])
+        )
     per_variable = {}
     for name in request["edges"]:
         numbers = request["numbers"][name]

@@ -137,7 +137,8 @@ PUBLISHED_DECIMALS = 12
 
 LONE = (
     "records that are masked together share one category, which stays: where blocks, 'within' or the conditions of "
-    "edits cut the records apart by category, {} changes nothing"
+    "edits cut the records apart by category, {} changes nothing there (records_of_lone_categories in the run record "
+    "counts them)"
 )
 
 
@@ -260,8 +261,10 @@ def randomised(block: Block, randomising: Randomising, gathered: Mapping[str, An
         notes["records_of_lone_categories"] = moves.lone
     if block.gathered is None:
         notes |= notes_of_all(gathered, block.variables, randomising)
-    doubts = (LONE.format(randomising.name),) if moves.lone else ()
-    return Masked(values, block.missing.copy(), notes=notes, doubts=doubts)
+    if moves.lone:
+        # No doubt: the step is one where it changes nothing at all.
+        notes["warnings"] = [*notes.get("warnings", ()), LONE.format(randomising.name)]
+    return Masked(values, block.missing.copy(), notes=notes)
 
 
 def _notes(

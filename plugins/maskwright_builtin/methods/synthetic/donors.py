@@ -19,6 +19,10 @@ LEAST_DONORS = 3
 """Records of a node that must have a value for it to be copied from there."""
 MOST_CATEGORIES = 256
 """Categories of a variable up to which rare ones are drawn again from all at once."""
+HEAPED_SHARE = 0.005
+"""Share of a variable's values from which on a number is heaped: its records are a spike, which has to stay one."""
+HEAPED_RECORDS = 20
+"""Records that make a number heaped in any file."""
 PAIRS_AT_ONCE = 2_000_000
 """Records times values that are looked at together; bounds memory."""
 
@@ -28,7 +32,9 @@ class LeafDonors:
 
     Records stand in the order of the leaves from left to right, so that those of any node are neighbours; in a leaf
     they stand by value. A category is copied from a node where enough records have it. A number is copied where enough
-    records of its leaf have it; any other is drawn evenly between the numbers next to it in the leaf.
+    records of its leaf have it, or where it is heaped: of all records so many have it that it is a spike (zeros, usual
+    working hours), which keeps its share so. Any other is drawn evenly between the numbers next to it in the leaf that
+    are not heaped, or in the file where the leaf has no other.
 
     `predictors`: of n records, all that may be donors. `values`: none missing; shape (n,). `places`: digits after the
     point of numbers that are drawn; None: as they come.
@@ -62,10 +68,14 @@ class LeafDonors:
         values, leaf = self.values[self.run_start], own[self.run_start]
         if self.is_category:
             return values, values
-        below = np.concatenate([values[:1], np.where(leaf[1:] == leaf[:-1], values[:-1], values[1:])])
-        above = np.concatenate([np.where(leaf[1:] == leaf[:-1], values[1:], values[:-1]), values[-1:]])
+        numbers, number, counts = np.unique(self.values, return_inverse=True, return_counts=True)
+        heaped = counts >= max(LEAST_DONORS, min(HEAPED_SHARE * len(self.values), HEAPED_RECORDS))
+        smooth = np.flatnonzero(~heaped[number.ravel()[self.run_start]])
+        low, high = values.copy(), values.copy()
+        if len(smooth):
+            low[smooth], high[smooth] = _neighbours(values[smooth], leaf[smooth], numbers[~heaped], numbers)
         copied = self.run_size >= LEAST_DONORS
-        return np.where(copied, values, below), np.where(copied, values, above)
+        return np.where(copied, values, low), np.where(copied, values, high)
 
     def drawn(self, nodes: Integers32, rng: np.random.Generator) -> Floats:
         """A value for each record from its node; shape (m,)."""
@@ -133,6 +143,27 @@ class LeafDonors:
     def of_one_value(self, nodes: Integers32) -> Booleans:
         """Whether all records of the node have one value; nodes are leaves."""
         return np.asarray(self.run_of[self.start[nodes]] == self.run_of[self.stop[nodes] - 1])
+
+
+def _neighbours(values: Floats, leaf: Integers, others: Floats, numbers: Floats) -> tuple[Floats, Floats]:
+    """Values next below and above in the same leaf, at its ends the value itself.
+
+    Of a value that is alone in its leaf those next to it among `others`, ascending; the nearest of all `numbers`,
+    ascending, where there is no other.
+
+    `values`, `leaf`: leaf by leaf, ascending in each; shape (r,).
+    """
+    low, high = values.copy(), values.copy()
+    joined = leaf[1:] == leaf[:-1]
+    low[1:] = np.where(joined, values[:-1], values[1:])
+    high[:-1] = np.where(joined, values[1:], values[:-1])
+    alone = np.flatnonzero(low == high)
+    place = np.searchsorted(others, values[alone])
+    low[alone], high[alone] = others[np.maximum(place - 1, 0)], others[np.minimum(place + 1, len(others) - 1)]
+    if len(others) == 1 and len(numbers) > 1:
+        rest = numbers[numbers != others[0]]
+        low[alone] = high[alone] = rest[np.argmin(np.abs(rest - others[0]))]
+    return low, high
 
 
 def _depth_first(tree: Tree) -> tuple[Integers, Integers]:

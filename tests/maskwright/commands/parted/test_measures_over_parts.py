@@ -33,6 +33,7 @@ MEASURES: list[str | dict[str, Any]] = [
     {"l_diversity": {"keys": ["sex", "region"], "sensitive": ["age", "hours"], "count": "entropy"}},
     {"t_closeness": {"keys": ["sex", "age"], "sensitive": ["region", "hours"]}},
     "distance_record_linkage",
+    {"spikes": {"share": 0.02}},
     {"subdomains": {"random": 0, "domains": ["sex", "region"]}},
     {
         "weighted_score": {

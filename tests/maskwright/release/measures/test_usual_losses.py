@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OF_CATEGORIES = ["contingency_tables", "entropy_based_loss"]
-OF_NUMBERS = ["pil", "sse"]
+OF_NUMBERS = ["pil", "sse", "spikes"]
 PRAM = "{method: pram, variables: [region]}"
 BANDS = "{method: recoding, variables: [age]}"
 MEANS = "{method: microaggregation, variables: [income], params: {k: 5}}"
@@ -131,5 +131,5 @@ def test_two_files_are_measured_by_what_they_hold(tmp_path: Path, capsys: pytest
     assert list(measured({"a": texts}, {"a": others})) == OF_CATEGORIES
     numbers = [1.5, 2.5, 4.0, 8.0]
     found = measured({"a": texts, "x": numbers}, {"a": others, "x": numbers[::-1]})
-    assert list(found) == ["pil", "sse", "distance_record_linkage", *OF_CATEGORIES]
+    assert list(found) == [*OF_NUMBERS, "distance_record_linkage", *OF_CATEGORIES]
     assert found["entropy_based_loss"]["value"] > 0.0

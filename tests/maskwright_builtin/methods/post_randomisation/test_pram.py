@@ -91,7 +91,7 @@ def test_a_category_that_does_not_occur_is_not_reached(make_block, protect):
 def test_a_single_category_stays_and_is_told(make_block, protect):
     masked = protect("pram", make_block([1.0, 1.0, np.nan], variables=(REGION,)))
     np.testing.assert_array_equal(masked.values[:, 0], [1.0, 1.0, np.nan])
-    assert "share one category" in masked.doubts[0]
+    assert "share one category" in masked.notes["warnings"][0]
 
 
 def frame():

@@ -133,6 +133,35 @@ def test_no_category_of_fewer_than_three_records_and_no_lone_number_is_copied() 
     assert not np.isin(found[found[:, 1] > 0, 1], income).any()
 
 
+def test_spikes_stay_at_their_share_and_heaped_values_come_from_donors() -> None:
+    """35 % zeros that depend on nothing, and four working hours; what is smoothed stays between what is not heaped."""
+    rng = np.random.default_rng(6)
+    n = 1000
+    turnover = np.where(rng.random(n) < 0.35, 0, np.round(rng.lognormal(6, 1.2, n)))
+    columns = [np.round(rng.normal(50, 12, n), 1), np.round(rng.beta(2, 2, n), 3), turnover]
+    columns.append(rng.choice([20.0, 35.0, 38.0, 40.0], n, p=[0.1, 0.2, 0.2, 0.5]))
+    block = _block(np.column_stack(columns), (
+        mw.Variable("a", decimals=1), mw.Variable("b", decimals=3), mw.Variable("turnover", "integer", decimals=0),
+        mw.Variable("hours", "integer", decimals=0),
+    ))  # fmt: skip
+    shares = []
+    for seed in range(3):
+        found = _drawn(block, seed).values
+        shares.append([np.mean(found[:, 2] == 0), np.mean(found[:, 3] == 40)])
+        assert set(np.unique(found[:, 3])) == {20.0, 35.0, 38.0, 40.0}
+        others = found[found[:, 2] != 0, 2]
+        assert others.min() >= turnover[turnover > 0].min()
+        assert np.mean(np.isin(others, turnover)) < 0.6, "lone numbers are drawn between others"
+    # Two standard errors of a mean of three independent draws.
+    assert np.mean(shares, axis=0) == pytest.approx([np.mean(turnover == 0), np.mean(columns[3] == 40)], abs=0.025)
+
+
+def test_a_lone_number_among_heaped_ones_becomes_one_of_them() -> None:
+    hours = np.repeat([20.0, 35.0, 40.0, 55.0], [60, 70, 120, 1])
+    found = _drawn(_block(hours[:, None], (mw.Variable("hours", "integer", decimals=0),))).values
+    assert set(np.unique(found)) <= {20.0, 35.0, 40.0}
+
+
 def test_unique_originals_are_not_repeated() -> None:
     rng = np.random.default_rng(6)
     values = rng.integers(0, 4, (300, 4)).astype(float)

@@ -1,0 +1,83 @@
+"""Strata with too few records, joined with the nearest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+
+_MOST_MERGED_ONE_BY_ONE = 500
+"""Small strata up to which each joins the nearest one as it is by then; more join the nearest large one at once."""
+
+
+def join_small(
+    counts: Integers, sizes: Integers, centres: Floats, k: int, counted: Callable[[Integers], Floats] | None = None
+) -> Integers:
+    """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
+
+    `counts`: what k counts: records, or households; shape (s,). `sizes`: records; shape (s,). `centres`: standardised
+    means; shape (s, p). Returns stratum that each of them is in then; shape (s,).
+    """
+    target, centres = np.arange(len(counts)), centres.copy()
+    total = counts.astype(np.float64)
+    alive = sizes > 0
+    if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
+        _merge_many(counts, centres, target, alive, total, k)
+        if counted is not None:
+            total = counted(target)
+    while (total[alive] < k).any() and alive.sum() > 1:
+        small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
+        others = np.array([number for number in np.flatnonzero(alive) if number != small])
+        distance = np.sum((centres[others] - centres[small]) ** 2, axis=1)
+        into = int(others[np.argmin(distance)])
+        weight = total[small] + total[into]
+        centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
+        total[into], alive[small] = weight, False
+        target[target == small] = into
+        if counted is not None:
+            total[into] = counted(target)[into]
+    return target
+
+
+def households_in(codes: Integers, households: Integers, count: int) -> Integers:
+    """Number of households in each stratum; shape (count,)."""
+    return np.bincount(np.unique(np.stack([codes, households], axis=1), axis=0)[:, 0], minlength=count)
+
+
+def _merge_many(sizes: Integers, centres: Floats, target: Integers, alive: Booleans, total: Floats, k: int) -> None:
+    """Merge thousands of small strata at once, each into the nearest large one, or all into the largest."""
+    from scipy.spatial import cKDTree
+
+    small = np.flatnonzero(sizes < k)
+    large = np.flatnonzero(sizes >= k)
+    if not len(large):
+        large = np.array([int(np.argmax(sizes))])
+        small = small[small != large[0]]
+    _, nearest = cKDTree(centres[large]).query(centres[small])
+    into = large[np.asarray(nearest)]
+    target[small] = into
+    np.add.at(total, into, sizes[small])
+    alive[small] = False
+
+
+def centres_of(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
+    """Standardised mean of each stratum; missing cells left out."""
+    values = data.matrix(group)
+    known = ~np.isnan(values)
+    spread = np.array(
+        [np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)]
+    )
+    spread[spread == 0] = 1.0
+    centres = np.zeros((count, len(group)))
+    for position in range(len(group)):
+        here = known[:, position]
+        sums = np.bincount(codes[here], weights=values[here, position] / spread[position], minlength=count)
+        counts = np.bincount(codes[here], minlength=count)
+        centres[:, position] = sums / np.maximum(counts, 1)
+    return centres

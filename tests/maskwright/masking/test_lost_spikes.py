@@ -1,0 +1,73 @@
+"""Spikes that a step loses are said: a doubt where it draws records, a notice where it changes values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maskwright as mw
+from maskwright.data.dataset import Column, Dataset
+from maskwright.foundation.progress import Quiet
+from maskwright.masking.spikes import lost_spikes
+from maskwright.testing.pipeline_runs import offered
+
+
+def turnover(n: int = 500) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    return pd.DataFrame({"turnover": np.where(rng.random(n) < 0.35, 0, np.round(rng.lognormal(6, 1, n)))})
+
+
+def _drawn(share: float) -> mw.Method:
+    def protect(block: mw.Block, params: object, rng: np.random.Generator) -> mw.Masked:
+        values = rng.permuted(block.values, axis=0)
+        lost = (values == 0) & (rng.random(values.shape) < share)
+        return mw.Masked(np.where(lost, rng.integers(1, 1000, values.shape), values), block.missing)
+
+    return mw.Method(
+        name="drawn", protect=protect, summary="Draws records.", example="method: drawn\n",
+        claims=mw.Claims(cut="none", within_strata=False, draws_records=True, changes_few=True),
+    )  # fmt: skip
+
+
+def test_drawn_records_that_lost_a_spike_are_not_released() -> None:
+    with offered([_drawn(0.4)]), pytest.raises(mw.OpenDoubts, match=r"W308 spike-lost: turnover: 3\d\.\d % .* are 0"):
+        mw.protect(turnover(), "drawn", seed=1)
+    with offered([_drawn(0.1)]):
+        mw.protect(turnover(), "drawn", seed=1)
+
+
+class _Notices(Quiet):
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.seen.append(text)
+
+
+def test_noise_that_lost_a_spike_says_so_and_what_keeps_it() -> None:
+    alone, holding = _Notices(), _Notices()
+    mw.protect(turnover(), "additive_noise", seed=1, reporter=alone)
+    (line,) = [text for text in alone.seen if "are 0" in text]
+    assert "'structural_zeros' in the params of its step keeps them" in line
+    mw.protect(turnover(), "additive_noise", params={"structural_zeros": ["turnover"]}, seed=1, reporter=holding)
+    assert not [text for text in holding.seen if "are 0" in text]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=120), st.integers(0, 5))
+def test_every_frequent_value_is_looked_at(before: list[int], seed: int) -> None:
+    """Against a count of every value; all masked values are others."""
+    values = np.random.default_rng(seed).permutation(np.array(before, dtype=np.float64))
+    both = [
+        Dataset((Column(mw.Variable("x"), column, np.zeros(len(column), dtype=bool)),))
+        for column in (values, values + 9)
+    ]
+    counts = pd.Series(values).value_counts()
+    spikes = counts[(counts >= 0.1 * len(values)) & (counts >= 20)]
+    chance = 4 * np.sqrt(spikes / len(values) * (1 - spikes / len(values)) / len(values))
+    expected = spikes[spikes / len(values) > chance].max()
+    found = [each.records for each in lost_spikes(*both, ["x"])]
+    assert found == ([] if np.isnan(expected) else [expected])

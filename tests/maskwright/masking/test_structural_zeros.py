@@ -1,0 +1,111 @@
+"""Structural zeros stay zeros, and no other value becomes one, whatever the method, and with edits that move values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.maskwright.commands.parted.parted_world import pipeline, read_parts, survey, write_parts
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def firms(n: int = 300) -> pd.DataFrame:
+    """Exports of two firms in five are 0, many are small, and all are part of a total."""
+    rng = np.random.default_rng(1)
+    export = np.where(rng.random(n) < 0.4, 0, 1 + np.round(rng.lognormal(4, 1.5, n))).astype(int)
+    home = 1 + np.round(rng.normal(500, 100, n)).astype(int)
+    return pd.DataFrame({"export": export, "home": home, "turnover": export + home})
+
+
+METHODS: dict[str, dict[str, Any]] = {
+    "additive_noise": {"p": 0.5},
+    "additive_noise in units": {"sd": 50},
+    "correlated_noise": {"p": 0.5},
+    "correlated_noise corrected": {"p": 0.5, "correction": "mean_and_variance"},
+    "multiplicative_noise": {"p": 0.5},
+    "resampling": {},
+    "rank_swapping": {"p": 10},
+    "ipso": {},
+    "cart_synthesis": {},
+    "microaggregation": {"k": 3},
+}
+SUM = "export + home == turnover"
+
+
+@pytest.mark.parametrize("edits", [["export >= 0"], [SUM, "export >= 0", "home >= 0"]], ids=["range", "sum"])
+@pytest.mark.parametrize("named", METHODS)
+def test_zeros_stay_and_nothing_else_becomes_zero(named: str, edits: list[str]) -> None:
+    data, params = firms(), METHODS[named] | {"structural_zeros": ["export"]}
+    masked = mw.protect(data, named.split(maxsplit=1)[0], edits=edits, params=params, seed=3, variables=list(data))
+    assert isinstance(masked, pd.DataFrame)
+    assert ((masked["export"] == 0) == (data["export"] == 0)).all()
+    assert (masked["export"] >= 0).all()
+    assert SUM not in edits or (masked["export"] + masked["home"] == masked["turnover"]).all()
+    some = data["export"] > 0
+    assert (masked["export"] != data["export"])[some].mean() > 0.5, "what is not 0 is masked"
+
+
+def test_noise_is_in_proportion_to_the_spread_of_what_is_not_zero() -> None:
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame({"x": np.where(rng.random(4000) < 0.5, 0.0, rng.normal(1e6, 1e3, 4000).round(3))})
+    masked = mw.protect(data, "additive_noise", params={"p": 0.1, "structural_zeros": ["x"]}, seed=1)
+    some = data["x"] != 0
+    assert (masked["x"] - data["x"])[some].std() == pytest.approx(100, rel=0.1)
+
+
+def test_values_of_both_signs_keep_off_zero() -> None:
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"profit": rng.integers(-3, 4, 500)})
+    masked = mw.protect(data, "additive_noise", params={"sd": 2, "structural_zeros": ["profit"]}, seed=1)
+    assert ((masked["profit"] == 0) == (data["profit"] == 0)).all()
+    assert {-1, 1} <= set(masked["profit"])
+
+
+def test_edits_come_before_zeros() -> None:
+    """Where what is published unmasked leaves no zero, the edit holds, and the doubt says how many were lost."""
+    data = pd.DataFrame({"export": [0] * 40 + [*range(1, 61)], "floor": [0] * 100})
+    data.loc[:4, "floor"] = 2
+    with pytest.raises(mw.OpenDoubts, match="in 5 of 100 records a structural zero of export") as caught:
+        mw.protect(
+            data, "additive_noise", edits=["export >= floor"], params={"structural_zeros": ["export"]}, seed=1,
+            variables=["export"], declared={"floor": {"role": "other"}},
+        )  # fmt: skip
+    assert "violat" not in str(caught.value)
+
+
+def test_few_zeros_are_not_drawn_by_themselves() -> None:
+    """A pattern of two records joins the others, and the doubt counts the zeros that were lost or made."""
+    data = firms()[["home"]]
+    data["rare"] = np.where(np.arange(len(data)) < 2, 0, data["home"])
+    with pytest.raises(mw.OpenDoubts, match="structural zero of rare"):
+        mw.protect(data, "cart_synthesis", params={"structural_zeros": ["rare"]}, seed=5)
+
+
+def test_methods_without_values_refuse_them_with_the_reason() -> None:
+    with pytest.raises(mw.InputError, match="'recoding' publishes categories instead of numbers"):
+        mw.protect(firms(), "recoding", params={"structural_zeros": ["export"]}, variables=["export"], seed=1)
+
+
+def test_parts_of_a_file_give_the_same(tmp_path: Path) -> None:
+    original = survey(600)[["wages", "benefit", "number", "sex", "region"]]
+    write_parts(original, tmp_path / "in", 3)
+    step = {
+        "method": "additive_noise", "variables": ["benefit", "wages"],
+        "params": {"p": 0.3, "structural_zeros": ["benefit"]},
+    }  # fmt: skip
+    rules = ["benefit >= 0", "wages >= 0"]
+    mw.run(pipeline(tmp_path / "in", tmp_path / "out", protect=[step], edits=rules, measure=[]))
+    found = read_parts(tmp_path / "out", 3)
+    whole = mw.protect(
+        original, "additive_noise", params=step["params"], variables=step["variables"], edits=rules, seed=11,
+        declared={name: {"role": "other"} for name in ("number", "sex", "region")},
+    )  # fmt: skip
+    for name in ("benefit", "wages"):
+        assert found[name].tolist() == whole[name].tolist()
+    assert ((found["benefit"] == 0) == (original["benefit"] == 0)).all()

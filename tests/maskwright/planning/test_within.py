@@ -1,0 +1,153 @@
+"""Any method inside the strata of variables, by one line of the step: `within`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DECLARED = {name: {"role": "other"} for name in ("region", "size", "kind")}
+
+
+def firms(n: int = 600, regions: int = 12, seed: int = 1) -> pd.DataFrame:
+    """Firms whose turnover depends on their region; two regions are small."""
+    rng = np.random.default_rng(seed)
+    region = rng.integers(0, regions, n)
+    region[:4], region[4:7] = regions, regions + 1
+    turnover = np.round(1000.0 * (region + 1) ** 2 * rng.lognormal(0, 0.2, n))
+    return pd.DataFrame(
+        {"region": [f"r{each:02}" for each in region], "size": rng.integers(1, 4, n), "turnover": turnover.astype(int)}
+    )
+
+
+def masked(data: pd.DataFrame, step: dict[str, Any], **more: Any) -> pd.DataFrame:
+    found = mw.protect(data, steps=[step], seed=3, declared={name: DECLARED[name] for name in DECLARED if name in data},
+                       **more)  # fmt: skip
+    assert isinstance(found, pd.DataFrame)
+    return found
+
+
+def test_clusters_do_not_cross_strata() -> None:
+    data = firms()
+    found = masked(data, {"method": "microaggregation", "params": {"k": 3}, "within": "region"})
+    # The two small regions joined the nearest one.
+    region = data["region"].where(data["region"] < "r12", "r11")
+    means = found.groupby(region)["turnover"].mean() / data.groupby(region)["turnover"].mean()
+    assert means.to_numpy() == pytest.approx(1.0, abs=3e-3)
+    assert found.groupby([region, found["turnover"]]).size().min() >= 3
+
+
+@pytest.mark.parametrize("method", ["rank_swapping", "cart_synthesis", "resampling"])
+def test_values_stay_in_their_stratum(method: str) -> None:
+    data = firms()
+    found = masked(data, {"method": method, "within": ["region", "size"], "variables": ["turnover"]})
+    for key, rows in data.groupby(["region", "size"]).groups.items():
+        own, true = found.loc[rows, "turnover"], data.loc[rows, "turnover"]
+        if len(rows) >= 10 and key[0] != "r11":  # which the two small regions joined
+            assert true.min() <= own.min() <= own.max() <= true.max(), key
+
+
+def test_noise_is_in_proportion_to_the_spread_within_the_stratum() -> None:
+    data = firms(20_000, regions=4)
+    found = masked(data, {"method": "additive_noise", "params": {"p": 0.1}, "within": "region"})
+    change = (found["turnover"] - data["turnover"]).groupby(data["region"]).std()
+    spread = data.groupby("region")["turnover"].std()
+    assert (change / spread)[:4].to_numpy() == pytest.approx(0.1, rel=0.06)
+
+
+def test_hundreds_of_strata_are_counted_and_the_small_ones_joined() -> None:
+    data = firms(3000, regions=280)
+    plan = mw.plan(data, steps=[{"method": "additive_noise", "within": "region"}], declared=DECLARED_FIRMS)
+    counts = data["region"].value_counts()
+    small = counts[counts < 10]
+    (line,) = [text for text in plan.warnings if "strata of region" in text]
+    assert f"{len(small)} of {len(counts)} strata of region have fewer than 10 records, {small.sum()} in all" in line
+    assert not any(region in line for region in counts.index)
+    (group,) = plan.groups
+    assert group.strata is not None
+    assert np.bincount(group.strata.codes).min() >= 10
+    for _, rows in data.groupby("region"):
+        assert len(np.unique(group.strata.codes[rows.index])) == 1
+
+
+DECLARED_FIRMS = {"region": {"role": "other"}, "size": {"role": "other"}}
+
+
+def test_conditions_cut_inside_the_strata() -> None:
+    """An edit with a condition makes small strata: they join others of their region."""
+    data = firms(400, regions=5)
+    data["staff"] = np.where(np.arange(400) % 40 < 2, 0, np.random.default_rng(1).integers(1, 50, 400))
+    data.loc[data["staff"] == 0, "turnover"] = 0
+    step = {"method": "microaggregation", "params": {"k": 5}, "within": "region"}
+    plan = mw.plan(data, steps=[step], edits=["if staff == 0 then turnover == 0"], declared=DECLARED_FIRMS)
+    for group in plan.groups:
+        assert group.strata is not None
+        regions = data.groupby(group.strata.codes)["region"].nunique()
+        assert (regions > 1).sum() <= 2, "only what the two small regions joined has several"
+
+
+def test_small_strata_may_stay() -> None:
+    data = firms(regions=4)
+    step = {"method": "additive_noise", "params": {"sd": 5, "small_strata": "keep"}, "within": "region"}
+    plan = mw.plan(data, steps=[step], declared=DECLARED_FIRMS)
+    assert plan.groups[0].strata is not None
+    assert plan.groups[0].strata.count == data["region"].nunique()
+    assert any("masked by themselves" in text for text in plan.warnings)
+
+
+def test_pram_in_strata_of_one_category_goes_on() -> None:
+    data = pd.DataFrame(
+        {"region": np.repeat(["a", "b"], 100), "kind": ["x"] * 100 + ["y", "z"] * 50, "number": range(200)}
+    )
+    step = {"method": "pram", "variables": ["kind"], "within": "region", "params": {"retain": 0.6}}
+    found = mw.protect(
+        data, steps=[step], seed=1,
+        declared={"kind": {"role": "confidential"}, "number": {"role": "other"}, "region": {"role": "other"}},
+    )  # fmt: skip
+    assert (found["kind"][:100] == "x").all()
+    assert set(found["kind"][100:]) == {"y", "z"}
+    assert (found["kind"] != data["kind"])[100:].any()
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"method": "additive_noise", "within": "regoin"}, "did you mean 'region'"),
+        ({"method": "additive_noise", "within": "turnover"}, "both masked and in 'within'"),
+        ({"method": "recoding", "within": "region", "variables": ["turnover"]}, "decides for the whole file"),
+        ({"method": "additive_noise", "params": {"small_strata": "keep"}}, "has no 'within'"),
+        (
+            {"method": "microaggregation", "params": {"k": 3, "small_strata": "keep"}, "within": "region"},
+            "makes groups of records",
+        ),
+        (
+            {"method": "cart_synthesis", "params": {"small_strata": "keep"}, "within": "region"},
+            "moves or draws records",
+        ),
+    ],
+)
+def test_mistakes_are_said(step: dict[str, Any], said: str) -> None:
+    with pytest.raises(mw.InputError, match=said):
+        mw.plan(firms(), steps=[{"variables": ["turnover"], **step}], declared=DECLARED_FIRMS)
+
+
+def test_yaml_has_the_line_and_parts_refuse_it(tmp_path: Path) -> None:
+    firms().to_csv(tmp_path / "d.csv", index=False)
+    text = (
+        "maskwright: 1\ndata: {source: d.csv, variables: {region: {role: other}, size: {role: other}}}\n"
+        "protect: [{method: additive_noise, within: region}]\noutput: {data: out.csv}\nseed: 1\n"
+    )
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    mw.run(tmp_path / "p.yaml")
+    whole = masked(firms(), {"method": "additive_noise", "within": ["region"]})
+    assert len(pd.read_csv(tmp_path / "out.csv")) == len(whole)
+    (tmp_path / "p.yaml").write_text(text + "execution: {engine: local}\n", encoding="utf-8")
+    with pytest.raises(mw.InputError, match="within"):
+        mw.run(tmp_path / "p.yaml")
