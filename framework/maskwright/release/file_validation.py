@@ -58,7 +58,7 @@ def check_file(
     fired: Fired = "summary",
     is_share: bool = False,
     progress: Progress = silent,
-    notice: Callable[[str], None] = lambda text: None,
+    notice: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream."""
     from maskwright.edits.engines.checker import RecordForm
@@ -108,7 +108,7 @@ def _chunks(
     others: Variable | None,
     notation: NumberNotation,
     grids: Mapping[str, int] | None,
-    notice: Callable[[str], None],
+    notice: Callable[[str], None] | None,
 ) -> Iterator[RecordChunk]:
     """Records in chunks, read with the decimals of the first ones, if none are given, until all have been seen."""
     if grids is not None:
@@ -130,7 +130,7 @@ def _chunks(
     for name, places in settled.items():
         each = facts[name]
         said = None if each is None else each.notice(name, places)
-        if said is not None:
+        if said is not None and notice is not None:
             notice(said)
     if settled != assumed:
         raise _OtherDecimals(settled)
@@ -140,15 +140,15 @@ def _calculated_with(edits: EditSet, known: Mapping[str, Variable], batch: Any) 
     """Names of the columns whose numbers edits calculate with in decimals, and of which no decimals are sure."""
     own = [edit for edit in edits if edit.engine is None and edit.binding == "exact"]
     used = {name for edit in own for name in edit.variables}
-    for field in batch.schema:
-        variable = known.get(field.name)
-        is_used = field.name in used or any(edit.ranged for edit in own)
+    for column in batch.schema:
+        variable, kind = known.get(column.name), column.type
+        is_used = column.name in used or any(edit.ranged for edit in own)
         is_number = variable is None or (variable.is_numeric and not variable.is_date)
-        is_stored = pa.types.is_floating(field.type)
+        is_stored = pa.types.is_floating(kind)
         is_sure = is_stored and variable is not None and variable.decimals is not None
-        may_have_more = is_stored or is_text_type(field.type) or pa.types.is_decimal(field.type)
+        may_have_more = is_stored or is_text_type(kind) or pa.types.is_decimal(kind)
         if is_used and is_number and not is_sure and may_have_more:
-            yield field.name
+            yield column.name
 
 
 def _grids(facts: Mapping[str, GridFacts | None], known: Mapping[str, Variable]) -> dict[str, int]:
