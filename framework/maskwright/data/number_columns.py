@@ -75,8 +75,10 @@ def number_column(
     declared: VariableDeclaration,
     blank: MissingCells | None = None,
     digits: int | None = None,
+    *,
+    has_grid: bool = True,
 ) -> tuple[Column, list[str]]:
-    """Column of a numeric variable. `values`: shape (n,). `missing`: shape (n,)."""
+    """Column of a numeric variable. `has_grid`: decimals that none declares may be seen. `values`, `missing`: (n,)."""
     present = values[~missing] if missing.any() else values
     largest = largest_of(present)
     if not np.isfinite(largest):
@@ -89,7 +91,8 @@ def number_column(
     if largest > EXACT:
         _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
-    found = _decimals_meant(name, present, len(values), seen, declared)
+    is_declared = declared.decimals is not None or declared.type == "integer"
+    found = _decimals_meant(name, present, len(values), seen, declared) if has_grid or is_declared else None
     stored = None
     if found is not None:
         seen, notice = found
