@@ -143,6 +143,13 @@ class Column:
         blank = self.blank if self.blank is None or suppressed is None else self.blank.suppressed(suppressed)
         return Column(self.variable if variable is None else variable, values, gone, blank, self.digits)
 
+    def as_stored(self) -> Column:
+        """Column of the numbers as the file holds them, which are on no grid."""
+        if self.stored is None:
+            return self
+        values = np.where(self.missing, np.nan, self.stored)
+        return replace(self, variable=replace(self.variable, decimals=None), values=values, stored=None)
+
     @property
     def lost_codes(self) -> NDArray[np.bool_]:
         """Cells without a value whose missing code, if they had one, was taken away; shape (n,)."""

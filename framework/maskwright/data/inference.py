@@ -201,9 +201,7 @@ def _typed_one(
     else:
         column, notes = text_column(name, cells, stated, notation)
     column = with_hierarchy(column, stated.hierarchy)
-    if column.stored is not None:
-        pass  # the decimals are published, and not what they were read from
-    elif written is not None:
+    if written is not None:
         column = replace(column, written=pa.chunked_array(written))
     elif notation is None and must_be_held(column, cells):
         column = replace(column, written=cells)

@@ -147,6 +147,7 @@ def rows_of(original: Dataset, masked: Dataset) -> NDArray[np.int64]:
 def _is_same(before: Column, after: Column, rows: NDArray[np.int64] | None) -> bool:
     one, other = before.variable, after.variable
     if (one.is_numeric, one.categories) != (other.is_numeric, other.categories) or before.stored is not None:
+        # What was read as decimals is published as these.
         return False
     values, missing = (before.values, before.missing) if rows is None else (before.values[rows], before.missing[rows])
     if len(values) != len(after) or not np.array_equal(missing, after.missing):

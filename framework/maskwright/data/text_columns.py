@@ -170,8 +170,7 @@ def text_column(
     column, more = number_column(
         name, numbers.values, numbers.missing, numbers.decimals, declared, blank, numbers.digits
     )
-    # Decimals that were read from other digits are published themselves.
-    is_canonical = (numbers.only_digits and not numbers.leading_zeros) or column.stored is not None
+    is_canonical = numbers.only_digits and not numbers.leading_zeros
     return column if is_canonical else replace(column, written=text), notes + more
 
 

@@ -81,7 +81,8 @@ def check_file(
     def judged(open_file: Callable[[Path, Any, Progress], Reading]) -> Outcome:
         # Nothing has been written when this fails: the report is put together at the end.
         try:
-            return checked(open_file(path, params, progress), None)
+            # What a run has written is what it says: its variables are known.
+            return checked(open_file(path, params, progress), None if variables is None else {})
         except _OtherDecimals as found:
             return checked(open_file(path, params, progress), found.grids)
 
