@@ -20,7 +20,7 @@ EXACT = 2.0**53
 
 MOST_PLACES = 9
 FEW_PLACES = 6
-"""Numbers with so few decimals are always what they say: sums in binary64 have more."""
+"""Most decimals of stored numbers that are all multiples as they stand."""
 FEWEST_DIGITS = 15
 """Significant digits with which programs write binary64 numbers: R 15, others up to 17."""
 FEW_SHORT = 20
@@ -58,7 +58,7 @@ class GridFacts:
         largest = float(np.max(np.abs(numbers), initial=0.0))
         count = len(numbers) if cells is None else cells
         beyond, short, distance = (np.zeros(MOST_PLACES + 1, dtype=kind) for kind in (np.int64, np.int64, np.float64))
-        if written is not None and largest * 10.0 ** min(written, 300) < 10.0 ** (FEWEST_DIGITS - 1):
+        if written is not None and have_few_digits(largest, written):
             # None of them has the digits of a sum in binary64.
             beyond[:written], distance[:written] = len(numbers), np.inf
             return cls(count, largest, written, beyond, short, distance)
@@ -86,14 +86,14 @@ class GridFacts:
         """
         if declared is not None:
             return declared if declared <= MOST_PLACES and self._stand_for(declared, is_declared=True) else None
+        exact = None
         if self.written is None:
             exact = next((each for each in range(FEW_PLACES + 1) if self._are(each)), None)
-            if exact is not None:
+            if exact is not None and have_few_digits(self.largest, exact):
                 return exact
-        elif self.written <= FEW_PLACES:
-            return None
-        finest = MOST_PLACES + 1 if self.written is None else min(MOST_PLACES + 1, self.written)
-        return next((each for each in range(finest) if self._stand_for(each)), None)
+        finest = exact if self.written is None else self.written
+        coarser = range(MOST_PLACES + 1 if finest is None else min(MOST_PLACES + 1, finest))
+        return next((each for each in coarser if self._stand_for(each)), exact)
 
     def changes(self, places: int) -> bool:
         """Whether numbers that are read with so many decimals are not what the file says."""
@@ -121,6 +121,11 @@ class GridFacts:
         if not (steps <= CLEAR and farthest <= FARTHEST * self.largest and self.short[places] <= beyond // FEW_SHORT):
             return False
         return is_declared or not beyond or (2 * steps) ** float(beyond) <= BY_CHANCE
+
+
+def have_few_digits(largest: float, decimals: int) -> bool:
+    """Whether numbers with so many decimals all have fewer digits than sums in binary64 are written with."""
+    return largest * 10.0 ** min(decimals, 300) < 10.0 ** (FEWEST_DIGITS - 1)
 
 
 def _read(count: int) -> str:

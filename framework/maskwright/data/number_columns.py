@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.binary_decimals import EXACT, FEW_PLACES, GridFacts, on_grid
+from maskwright.data.binary_decimals import EXACT, FEW_PLACES, GridFacts, have_few_digits, on_grid
 from maskwright.data.dataset import Column
 from maskwright.data.declaration import variable_of
 from maskwright.data.number_text import MOST_DECIMALS
@@ -117,7 +117,7 @@ def _decimals_meant(
     name: str, present: NDArray[np.float64], cells: int, seen: int | None, declared: VariableDeclaration
 ) -> tuple[int, str | None] | None:
     """Decimals that numbers have up to rounding of binary arithmetic, and what is said of it; None: as they are."""
-    if seen is not None and seen <= FEW_PLACES:
+    if seen is not None and have_few_digits(largest_of(present), seen):
         return None
     facts = GridFacts.of(present, seen, cells)
     places = facts.places(0 if declared.type == "integer" and declared.decimals is None else declared.decimals)
