@@ -316,7 +316,7 @@ def validate_file(
                     data, checked.source, checked.params, rules, domain=domain,
                     described=described,
                     others=_known("", VariableDeclaration(missing=checked.missing)),
-                    svrl=stream, fired=fired, progress=progress,
+                    svrl=stream, fired=fired, progress=progress, notice=reporter.notice,
                 )  # fmt: skip
         if not any(edit.fired for edit in outcome.edits):
             with suggesting_a_whole_document(data, edits):
@@ -362,7 +362,7 @@ def _known(name: str, declared: VariableDeclaration) -> Variable:
     dated: VariableType = "datetime" if declared.is_datetime else "date"
     return Variable(
         name,
-        type=dated if declared.is_date else "continuous",
+        type=dated if declared.is_date else declared.type or ("nominal" if declared.categories else "continuous"),
         decimals=declared.decimals,
         date_format=declared.date_format if declared.is_date else None,
         missing_codes=declared.missing_codes,

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.binary_decimals import EXACT
 from maskwright.data.missing import is_code_text
 from maskwright.data.notations import FEWEST_CELLS
-from maskwright.data.number_columns import EXACT, first_records
+from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import XPATH_NUMBER, read_numbers
 from maskwright.foundation.doubts import Doubt
 

@@ -47,6 +47,9 @@ class Column:
     written : pyarrow.ChunkedArray of shape (n,), or None
         The cells exactly as the file holds them, where that is not what `values` and `blank` give. Only what was read
         has it: a column that a method made never does.
+    stored : ndarray of shape (n,), or None
+        The numbers as the file holds them, where `values` are the decimals that these are up to rounding of binary
+        arithmetic: 3.3 for 3.3000000000000003. Tests in XPath see them. Only what was read has it.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Column:
     blank: MissingCells | None = None
     digits: int | None = None
     written: Any = None
+    stored: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.missing.shape or self.values.ndim != 1:
@@ -85,7 +89,8 @@ class Column:
         """Cells of these records, in this order."""
         blank = None if self.blank is None else self.blank.taken(rows)
         written = None if self.written is None else self.written.take(rows)
-        return Column(self.variable, self.values[rows], self.missing[rows], blank, self.digits, written)
+        stored = None if self.stored is None else self.stored[rows]
+        return Column(self.variable, self.values[rows], self.missing[rows], blank, self.digits, written, stored)
 
     def nothing(self, records: slice, unless_known: str | None = "") -> Any:
         """Texts that stand in the missing cells of these records; null for the others, and where there is no cell.
@@ -137,6 +142,13 @@ class Column:
         gone = self.missing if missing is None else missing
         blank = self.blank if self.blank is None or suppressed is None else self.blank.suppressed(suppressed)
         return Column(self.variable if variable is None else variable, values, gone, blank, self.digits)
+
+    def as_stored(self) -> Column:
+        """Column of the numbers as the file holds them, which are on no grid."""
+        if self.stored is None:
+            return self
+        values = np.where(self.missing, np.nan, self.stored)
+        return replace(self, variable=replace(self.variable, decimals=None), values=values, stored=None)
 
     @property
     def lost_codes(self) -> NDArray[np.bool_]:
@@ -329,6 +341,10 @@ class Dataset:
             if not column.variable.is_numeric:
                 result[column.missing, position] = np.nan
         return result
+
+    def as_published(self) -> Dataset:
+        """Copy that forgets how the file holds numbers which were read as decimals: it is these that are published."""
+        return self.with_columns({each.name: replace(each, stored=None) for each in self if each.stored is not None})
 
     def with_columns(self, changed: Mapping[str, Column]) -> Dataset:
         """Copy with the named columns replaced; order kept."""

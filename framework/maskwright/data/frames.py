@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.binary_decimals import EXACT
 from maskwright.data.column_doubts import doubtful_names, missing_notes
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.date_columns import are_iso_dates, date_text_column, holds_dates, stored_date_column
@@ -16,7 +17,7 @@ from maskwright.data.date_texts import write_dates
 from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.inference import UNDECLARED, doubts_of, refuse_frame, refuse_undescribed
 from maskwright.data.missing import is_code_number, missing_numbers
-from maskwright.data.number_columns import EXACT, number_column, seen_beyond
+from maskwright.data.number_columns import number_column, seen_beyond
 from maskwright.data.number_text import write_numbers
 from maskwright.data.published import numbers_with_codes
 from maskwright.data.stored_cells import refuse_nested
@@ -96,7 +97,8 @@ def _column(name: str, series: Any, declared: VariableDeclaration) -> tuple[Colu
     missing = missing | is_code_number(values, declared.empty_texts)
     notes = [f"{name}: every cell is missing; read as continuous"] if np.all(missing) else []
     blank = missing_numbers(values, missing, absent)
-    column, more = number_column(name, values, missing, 0 if is_integer else None, declared, blank)
+    seen = 0 if is_integer else None
+    column, more = number_column(name, values, missing, seen, declared, blank, has_grid=is_integer)
     return column, notes + more
 
 

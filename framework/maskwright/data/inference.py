@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from maskwright.data.binary_decimals import EXACT
 from maskwright.data.column_doubts import apart_doubt, doubtful_names, misread_doubt, missing_notes
 from maskwright.data.dataset import Column, Dataset, Layout, WrittenBatch
 from maskwright.data.date_columns import are_iso_dates, date_doubt, holds_dates, stored_date_column
@@ -16,7 +17,7 @@ from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.hierarchies.building import with_hierarchy
 from maskwright.data.missing import is_code_number, missing_numbers
 from maskwright.data.notations import PLAIN, Marks, NumberNotation, date_notes, thousands_doubt
-from maskwright.data.number_columns import EXACT, is_at_end, largest_of, number_column, seen_beyond, stored_decimals
+from maskwright.data.number_columns import is_at_end, largest_of, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, must_be_held, stored_numbers, stored_text
 from maskwright.data.text_columns import category_column, declares_number, text_column
 from maskwright.foundation.errors import DataError, Place, Problem

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.binary_decimals import EXACT, FEW_PLACES, GridFacts, have_few_digits, on_grid
 from maskwright.data.dataset import Column
 from maskwright.data.declaration import variable_of
 from maskwright.data.number_text import MOST_DECIMALS
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from maskwright.data.missing import MissingCells
     from maskwright.data.variable import VariableType
 
-EXACT = 2.0**53
-"""Every integer up to this is a binary64 number; beyond it, neighbours become equal."""
-
-MOST_STORED_DECIMALS = 6
 SHOWN_RECORDS = 5
 FIRST = 1000
 
@@ -39,7 +36,7 @@ def first_records(where: NDArray[np.bool_]) -> str:
 def stored_decimals(values: NDArray[np.float64]) -> int | None:
     """Smallest number of decimals, at most 6, that all stored numbers have (none NaN); None: they are on no grid."""
     largest = largest_of(values)
-    for decimals in range(MOST_STORED_DECIMALS + 1):
+    for decimals in range(FEW_PLACES + 1):
         if largest * 10.0**decimals >= EXACT:
             return None
         scale = 10.0**decimals
@@ -78,8 +75,10 @@ def number_column(
     declared: VariableDeclaration,
     blank: MissingCells | None = None,
     digits: int | None = None,
+    *,
+    has_grid: bool = True,
 ) -> tuple[Column, list[str]]:
-    """Column of a numeric variable. `values`: shape (n,). `missing`: shape (n,)."""
+    """Column of a numeric variable. `has_grid`: decimals that none declares may be seen. `values`, `missing`: (n,)."""
     present = values[~missing] if missing.any() else values
     largest = largest_of(present)
     if not np.isfinite(largest):
@@ -92,6 +91,14 @@ def number_column(
     if largest > EXACT:
         _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
+    is_declared = declared.decimals is not None or declared.type == "integer"
+    found = _decimals_meant(name, present, len(values), seen, declared) if has_grid or is_declared else None
+    stored = None
+    if found is not None:
+        seen, notice = found
+        if notice is not None:
+            notes.append(notice)
+            stored, values, digits = values, on_grid(values, seen), None
     decimals = declared.decimals
     if decimals is None:
         decimals = _grid(name, largest, seen, notes)
@@ -103,7 +110,18 @@ def number_column(
     facts = {"renewed": declared.release == "new", "lower": declared.lower, "upper": declared.upper}
     variable = variable_of(name, kind, "confidential", declared, decimals=decimals, **facts)
     held = np.where(missing, np.nan, values) if missing.any() else values
-    return Column(variable, held, missing, blank, digits), notes
+    return Column(variable, held, missing, blank, digits, stored=stored), notes
+
+
+def _decimals_meant(
+    name: str, present: NDArray[np.float64], cells: int, seen: int | None, declared: VariableDeclaration
+) -> tuple[int, str | None] | None:
+    """Decimals that numbers have up to rounding of binary arithmetic, and what is said of it; None: as they are."""
+    if seen is not None and have_few_digits(largest_of(present), seen):
+        return None
+    facts = GridFacts.of(present, seen, cells)
+    places = facts.places(0 if declared.type == "integer" and declared.decimals is None else declared.decimals)
+    return None if places is None else (places, facts.notice(name, places))
 
 
 def _refuse_rounding(

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.binary_decimals import GridFacts, on_grid
 from maskwright.data.date_columns import is_date_type, is_moment_type, stored_days, stored_moments
 from maskwright.data.date_texts import ISO, ISO_MOMENT, read_dates, second_decimals, write_dates
 from maskwright.data.missing import is_code_number, is_code_text
@@ -160,6 +161,7 @@ class RecordChunk:
         variables: Mapping[str, Variable] | None = None,
         others: Variable | None = None,
         notation: NumberNotation = PLAIN,
+        grids: Mapping[str, int] | None = None,
     ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
@@ -174,10 +176,12 @@ class RecordChunk:
             Gives them for the variables that are not in the mapping.
         notation : NumberNotation
             How text cells write numbers; those of variables that are known to be categories stay as they are.
+        grids : mapping of name to int, optional
+            Decimals that the numbers of a variable stand for, up to rounding of binary arithmetic.
         """
-        known = variables or {}
+        known, read = variables or {}, grids or {}
         cells = {
-            name: partial(_batch_cells, name, batch.column(name), known.get(name, others), notation)
+            name: partial(_batch_cells, name, batch.column(name), known.get(name, others), notation, read.get(name))
             for name in batch.schema.names
         }
         return cls(batch.num_rows, cells)
@@ -233,7 +237,11 @@ def column_cells(
         dates = _date_cells(values, missing, missing, column.variable.date_text)
         return replace(dates, nothing=nothing, codes=codes)
     if column.variable.is_numeric:
-        return replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
+        cells = replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
+        if column.stored is None:
+            return cells
+        stored = number_cells(column.stored[start:stop], missing, None)
+        return replace(cells, text=stored.text, spoken=stored.numbers)
     categories = column.variable.category_texts
     places = pa.array(values, pa.int32(), mask=np.asarray(missing))
     meanings = _meanings(column) if known is None else known()
@@ -248,7 +256,26 @@ def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decima
     return Cells(numbers, missing, missing, decimals, lambda: write_numbers(numbers, missing, decimals))
 
 
-def _batch_cells(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
+def grid_facts(cells: Cells, kind: Any) -> GridFacts | None:
+    """How far the numbers of an undeclared variable are from decimals, in cells of this type; None: it has others."""
+    present = ~cells.missing
+    numbers = cells.numbers[present]
+    if cells.spoken is not None or np.isnan(numbers).any():
+        return None
+    return GridFacts.of(numbers, None if pa.types.is_floating(kind) else cells.decimals, len(present))
+
+
+def _batch_cells(
+    name: str, array: Any, variable: Variable | None, notation: NumberNotation, grid: int | None = None
+) -> Cells:
+    """Cells of a column as a source read it; their numbers stand for decimals with `grid` places."""
+    found = _cells_as_read(name, array, variable, notation)
+    if grid is None:
+        return found
+    return replace(found, numbers=on_grid(found.numbers, grid), decimals=grid, spoken=found.numbers)
+
+
+def _cells_as_read(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
     absent = np.array(array.is_null(), dtype=np.bool_)
     codes, meanings = ((), ()) if variable is None else (variable.empty_texts, variable.empty_meanings)
     kind = array.type

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.binary_decimals import EXACT
 from maskwright.data.missing import HAD_VALUE
-from maskwright.data.number_columns import EXACT
 from maskwright.data.number_text import write_numbers
 from maskwright.foundation.errors import DataError, Problem
 
@@ -78,7 +78,7 @@ def must_be_held(column: Column, cells: Any) -> bool:
         return bool(pc.any(pc.is_nan(cells)).as_py())
     if pa.types.is_integer(kind):
         return not column.variable.is_numeric or bool(np.any(np.abs(column.values[~column.missing]) >= EXACT))
-    return not _is_text(kind)
+    return not is_text_type(kind)
 
 
 def untouched_cells(original: Dataset, masked: Dataset) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def missing_as_written(original: Dataset, masked: Dataset, others: Collection[st
     found = {}
     for column in masked:
         before = held.get(column.name)
-        if before is None or column.blank is None or column.name in others or not _is_text(before.written.type):
+        if before is None or column.blank is None or column.name in others or not is_text_type(before.written.type):
             continue
         missing, written = before.missing, before.written
         if rows is not None:
@@ -123,7 +123,8 @@ def missing_as_written(original: Dataset, masked: Dataset, others: Collection[st
     return found
 
 
-def _is_text(kind: Any) -> bool:
+def is_text_type(kind: Any) -> bool:
+    """Whether an Arrow type holds texts."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -145,7 +146,8 @@ def rows_of(original: Dataset, masked: Dataset) -> NDArray[np.int64]:
 
 def _is_same(before: Column, after: Column, rows: NDArray[np.int64] | None) -> bool:
     one, other = before.variable, after.variable
-    if (one.is_numeric, one.categories) != (other.is_numeric, other.categories):
+    if (one.is_numeric, one.categories) != (other.is_numeric, other.categories) or before.stored is not None:
+        # What was read as decimals is published as these.
         return False
     values, missing = (before.values, before.missing) if rows is None else (before.values[rows], before.missing[rows])
     if len(values) != len(after) or not np.array_equal(missing, after.missing):

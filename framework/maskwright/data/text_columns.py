@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.binary_decimals import EXACT
 from maskwright.data.column_doubts import declared_missing, missing_value_texts
 from maskwright.data.dataset import Column
 from maskwright.data.date_columns import are_iso_dates, date_text_column
 from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.notations import NEARLY_ALL, PLAIN, NumberNotation, date_notes
-from maskwright.data.number_columns import EXACT, first_records, largest_of, number_column, seen_beyond
+from maskwright.data.number_columns import first_records, largest_of, number_column, seen_beyond
 from maskwright.data.number_text import (
     LARGEST_STRINGS,
     MOST_DIGITS,

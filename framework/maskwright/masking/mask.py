@@ -72,7 +72,7 @@ def mask(
     from maskwright.masking.suppressing.suppression_steps import remove  # of steps that remove
 
     context = MaskingContext(
-        replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
+        replace(original.as_published(), origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
     with worker_processes(execution) as workers:
         protected = _protect(replace(context, workers=workers))

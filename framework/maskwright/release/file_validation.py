@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from maskwright.data.date_columns import format_of
 from maskwright.data.declaration import VariableDeclaration
-from maskwright.data.record_chunk import RecordChunk
+from maskwright.data.record_chunk import RecordChunk, grid_facts
+from maskwright.data.stored_cells import is_text_type
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
+    from maskwright.data.binary_decimals import GridFacts
     from maskwright.data.levels.linked_data import NestedDocument, NestedElements
+    from maskwright.data.notations import NumberNotation
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -55,35 +58,112 @@ def check_file(
     fired: Fired = "summary",
     is_share: bool = False,
     progress: Progress = silent,
+    notice: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream."""
     from maskwright.edits.engines.checker import RecordForm
 
-    def checked(reading: Reading) -> Outcome:
+    def checked(reading: Reading, grids: Mapping[str, int] | None) -> Outcome:
         with batches_of(reading) as batches:
             first = next(batches, None)
             known = variables if described is None else described(getattr(reading, "declared", {}))
             known = _with_forms(known or {}, first)
             # Undeclared variables may be dates, too: their cells tell, one by one.
             stated = with_dates(edits, [*known.values()])
-            notation = number_notation(reading)
-            chunks = (
-                RecordChunk.from_batch(batch, known, others, notation)
-                for batch in (batches if first is None else itertools.chain((first,), batches))
-            )
+            every = batches if first is None else itertools.chain((first,), batches)
+            chunks = _chunks(every, stated, known, others, number_notation(reading), grids, notice)
             form = RecordForm.of_layout(reading.layout.details)
             return check(
                 chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form,
                 places=lambda: getattr(reading, "places", None), is_share=is_share,
             )  # fmt: skip
 
+    def judged(open_file: Callable[[Path, Any, Progress], Reading]) -> Outcome:
+        # Nothing has been written when this fails: the report is put together at the end.
+        try:
+            # What a run has written is what it says: its variables are known.
+            return checked(open_file(path, params, progress), None if variables is None else {})
+        except _OtherDecimals as found:
+            return checked(open_file(path, params, progress), found.grids)
+
     note_read(path)
     if source.open_once is not None:
-        # Nothing has been written when this fails: the report is put together at the end. Mistakes are looked at again
-        # too, because a variable may stand in later records only.
+        # Mistakes are looked at again too, because a variable may stand in later records only.
         with contextlib.suppress(InputError):
-            return checked(source.open_once(path, params, progress))
-    return checked(source.open(path, params, progress))
+            return judged(source.open_once)
+    return judged(source.open)
+
+
+class _OtherDecimals(Exception):  # noqa: N818 - it is no mistake of anybody
+    """The numbers of all records stand for other decimals than those of the first ones."""
+
+    def __init__(self, grids: Mapping[str, int]) -> None:
+        super().__init__()
+        self.grids = grids
+
+
+def _chunks(
+    batches: Iterator[Any],
+    edits: EditSet,
+    known: Mapping[str, Variable],
+    others: Variable | None,
+    notation: NumberNotation,
+    grids: Mapping[str, int] | None,
+    notice: Callable[[str], None] | None,
+) -> Iterator[RecordChunk]:
+    """Records in chunks, read with the decimals of the first ones, if none are given, until all have been seen."""
+    if grids is not None:
+        for batch in batches:
+            yield RecordChunk.from_batch(batch, known, others, notation, grids)
+        return
+    facts: dict[str, GridFacts | None] = {}
+    assumed: dict[str, int] = {}
+    for position, batch in enumerate(batches):
+        chunk = RecordChunk.from_batch(batch, known, others, notation)
+        for name in _calculated_with(edits, known, batch):
+            found = grid_facts(chunk[name], batch.column(name).type)
+            before = facts.get(name)
+            facts[name] = found if position == 0 else None if before is None or found is None else before + found
+        if position == 0:
+            assumed = _grids(facts, known)
+        yield chunk if not assumed else RecordChunk.from_batch(batch, known, others, notation, assumed)
+    settled = _grids(facts, known)
+    for name, places in settled.items():
+        each = facts[name]
+        said = None if each is None else each.notice(name, places)
+        if said is not None and notice is not None:
+            notice(said)
+    if settled != assumed:
+        raise _OtherDecimals(settled)
+
+
+def _calculated_with(edits: EditSet, known: Mapping[str, Variable], batch: Any) -> Iterator[str]:
+    """Names of the columns whose numbers edits calculate with in decimals, and of which no decimals are sure."""
+    own = [edit for edit in edits if edit.engine is None and edit.binding == "exact"]
+    used = {name for edit in own for name in edit.variables}
+    for column in batch.schema:
+        variable, kind = known.get(column.name), column.type
+        is_used = column.name in used or any(edit.ranged for edit in own)
+        is_number = variable is None or (variable.is_numeric and not variable.is_date)
+        is_stored = pa.types.is_floating(kind)
+        is_sure = is_stored and variable is not None and variable.decimals is not None
+        may_have_more = is_stored or is_text_type(kind) or pa.types.is_decimal(kind)
+        if is_used and is_number and not is_sure and may_have_more:
+            yield column.name
+
+
+def _grids(facts: Mapping[str, GridFacts | None], known: Mapping[str, Variable]) -> dict[str, int]:
+    """Decimals that columns are read with, where these are not what their cells say."""
+    found = {}
+    for name, each in facts.items():
+        variable = known.get(name)
+        declared = None if variable is None else variable.decimals
+        if declared is None and variable is not None and variable.type == "integer":
+            declared = 0
+        places = None if each is None else each.places(declared)
+        if each is not None and places is not None and (each.written is None or each.changes(places)):
+            found[name] = places
+    return found
 
 
 def _with_forms(known: Mapping[str, Variable], first: Any) -> dict[str, Variable]:

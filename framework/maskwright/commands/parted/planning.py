@@ -88,7 +88,13 @@ def scanned_file(shares: Sequence[tuple[str, int, ScannedPart]]) -> ScannedFile:
     # What is said of every part alike is said of the file; counts of single parts would mislead.
     stated = Counter(note for each in scanned for note in dict.fromkeys(each.notes))
     records = sum(each.outcome.records for each in scanned)
-    alike = (note for note, times in stated.items() if times == len(scanned))
+    alike = [note for note, times in stated.items() if times == len(scanned)]
+    read = [
+        each.grid.notice(name, each.variable.decimals)
+        for name, each in variables.items()
+        if each.is_read and each.grid is not None and each.variable.decimals is not None
+    ]
+    alike = [*dict.fromkeys((*alike, *(note for note in read if note is not None)))]
     notes = (*alike, *missing_sentences([each.gone for each in variables.values()], records))
     return ScannedFile(
         variables, scanned[0].edits, merged_outcome([(first, each.outcome) for _, first, each in shares]),
@@ -96,6 +102,18 @@ def scanned_file(shares: Sequence[tuple[str, int, ScannedPart]]) -> ScannedFile:
         np.concatenate([each.hashes for each in scanned]), scanned[0].layout, tuple(doubts.values()), notes,
         records,
     )  # fmt: skip
+
+
+def are_read_alike(shares: Sequence[tuple[str, int, ScannedPart]], whole: ScannedFile) -> bool:
+    """Whether each part alone was read with the decimals that the numbers of all of them stand for."""
+    for _, _, part in shares:
+        for each in part.variables:
+            known = whole.variables[each.variable.name]
+            own, places = each.variable.decimals, known.variable.decimals
+            is_exact = not each.is_read and None not in (own, places)
+            if (each.is_read or known.is_read) and each.present and own != places and not is_exact:
+                return False
+    return True
 
 
 def merged_outcome(shares: Sequence[tuple[int, Outcome]]) -> Outcome:

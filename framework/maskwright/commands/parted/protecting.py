@@ -68,7 +68,7 @@ class Masking:
         """Context of some of the records, with random numbers of their own."""
         own = int(generator(self.seed, "parted", *name).integers(2**63))
         execution = Execution(1, int(self.block_size * OVERSIZE))
-        return MaskingContext(data, self.edits, self.plan, own, execution, Quiet(), whole=self.whole)
+        return MaskingContext(data.as_published(), self.edits, self.plan, own, execution, Quiet(), whole=self.whole)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from maskwright.commands.parted.feasibility import (
 )
 from maskwright.commands.parted.finishing import FOUND
 from maskwright.commands.parted.output_files import gather, write_svrl
-from maskwright.commands.parted.planning import SCANNED, planned, scan, scanned_file
+from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
@@ -48,9 +48,11 @@ from maskwright.release.release_decision import decide_release
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from maskwright.commands.parted.planning import ScannedFile
+    from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.parts.model import Parts
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.pipeline.resolved import ChosenEngine, Pipeline
@@ -222,11 +224,12 @@ def _cut_record(run: PartedRun, found: ScannedFile) -> CutRecord:
 
 def _scanned(run: PartedRun) -> ScannedFile:
     """Look at all parts for the first time."""
-    reported = run.store("parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, {}))
-    run.run("scan", "Reading the parts", scan, run.part_keys, reported)
-    read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
-    found = run.read("scan", SCANNED)
-    whole = scanned_file([(name, first, each) for (name, first), each in zip(read, found, strict=True)])
+    shares = _scanned_parts(run, "scan", {})
+    whole = scanned_file(shares)
+    if not are_read_alike(shares, whole):
+        # Verdicts are on the numbers that all parts together stand for.
+        again = scanned_file(_scanned_parts(run, "scan-again", whole.variables))
+        whole = replace(again, variables=whole.variables, doubts=whole.doubts, notes=whole.notes)
     # What one part says of itself is not what is read.
     details = {name: each for name, each in whole.layout.details.items() if name != "parts"}
     if is_several(run.parts.found_by):
@@ -236,3 +239,13 @@ def _scanned(run: PartedRun) -> ScannedFile:
     identifiers = tuple(name for name in identifiers_of(run.pipeline.data.variables) if name in names)
     notes = (files_description([part.name for part in run.parts]), *whole.notes)
     return replace(whole, layout=layout, identifiers=identifiers, notes=notes)
+
+
+def _scanned_parts(
+    run: PartedRun, name: str, variables: Mapping[str, WholeVariable]
+) -> list[tuple[str, int, ScannedPart]]:
+    """What each part says, with its name and the number of its first record."""
+    reported = run.store(f"{name}-parts", TaskSettings(_for_tasks(run.pipeline), run.parts, run.seed, variables))
+    run.run(name, "Reading the parts", scan, run.part_keys, reported)
+    read = [(part.name, first) for part, first in zip(run.parts, run.parts.offsets, strict=False) if part.records]
+    return [(*each, found) for each, found in zip(read, run.read(name, SCANNED), strict=True)]

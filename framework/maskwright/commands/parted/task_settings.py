@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.reading import load
+from maskwright.data.binary_decimals import GridFacts, on_grid
 from maskwright.data.column_doubts import MissingCounts
 from maskwright.data.dataset import Column, Dataset, Layout
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells
@@ -40,7 +41,8 @@ class WholeVariable:
     """A variable of the whole file, or of one part.
 
     `blanks`: texts of its missing cells. `digits`: with which every number is written. `moments`: of its numbers; empty
-    for categories.
+    for categories. `grid`: how far its numbers are from decimals; None: of categories and dates, and where decimals are
+    declared. `is_read`: whether some are read as the decimals that they stand for.
     """
 
     variable: Variable
@@ -49,6 +51,8 @@ class WholeVariable:
     moments: Moments
     records: int
     gone: MissingCounts
+    grid: GridFacts | None = None
+    is_read: bool = False
 
     @classmethod
     def of(cls, column: Column) -> WholeVariable:
@@ -56,12 +60,26 @@ class WholeVariable:
         numbers = np.asarray(column.values, dtype=np.float64)[~column.missing]
         moments = Moments.of(numbers) if column.variable.is_numeric else Moments()
         blanks = () if column.blank is None else column.blank.texts
-        return cls(column.variable, blanks, column.digits, moments, len(column), MissingCounts.of(column))
+        return cls(
+            column.variable, blanks, column.digits, moments, len(column), MissingCounts.of(column),
+            _grid_facts(column), column.stored is not None,
+        )  # fmt: skip
 
     @property
     def present(self) -> int:
         """Cells with a value."""
         return self.records - self.gone.cells
+
+
+def _grid_facts(column: Column) -> GridFacts | None:
+    variable = column.variable
+    if not variable.is_numeric or variable.is_date:
+        return None
+    numbers = (column.values if column.stored is None else column.stored)[~column.missing]
+    if column.stored is None and variable.decimals is not None:
+        return GridFacts.of(numbers, variable.decimals, len(column))
+    found = GridFacts.of(numbers, None, len(column))
+    return found if found.places() == variable.decimals else None
 
 
 def whole_variables(shares: Iterable[tuple[str, Sequence[WholeVariable]]]) -> dict[str, WholeVariable]:
@@ -76,7 +94,18 @@ def whole_variables(shares: Iterable[tuple[str, Sequence[WholeVariable]]]) -> di
             raise DataError(Problem(f"{name} has other columns than {first}", hint="Write all parts alike."))
         for each in variables:
             whole[each.variable.name] = _together(whole[each.variable.name], each, name, first)
-    return whole
+    return {name: _as_read(each) for name, each in whole.items()}
+
+
+def _as_read(whole: WholeVariable) -> WholeVariable:
+    """Variable of the whole file with the decimals that the numbers of all parts stand for."""
+    if whole.grid is None or not (whole.is_read or whole.variable.decimals is None):
+        return whole
+    places = whole.grid.places()
+    is_read = places is not None and whole.grid.changes(places)
+    kind = "integer" if places == 0 and whole.variable.type == "integer" else "continuous"
+    known = replace(whole.variable, decimals=places, type=kind)
+    return replace(whole, variable=known, digits=None if is_read else whole.digits, is_read=is_read)
 
 
 def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -> WholeVariable:
@@ -100,6 +129,7 @@ def _together(one: WholeVariable, other: WholeVariable, name: str, first: str) -
         known, (*one.blanks, *(each for each in other.blanks if each not in one.blanks)),
         one.digits if one.digits == other.digits else None, one.moments + other.moments,
         one.records + other.records, one.gone + other.gone,
+        None if one.grid is None or other.grid is None else one.grid + other.grid, one.is_read or other.is_read,
     )  # fmt: skip
 
 
@@ -134,6 +164,12 @@ def _column(column: Column, whole: WholeVariable) -> Column:
         place_of = {text: place for place, text in enumerate(variable.categories)}
         codes = np.array([*(place_of[text] for text in column.variable.categories), -1], dtype=np.int32)
         values = codes[column.values]
+    elif not variable.is_date and (whole.is_read or column.stored is not None):
+        stored = column.values if column.stored is None else column.stored
+        if whole.is_read and variable.decimals is not None:
+            values = on_grid(stored, variable.decimals)
+            return Column(variable, values, column.missing, blank, whole.digits, stored=stored)
+        values = stored
     return Column(variable, values, column.missing, blank, whole.digits, column.written)
 
 

@@ -152,6 +152,7 @@ def prepare(
     loaded = load_input(request, reporter, timed, thorough=thorough)
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, loaded, computed)
+        loaded = _with_digits_for_xpath(loaded, plan)
         refuse_too_large(request, plan, len(loaded.original.names))
         _refuse_unwritable(request, loaded)
     doubts = (*loaded.doubts, *plan.doubts, *doubts_of_measures(request, plan))
@@ -169,6 +170,34 @@ def prepare(
     ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
     return replace(ready, edits=plan.edits, notices=notices, doubts=(*doubts, *written, *sorted_by))
+
+
+def _with_digits_for_xpath(loaded: CheckedInput, plan: Plan) -> CheckedInput:
+    """Columns that are published as they are keep the file's digits where tests in XPath alone calculate with them.
+
+    In binary64 1.1 + 2.2 equals 3.3000000000000003, and not 3.3: with other digits, such a test would fail.
+    """
+    altered = {*plan.altered}
+    exact, kept, changed = set[str](), set[str](), set[str]()
+    for edit in plan.edits:
+        is_exact = edit.engine is None and edit.binding == "exact"
+        (exact if is_exact else kept if altered.isdisjoint(edit.variables) else changed).update(edit.variables)
+    read = [each for each in loaded.original if each.stored is not None and each.name in kept | changed]
+    columns = {each.name: each.as_stored() for each in read if each.name in kept - exact - changed}
+    notices = []
+    if columns:
+        notices.append(
+            f"{', '.join(columns)}: published with the digits of the file, with which tests in XPath calculate"
+        )
+    others = [each.name for each in read if each.name in kept - altered - columns.keys()]
+    if others:
+        notices.append(
+            f"{', '.join(others)}: published as decimals, with which sums in binary arithmetic may differ: a test in "
+            "XPath has to allow for half a unit of the last decimal, as `maskwright edits --to schematron` writes it"
+        )
+    return replace(
+        loaded, original=loaded.original.with_columns(columns), notices=(*loaded.notices, *notices)
+    )  # fmt: skip
 
 
 def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[str] = ()) -> Plan:
