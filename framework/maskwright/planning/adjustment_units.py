@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import CheckedPart, Edit, LinearPart, ProductPart
@@ -22,30 +23,76 @@ MOST_NAMED = 5
 """Edits that a message names before it counts the others."""
 
 
-def adjustment_units(
-    groups: Sequence[Group | None], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
-) -> list[AdjustmentUnit]:
-    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
+@dataclass(frozen=True)
+class Changes:
+    """What the steps of a run do to variables.
 
-    None stands for the group of a step that only removes: it gives no value that could be adjusted.
+    `masked`: that any step masks or takes from. `recoded`: that are published as coarser categories. `moving`: of which
+    the values become others: the others are published true, in their category, or not at all.
     """
-    movable = [name for name in known if name in masked and known[name].is_numeric]
+
+    masked: frozenset[str]
+    recoded: frozenset[str]
+    moving: frozenset[str]
+
+    @classmethod
+    def of(cls, steps: Sequence[Step], chosen: Sequence[StepVariables]) -> Changes:
+        """Changes by steps, each with its variables."""
+        pairs = list(zip(steps, chosen, strict=True))
+        return cls(
+            frozenset(name for _, own in pairs for name in own.names),
+            frozenset(name for step, own in pairs if "detail" in step.method.claims.removes for name in own.names),
+            frozenset(
+                name for step, own in pairs
+                if "detail" not in step.method.claims.removes and not step.only_removes for name in own.names
+            ),
+        )  # fmt: skip
+
+
+def adjustment_units(
+    groups: Sequence[Group],
+    steps: Sequence[Step],
+    known: Mapping[str, Variable],
+    edits: EditSet,
+    changes: Changes,
+) -> list[AdjustmentUnit]:
+    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives."""
+    numbers = [name for name in known if name in changes.masked - changes.recoded and known[name].is_numeric]
+    moving = [name for name in numbers if name in changes.moving]
+    # What steps only take away stays as it is where values that others change can be moved instead.
+    left = narrowed(edits, lambda each: changes.moving.isdisjoint(each.variables))
     units: list[AdjustmentUnit] = []
-    for names in _joined(movable, edits):
-        touching = reading(edits, names)
+    for names in (*_joined(moving, edits), *_joined([name for name in numbers if name not in changes.moving], left)):
+        touching = reading(edits if changes.moving.issuperset(names) else left, names)
         homes = [
             (position, group)
             for position, group in enumerate(groups)
-            if group is not None and set(group.variables) & set(names)
+            if not steps[group.step - 1].only_removes and set(group.variables) & set(names)
         ]
-        home: int | None = None
-        if len(homes) == 1 and set(names) <= set(homes[0][1].variables):
-            home, group = homes[0]
-            if any(_reads_outside(each, group, masked) for edit in touching for each in conjuncts(edit)):
-                home = None
-        computed = tuple(name for _, group in homes for name in group.computed if name in names)
+        home = _home(names, homes, steps)
+        if home is not None and any(
+            _reads_outside(each, groups[home], changes) for edit in touching for each in conjuncts(edit)
+        ):
+            home = None
+        computed = tuple(dict.fromkeys(name for _, group in homes for name in group.computed if name in names))
         units.append(AdjustmentUnit(names, tuple(edit.name for edit in touching), computed, home))
     return units
+
+
+def _home(names: Sequence[str], homes: Sequence[tuple[int, Group]], steps: Sequence[Step]) -> int | None:
+    """Group whose rows hold the last values of these variables: where several have them, the last one with clusters.
+
+    Steps after it have to leave equal what it made equal.
+    """
+    needed = set(names)
+    for position, group in reversed(homes):
+        method = steps[group.step - 1].method
+        if method.makes_clusters or len(homes) == 1:
+            return position if needed <= set(group.variables) else None
+        if "equals" not in method.claims.preserves:
+            return None
+        needed |= set(group.variables)
+    return None
 
 
 def _joined(names: Sequence[str], edits: EditSet) -> list[tuple[str, ...]]:
@@ -57,15 +104,18 @@ def _joined(names: Sequence[str], edits: EditSet) -> list[tuple[str, ...]]:
     return joined.sets()
 
 
-def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
-    """Whether an edit compares masked variables of the group with numbers that differ within its clusters."""
-    other_masked = set(edit.variables) & masked - set(group.variables)
-    if other_masked:
+def _reads_outside(edit: Edit, group: Group, changes: Changes) -> bool:
+    """Whether an edit compares masked variables of the group with numbers that differ within its clusters.
+
+    Of what is published as categories it is said by category, as a condition: a representative obeys for all of them.
+    """
+    own = set(group.variables)
+    if set(edit.variables) & (changes.moving - changes.recoded) - own:
         return True
     return any(
         isinstance(part, LinearPart | ProductPart | CheckedPart)
-        and (set(part.variables) & set(group.variables))
-        and (set(part.variables) - set(group.variables))
+        and own.intersection(part.variables)
+        and not own.union(changes.recoded).issuperset(part.variables)
         for part in demanded_parts(edit.parts)
     )
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.record_groups import household_columns
-from maskwright.edits.edit import Edit, GoverningPart
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
-from maskwright.edits.normalisation import conjuncts, inside, narrowed, reading
+from maskwright.edits.normalisation import conjuncts, is_inside, narrowed, reading
 from maskwright.foundation.errors import InputError
-from maskwright.planning.adjustment_units import adjustment_units, category_units, is_of_unit, require_k
+from maskwright.planning.adjustment_units import Changes, adjustment_units, category_units, is_of_unit, require_k
 from maskwright.planning.applicable_edits import declared_limits, limit_edits
 from maskwright.planning.keepers import (
     keeper_of,
@@ -78,13 +78,8 @@ def make_plan(
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
     chosen = variables_of_steps(steps, variables)
-    masked = frozenset(name for each in chosen for name in each.names)
-    recoded = frozenset(
-        name
-        for step, own in zip(steps, chosen, strict=True)
-        if "detail" in step.method.claims.removes
-        for name in own.names
-    )
+    changes = Changes.of(steps, chosen)
+    masked, recoded = changes.masked, changes.recoded
     promised = declared_limits(steps, chosen, recoded)
     limits = limit_edits(promised, known)
     categories = category_units(steps, chosen, known, edits + limits, recoded)
@@ -103,16 +98,12 @@ def make_plan(
         found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
         with step.placed(f"step {number}: "):
             groups.extend(
-                _plan_group(number, step, group, own.known, relevant, masked, adjusted, data) for group in found
+                _plan_group(number, step, group, own.known, relevant, changes, adjusted, data) for group in found
             )
-    shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
-    units = adjustment_units(shaping, known, edits + limits, masked - recoded)
+    shaping = [group for group in groups if not steps[group.step - 1].only_removes]
+    units = adjustment_units(groups, steps, known, edits + limits, changes)
     removed = [group for group in groups if steps[group.step - 1].only_removes]
-    require_k(units, steps, [group for group in shaping if group is not None], edits, elsewhere, removed)
-    remasked = frozenset(
-        name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.claims.removes
-        and not step.only_removes for name in own.names
-    )  # fmt: skip
+    require_k(units, steps, shaping, edits, elsewhere, removed)
     moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
 
     movable = {name for unit in units for name in unit.variables}
@@ -121,9 +112,9 @@ def make_plan(
         if edit.name in moving:
             how = "records get values that one record of the original had together"
             return Keeper(edit.name, "construction", how)
-        if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
+        if recoded.intersection(edit.variables) and not (changes.moving - recoded).intersection(edit.variables):
             open_yet = coarse is not None and coarse.may_drop_later(edit)
-            return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
+            return recoded_keeper(edit, changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
@@ -149,7 +140,7 @@ def make_plan(
         for name in key_names(step, [known[each] for each in own.names])
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
-    changed = frozenset(name for group in shaping if group is not None for name in group.variables)
+    changed = frozenset(name for group in shaping for name in group.variables)
     notices = (
         *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
@@ -213,23 +204,29 @@ def _plan_group(
     group: tuple[str, ...],
     known: Mapping[str, Variable],
     edits: EditSet,
-    masked: frozenset[str],
+    changes: Changes,
     adjusted: Callable[[Edit], bool],
     data: Dataset | None,
 ) -> Group:
-    own = inside(edits, group, masked)
+    own = narrowed(edits, lambda each: _is_inside(each, group, changes))
     operators = choose_operators(group, known, own)
     if step.aggregation is not None:
         operators = with_aggregation(operators, group, known, own, step.aggregation)
     # What a method could never change if it cut the records, adjustment keeps for categories.
     cutting = narrowed(edits, lambda each: not adjusted(each) or not _governed_by(each, group))
-    cut_by = _criteria(step, group, operators.names, cutting, masked)
+    cut_by = _criteria(step, group, operators.names, cutting, changes)
     strata = None
     if data is not None:
         strata = _strata(step, group, cut_by, edits, data)
         refuse_missing(number, step, group, strata, data)
     names = tuple(edit.name for edit in own)
     return Group(number, group, operators.names, operators.computed, names, cut_by, strata)
+
+
+def _is_inside(edit: Edit, group: Sequence[str], changes: Changes) -> bool:
+    """Whether a group holds all variables that an edit reads and that move; combinations, all that are masked."""
+    combined = any(isinstance(part, DomainPart) for part in edit.parts)
+    return is_inside(group, changes.masked if combined else changes.moving)(edit)
 
 
 def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
@@ -239,7 +236,7 @@ def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
 
 
 def _criteria(
-    step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
+    step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, changes: Changes
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
     whole = not step.method.claims.within_strata
@@ -249,7 +246,7 @@ def _criteria(
     moving = whole and ("combinations" in step.method.claims.preserves or step.method.claims.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     return criteria(
-        group, () if whole else geometric, EditSet() if whole else reading(edits, group), masked,
+        group, () if whole else geometric, EditSet() if whole else reading(edits, group), changes.masked, changes.moving,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=step.planning.structural_zeros,
