@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import CheckedPart, Edit, LinearPart, ProductPart
 from maskwright.edits.normalisation import conjuncts, narrowed, reading
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.planning.model import AdjustmentUnit, Group, Step
 from maskwright.planning.variable_groups import Components, demanded_parts
 
@@ -137,15 +137,14 @@ def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], 
     return " and ".join(phrases)
 
 
-def require_k(
+def broken_by_adjustment(
     units: Sequence[AdjustmentUnit],
     steps: Sequence[Step],
     groups: Sequence[Group],
     edits: EditSet,
     elsewhere: Collection[str] = (),
-    removed: Sequence[Group] = (),
-) -> None:
-    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
+) -> list[Problem]:
+    """Units in which adjustment has to move records apart that a step promised to keep equal."""
     problems: list[Problem] = []
     # Limits of steps move equal values alike.
     known = {edit.name for edit in edits}
@@ -153,11 +152,13 @@ def require_k(
         stated = [name for name in unit.edits if name in known]
         if unit.group is not None or not stated:
             continue
-        involved = sorted({group.step for group in groups if set(group.variables) & set(unit.variables)})
-        strict = [number for number in involved if steps[number - 1].k is not None]
+        homes = [
+            group for group in groups
+            if not steps[group.step - 1].only_removes and set(group.variables) & set(unit.variables)
+        ]  # fmt: skip
+        strict = sorted({group.step for group in homes if steps[group.step - 1].k is not None})
         if not strict or any(steps[number - 1].planning.k_guarantee == "report" for number in strict):
             continue
-        homes = [group for group in groups if set(group.variables) & set(unit.variables)]
         crossing = [
             name for name in stated
             if not all(
@@ -166,29 +167,43 @@ def require_k(
             )
         ]  # fmt: skip
         promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
-        ending = "means moving single records, which breaks k"
         if crossing:
-            message = f"{promise}, but {_edits(crossing)} variables outside one variable group: keeping it {ending}"
-            far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
-            way = "mask all variables of the edit in one group"
-            if far:
-                message = (
-                    f"{promise}, but {_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no "
-                )
-                message += f"step masks together with these: keeping it {ending}"
-                way = "mask what it reads of them as well, leave the edit out of this run"
-            elif taken := _taken_away(crossing, edits, steps, removed):
-                message = f"{promise}, but {_edits(crossing)} {taken}: keeping it {ending}"
-                way = "take that away in a run of its own, on what this one releases"
+            removed = [group for group in groups if steps[group.step - 1].only_removes]
+            reason, way = _why_crossing(crossing, edits, steps, elsewhere, removed)
+            message = f"{promise}, but {reason}: keeping it means moving single records, which breaks k"
         else:
-            masked = ", ".join(name for name in unit.variables if sum(name in group.variables for group in homes) > 1)
-            message = f"{promise}, but {masked} are masked again by a later step, and {_edits(unit.edits)} them: "
-            message += f"bringing what the later step makes onto the edits {ending}"
+            message = f"{promise}, but {_again(homes, strict[0], unit, steps)}, and {_edits(stated)} that: bringing it "
+            message += "onto the edits means moving single records, which breaks k"
             way = "mask these variables in one step"
         hint = f"{way}, or set 'k_guarantee: report' in the step's params"
         problems.append(Problem(message, steps[strict[0] - 1].place, hint))
-    if problems:
-        raise InputError(problems)
+    return problems
+
+
+def _why_crossing(
+    crossing: Sequence[str],
+    edits: EditSet,
+    steps: Sequence[Step],
+    elsewhere: Collection[str],
+    removed: Sequence[Group],
+) -> tuple[str, str]:
+    """Why edits cannot be kept within one variable group, and a way out."""
+    far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
+    if far:
+        read = f"{_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no step masks together "
+        return f"{read}with these", "mask what it reads of them as well, leave the edit out of this run"
+    if taken := _taken_away(crossing, edits, steps, removed):
+        return f"{_edits(crossing)} {taken}", "take that away in a run of its own, on what this one releases"
+    return f"{_edits(crossing)} variables outside one variable group", "mask all variables of the edit in one group"
+
+
+def _again(homes: Sequence[Group], number: int, unit: AdjustmentUnit, steps: Sequence[Step]) -> str:
+    """``step 2 (noise) changes sales besides``: the steps that share variables of a unit with one that promises k."""
+    own = {name for group in homes if group.step == number for name in group.variables}.intersection(unit.variables)
+    others = {group.step: [name for name in group.variables if name in own] for group in homes if group.step != number}
+    named = [f"step {other} ({steps[other - 1].method.name}) changes {', '.join(names)} besides"
+             for other, names in others.items() if names]  # fmt: skip
+    return " and ".join(named) or f"other steps change {', '.join(n for n in unit.variables if n not in own)}"
 
 
 def category_units(

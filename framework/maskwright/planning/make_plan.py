@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +13,9 @@ from maskwright.edits.edit import DomainPart, Edit, GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.normalisation import conjuncts, is_inside, narrowed, reading
-from maskwright.foundation.errors import InputError
-from maskwright.planning.adjustment_units import Changes, adjustment_units, category_units, is_of_unit, require_k
-from maskwright.planning.applicable_edits import declared_limits, limit_edits
+from maskwright.foundation.errors import InputError, refuse_problems
+from maskwright.planning.adjustment_units import Changes, adjustment_units, category_units, is_of_unit, broken_by_adjustment
+from maskwright.planning.applicable_edits import StepLimit, declared_limits, limit_edits
 from maskwright.planning.keepers import (
     keeper_of,
     kind_keeper,
@@ -24,10 +24,10 @@ from maskwright.planning.keepers import (
     moving_edits,
     recoded_keeper,
 )
-from maskwright.planning.model import Group, Keeper, Step, key_names
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.planning.step_variables import StepVariables, variables_of_steps
+from maskwright.planning.step_variables import StepVariables, other_order, variables_of_steps
 from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
@@ -77,54 +77,34 @@ def make_plan(
 ) -> Plan:
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
-    chosen = variables_of_steps(steps, variables)
-    changes = Changes.of(steps, chosen)
-    masked, recoded = changes.masked, changes.recoded
-    promised = declared_limits(steps, chosen, recoded)
-    limits = limit_edits(promised, known)
-    categories = category_units(steps, chosen, known, edits + limits, recoded)
-    changing_values = [own for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
-    replaced = frozenset(name for own in changing_values for name in own.names) - recoded
-
-    def adjusted(edit: Edit) -> bool:
-        units = (unit for unit in categories if edit.name in unit.edits)
-        return any(is_of_unit(edit, unit.variables, replaced) for unit in units)
-
-    groups: list[Group] = []
-    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
-        # What is published as categories has no groups of values to keep edits in.
-        touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
-        relevant = EditSet(tuple(touching))
-        found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
-        with step.placed(f"step {number}: "):
-            groups.extend(
-                _plan_group(number, step, group, own.known, relevant, changes, adjusted, data) for group in found
-            )
-    shaping = [group for group in groups if not steps[group.step - 1].only_removes]
-    units = adjustment_units(groups, steps, known, edits + limits, changes)
-    removed = [group for group in groups if steps[group.step - 1].only_removes]
-    require_k(units, steps, shaping, edits, elsewhere, removed)
-    moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
-
+    found = _grouped(steps, variables, edits, data)
+    chosen, groups, units, limits, recoded = found.chosen, found.groups, found.units, found.limits, found.changes.recoded
+    problems = broken_by_adjustment(units, steps, groups, edits, elsewhere)
+    undone = tuple(broken_guarantees(groups, steps))
+    if problems or undone:
+        way = other_order(steps, lambda moved: _keeps_k(moved, variables, edits, elsewhere))
+        refuse_problems([each if way is None else replace(each, hint=way) for each in problems])
+        undone = tuple(each if way is None else replace(each, hint=way) for each in undone)
+    moving = moving_edits(edits, groups, (*found.categories, *units), steps, found.changes.masked, arrival or {})
     movable = {name for unit in units for name in unit.variables}
 
     def of_conjunct(edit: Edit) -> Keeper:
         if edit.name in moving:
             how = "records get values that one record of the original had together"
             return Keeper(edit.name, "construction", how)
-        if recoded.intersection(edit.variables) and not (changes.moving - recoded).intersection(edit.variables):
+        if recoded.intersection(edit.variables) and not (found.changes.moving - recoded).intersection(edit.variables):
             open_yet = coarse is not None and coarse.may_drop_later(edit)
-            return recoded_keeper(edit, changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
+            return recoded_keeper(edit, found.changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
-        if adjusted(edit):
+        if found.is_kept_by_categories(edit):
             return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
-        return keeper_of(edit, groups, units, steps, masked, arrival or {})
+        return keeper_of(edit, groups, units, steps, found.changes.masked, arrival or {})
 
     def keeper(edit: Edit) -> Keeper:
         every = conjuncts(edit)
-        touched = [each for each in every if not masked.isdisjoint(each.variables)] or [edit]
+        touched = [each for each in every if not found.changes.masked.isdisjoint(each.variables)] or [edit]
         return least_certain([of_conjunct(each) for each in touched])
 
     keepers = (*map(keeper, edits), *map(limit_keeper, limits))
@@ -140,12 +120,12 @@ def make_plan(
         for name in key_names(step, [known[each] for each in own.names])
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
-    changed = frozenset(name for group in shaping for name in group.variables)
+    changed = found.changes.moving | recoded
     notices = (
         *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
         *missing_pattern_notices(groups, steps, data),
-        *sign_notices(groups, steps, edits, data, promised),
+        *sign_notices(groups, steps, edits, data, found.promised),
         *rare_missing_notices(groups, steps, data),
         *random_change_notices(groups, steps),
     )
@@ -163,9 +143,65 @@ def make_plan(
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), notices, edits, recoded,
-        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *broken_guarantees(groups, steps)),
-        limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
+        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone),
+        limits, found.promised, tuple(found.categories), coarse or RecodedVariables(), tuple(translations),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Grouped:
+    """What steps mask together, and what is brought onto the edits together."""
+
+    chosen: Sequence[StepVariables]
+    changes: Changes
+    promised: tuple[StepLimit, ...]
+    limits: EditSet
+    categories: Sequence[AdjustmentUnit]
+    groups: Sequence[Group] = ()
+    units: Sequence[AdjustmentUnit] = ()
+
+    def is_kept_by_categories(self, edit: Edit) -> bool:
+        """Whether categories are moved where records break an edit."""
+        replaced = self.changes.moving - self.changes.recoded
+        units = (unit for unit in self.categories if edit.name in unit.edits)
+        return any(is_of_unit(edit, unit.variables, replaced) for unit in units)
+
+
+def _grouped(
+    steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, data: Dataset | None = None
+) -> _Grouped:
+    """Groups of the variables of each step, and the units of all."""
+    known = {variable.name: variable for variable in variables}
+    chosen = variables_of_steps(steps, variables)
+    changes = Changes.of(steps, chosen)
+    promised = declared_limits(steps, chosen, changes.recoded)
+    limits = limit_edits(promised, known)
+    categories = category_units(steps, chosen, known, edits + limits, changes.recoded)
+    found = _Grouped(chosen, changes, promised, limits, categories)
+    groups: list[Group] = []
+    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+        # What is published as categories has no groups of values to keep edits in.
+        touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
+        relevant = EditSet(tuple(touching))
+        together = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
+        with step.placed(f"step {number}: "):
+            groups.extend(
+                _plan_group(number, step, group, own.known, relevant, changes, found.is_kept_by_categories, data)
+                for group in together
+            )
+    return replace(found, groups=groups, units=adjustment_units(groups, steps, known, edits + limits, changes))
+
+
+def _keeps_k(
+    steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]
+) -> bool:
+    """Whether steps, in another order, keep what they promise; judged without data."""
+    try:
+        found = _grouped(steps, variables, edits)
+    except InputError:
+        return False
+    broken = broken_by_adjustment(found.units, steps, found.groups, edits, elsewhere)
+    return not broken and next(broken_guarantees(found.groups, steps), None) is None
 
 
 def _may_lose_cells(
