@@ -14,7 +14,13 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.normalisation import conjuncts, is_inside, narrowed, reading
 from maskwright.foundation.errors import InputError, refuse_problems
-from maskwright.planning.adjustment_units import Changes, adjustment_units, category_units, is_of_unit, broken_by_adjustment
+from maskwright.planning.adjustment_units import (
+    Changes,
+    adjustment_units,
+    broken_by_adjustment,
+    category_units,
+    is_of_unit,
+)
 from maskwright.planning.applicable_edits import StepLimit, declared_limits, limit_edits
 from maskwright.planning.keepers import (
     keeper_of,
@@ -78,33 +84,34 @@ def make_plan(
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
     found = _grouped(steps, variables, edits, data)
-    chosen, groups, units, limits, recoded = found.chosen, found.groups, found.units, found.limits, found.changes.recoded
+    chosen, groups, units, limits, changes = found.chosen, found.groups, found.units, found.limits, found.changes
+    recoded = changes.recoded
     problems = broken_by_adjustment(units, steps, groups, edits, elsewhere)
     undone = tuple(broken_guarantees(groups, steps))
     if problems or undone:
         way = other_order(steps, lambda moved: _keeps_k(moved, variables, edits, elsewhere))
         refuse_problems([each if way is None else replace(each, hint=way) for each in problems])
         undone = tuple(each if way is None else replace(each, hint=way) for each in undone)
-    moving = moving_edits(edits, groups, (*found.categories, *units), steps, found.changes.masked, arrival or {})
+    moving = moving_edits(edits, groups, (*found.categories, *units), steps, changes.masked, arrival or {})
     movable = {name for unit in units for name in unit.variables}
 
     def of_conjunct(edit: Edit) -> Keeper:
         if edit.name in moving:
             how = "records get values that one record of the original had together"
             return Keeper(edit.name, "construction", how)
-        if recoded.intersection(edit.variables) and not (found.changes.moving - recoded).intersection(edit.variables):
+        if recoded.intersection(edit.variables) and not (changes.moving - recoded).intersection(edit.variables):
             open_yet = coarse is not None and coarse.may_drop_later(edit)
-            return recoded_keeper(edit, found.changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
+            return recoded_keeper(edit, changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
         if found.is_kept_by_categories(edit):
             return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
-        return keeper_of(edit, groups, units, steps, found.changes.masked, arrival or {})
+        return keeper_of(edit, groups, units, steps, changes.masked, arrival or {})
 
     def keeper(edit: Edit) -> Keeper:
         every = conjuncts(edit)
-        touched = [each for each in every if not found.changes.masked.isdisjoint(each.variables)] or [edit]
+        touched = [each for each in every if not changes.masked.isdisjoint(each.variables)] or [edit]
         return least_certain([of_conjunct(each) for each in touched])
 
     keepers = (*map(keeper, edits), *map(limit_keeper, limits))
@@ -120,7 +127,7 @@ def make_plan(
         for name in key_names(step, [known[each] for each in own.names])
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
-    changed = found.changes.moving | recoded
+    changed = changes.moving | recoded
     notices = (
         *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
@@ -192,9 +199,7 @@ def _grouped(
     return replace(found, groups=groups, units=adjustment_units(groups, steps, known, edits + limits, changes))
 
 
-def _keeps_k(
-    steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]
-) -> bool:
+def _keeps_k(steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]) -> bool:
     """Whether steps, in another order, keep what they promise; judged without data."""
     try:
         found = _grouped(steps, variables, edits)
@@ -282,7 +287,8 @@ def _criteria(
     moving = whole and ("combinations" in step.method.claims.preserves or step.method.claims.draws_records)
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     return criteria(
-        group, () if whole else geometric, EditSet() if whole else reading(edits, group), changes.masked, changes.moving,
+        group, () if whole else geometric, EditSet() if whole else reading(edits, group),
+        changes.masked, changes.moving,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=step.planning.structural_zeros,

@@ -25,6 +25,7 @@ from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
+from maskwright.planning.model import size_compared_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -229,7 +230,9 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
     sets: list[tuple[str, ...]] = (
         [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
     )
-    least: list[int] = [each["expected"] for each in groups] + ([k or 2] if quasi else []) + [k or 2]
+    asked = [(each["variables"], each["expected"]) for each in groups]
+    wider = [size_compared_with(names, asked, k or 2) for names in sets[len(groups) :]]
+    least: list[int] = [each["expected"] for each in groups] + wider
 
     def together(found: Sequence[dict[str, int]]) -> dict[str, Any]:
         counts = [{**each, "expected": size} for each, size in zip(found, least, strict=True)]
