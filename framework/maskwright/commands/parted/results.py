@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.feasibility import home_of
+from maskwright.commands.parted.feasibility import clusters_of, home_of
 from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, drift_of_sums, unchanged_doubts
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
@@ -151,7 +151,8 @@ def _moved(
     """Rows moved, over all units that act on the same rows."""
     for number, facts in enumerate([*reported.groups, reported.parts]):
         home = None if number == len(reported.groups) else number
-        own = [each for each in units if each.unit.edits and home_of(plan, each.unit) == home]
+        place = home_of if home is None else clusters_of
+        own = [each for each in units if each.unit.edits and place(plan, each.unit) == home]
         others = categories if home is None else ()
         if others or (own and any(each.counts["rows"] for each in own)):
             yield {
