@@ -127,16 +127,6 @@ def _edits(names: Sequence[str]) -> str:
     return f"edit {shown} reads" if len(names) == 1 else f"edits {shown}{more} read"
 
 
-def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], removed: Sequence[Group]) -> str:
-    """``tenure, which step 3 (local_suppression) takes away``: what edits read of that, empty where nothing."""
-    read = {name for each in crossing for name in edits[each].variables}
-    phrases = [
-        f"{', '.join(names)}, which step {group.step} ({steps[group.step - 1].method.name}) takes away"
-        for group in removed if (names := [name for name in group.variables if name in read])
-    ]  # fmt: skip
-    return " and ".join(phrases)
-
-
 def broken_by_adjustment(
     units: Sequence[AdjustmentUnit],
     steps: Sequence[Step],
@@ -168,8 +158,10 @@ def broken_by_adjustment(
         ]  # fmt: skip
         promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
         if crossing:
-            removed = [group for group in groups if steps[group.step - 1].only_removes]
-            reason, way = _why_crossing(crossing, edits, steps, elsewhere, removed)
+            moving = {
+                name for group in groups if not steps[group.step - 1].only_removes for name in group.variables
+            }  # fmt: skip
+            reason, way = _why_crossing(crossing, edits, moving, elsewhere)
             message = f"{promise}, but {reason}: keeping it means moving single records, which breaks k"
         else:
             message = f"{promise}, but {_again(homes, strict[0], unit, steps)}, and {_edits(stated)} that: bringing it "
@@ -181,20 +173,23 @@ def broken_by_adjustment(
 
 
 def _why_crossing(
-    crossing: Sequence[str],
-    edits: EditSet,
-    steps: Sequence[Step],
-    elsewhere: Collection[str],
-    removed: Sequence[Group],
+    crossing: Sequence[str], edits: EditSet, moving: Collection[str], elsewhere: Collection[str]
 ) -> tuple[str, str]:
     """Why edits cannot be kept within one variable group, and a way out."""
-    far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
+    read = list(dict.fromkeys(name for each in crossing for name in edits[each].variables))
+    far = [name for name in read if name in elsewhere]
     if far:
-        read = f"{_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no step masks together "
-        return f"{read}with these", "mask what it reads of them as well, leave the edit out of this run"
-    if taken := _taken_away(crossing, edits, steps, removed):
-        return f"{_edits(crossing)} {taken}", "take that away in a run of its own, on what this one releases"
-    return f"{_edits(crossing)} variables outside one variable group", "mask all variables of the edit in one group"
+        message = f"{_edits(crossing)} {', '.join(far)} of other records, which no step masks together with these"
+        return message, "mask what it reads of them as well, leave the edit out of this run"
+    way = "mask all variables of the edit in one group"
+    compared = {
+        name for each in crossing for part in demanded_parts(edits[each].parts)
+        if isinstance(part, LinearPart | ProductPart) for name in part.variables
+    }  # fmt: skip
+    still = [name for name in read if name in compared and name not in moving]
+    if still:
+        way += f", publish {', '.join(still)} in bands (recoding, 'release_edits: {{weaken: [{', '.join(still)}]}}')"
+    return f"{_edits(crossing)} variables outside one variable group", way
 
 
 def _again(homes: Sequence[Group], number: int, unit: AdjustmentUnit, steps: Sequence[Step]) -> str:
