@@ -87,7 +87,6 @@ SHOWN = (".csv", ".html", ".json", ".sch", ".svrl", ".tsv", ".txt", ".xml", ".ya
 def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A run as plain data."""
     run = mw.RunRecord.model_validate(record)
-    promised = {group.requested for group in run.k.groups if group.guaranteed}
     return {
         "ok": run.ok,
         "records": run.records,
@@ -101,9 +100,9 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             for each in run.edits
         ],
         "classes": [
-            {"about": about, "k": each.expected, "is_promised": each.expected in promised,
+            {"about": about, "k": each.expected, "is_promised": is_promised,
              "smallest": each.smallest, "below": each.below}
-            for about, each in mw.wording.classes_of_equal_records(run)
+            for about, each, is_promised in mw.wording.classes_of_equal_records(run)
         ],
         "measures": [_measure(label, each) for label, each in run.measures.items()],
         "doubts": [each.model_dump(mode="json") for each in run.doubts],

@@ -121,7 +121,8 @@ def _written_out(edit: Edit, names: Sequence[str], positions: Mapping[str, int])
 def conjuncts(edit: Edit) -> tuple[Edit, ...]:
     """Edits of the same name that together say what this one says; the edit itself where it is no conjunction.
 
-    Operands on the same variables stay together: the bounds of one sum may be an equality with a tolerance.
+    Operands on the same variables stay together: the bounds of one sum may be an equality with a tolerance. Conditional
+    ones do not: all ways to meet a dozen of them, one for each published category, would be too many.
     """
     if edit.whole or not isinstance(edit.expression, x.And | x.Not):
         return (edit,)
@@ -135,9 +136,10 @@ def conjuncts_as_written(edit: Edit, plain: x.Expression) -> tuple[tuple[Edit, x
 
 @lru_cache(maxsize=4096)
 def _apart(edit: Edit, plain: x.Expression) -> tuple[tuple[Edit, x.Expression], ...]:
-    together: dict[frozenset[str], list[tuple[x.Expression, x.Expression]]] = {}
+    together: dict[tuple[frozenset[str], x.Expression | None], list[tuple[x.Expression, x.Expression]]] = {}
     for stated, written in _operands(edit.expression, plain):
-        together.setdefault(frozenset(x.variable_names(written)), []).append((stated, written))
+        alone = written if isinstance(written, x.IfThen) else None
+        together.setdefault((frozenset(x.variable_names(written)), alone), []).append((stated, written))
     if len(together) < 2:
         return ((edit, plain),)
     found = []

@@ -14,7 +14,7 @@ from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.progress import Caution
 from maskwright.masking.adjusting.constraint_system import RELATIVE
-from maskwright.planning.model import Step, key_names, with_steps
+from maskwright.planning.model import Step, key_names, size_compared_with, with_steps
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import listed
 
@@ -37,12 +37,17 @@ def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
     groups = promised_classes(masked, plan)
     k = max((each["expected"] for each in groups), default=None)
     quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
+
+    def counted(names: Sequence[str]) -> dict[str, int]:
+        asked = ((each["variables"], each["expected"]) for each in groups)
+        return _counted(masked, names, size_compared_with(names, asked, k or 2))
+
     return {
         "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
         "expected": k,
         "groups": groups,
-        "quasi_identifiers": {"variables": quasi, **_counted(masked, quasi, k or 2)} if quasi else None,
-        "records": _counted(masked, masked.names, k or 2),
+        "quasi_identifiers": {"variables": quasi, **counted(quasi)} if quasi else None,
+        "records": counted(masked.names),
     }
 
 

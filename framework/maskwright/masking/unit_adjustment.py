@@ -138,8 +138,27 @@ def _rows(
     if unit.group is None or result is None or result.labels is None:
         return current.matrix(unit.variables), None
     assert result.representatives is not None
+    if _is_changed_later(unit, plan):
+        return _first_of_each(current.matrix(unit.variables), result.labels), result.labels
     columns = [plan.groups[unit.group].variables.index(name) for name in unit.variables]
     return result.representatives[:, columns], result.labels
+
+
+def _is_changed_later(unit: AdjustmentUnit, plan: Plan) -> bool:
+    """Whether a step changes the variables of a unit after the one whose clusters are adjusted."""
+    assert unit.group is not None
+    later = (group for group in plan.groups[unit.group + 1 :] if not plan.steps[group.step - 1].only_removes)
+    return any(not set(group.variables).isdisjoint(unit.variables) for group in later)
+
+
+def _first_of_each(values: Floats, labels: Integers) -> Floats:
+    """First value of each cluster, of records that have one; shape (c, q). Equal records stayed equal."""
+    found = np.full((int(labels.max(initial=-1)) + 1, values.shape[1]), np.nan)
+    for column in range(values.shape[1]):
+        known = np.flatnonzero(~np.isnan(values[:, column]))[::-1]
+        # Of several that are written in one place the last one stays: the first record.
+        found[labels[known], column] = values[known, column]
+    return found
 
 
 def _adjustment_weights(unit: AdjustmentUnit, plan: Plan) -> list[float]:

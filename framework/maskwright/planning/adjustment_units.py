@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import CheckedPart, Edit, LinearPart, PolynomialPart, ProductPart
 from maskwright.edits.normalisation import conjuncts, narrowed, reading
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.planning.model import AdjustmentUnit, Group, Step
 from maskwright.planning.variable_groups import Components, demanded_parts
 
@@ -22,30 +23,76 @@ MOST_NAMED = 5
 """Edits that a message names before it counts the others."""
 
 
-def adjustment_units(
-    groups: Sequence[Group | None], known: Mapping[str, Variable], edits: EditSet, masked: frozenset[str]
-) -> list[AdjustmentUnit]:
-    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives.
+@dataclass(frozen=True)
+class Changes:
+    """What the steps of a run do to variables.
 
-    None stands for the group of a step that only removes: it gives no value that could be adjusted.
+    `masked`: that any step masks or takes from. `recoded`: that are published as coarser categories. `moving`: of which
+    the values become others: the others are published true, in their category, or not at all.
     """
-    movable = [name for name in known if name in masked and known[name].is_numeric]
+
+    masked: frozenset[str]
+    recoded: frozenset[str]
+    moving: frozenset[str]
+
+    @classmethod
+    def of(cls, steps: Sequence[Step], chosen: Sequence[StepVariables]) -> Changes:
+        """Changes by steps, each with its variables."""
+        pairs = list(zip(steps, chosen, strict=True))
+        return cls(
+            frozenset(name for _, own in pairs for name in own.names),
+            frozenset(name for step, own in pairs if "detail" in step.method.claims.removes for name in own.names),
+            frozenset(
+                name for step, own in pairs
+                if "detail" not in step.method.claims.removes and not step.only_removes for name in own.names
+            ),
+        )  # fmt: skip
+
+
+def adjustment_units(
+    groups: Sequence[Group],
+    steps: Sequence[Step],
+    known: Mapping[str, Variable],
+    edits: EditSet,
+    changes: Changes,
+) -> list[AdjustmentUnit]:
+    """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives."""
+    numbers = [name for name in known if name in changes.masked - changes.recoded and known[name].is_numeric]
+    moving = [name for name in numbers if name in changes.moving]
+    # What steps only take away stays as it is where values that others change can be moved instead.
+    left = narrowed(edits, lambda each: changes.moving.isdisjoint(each.variables))
     units: list[AdjustmentUnit] = []
-    for names in _joined(movable, edits):
-        touching = reading(edits, names)
+    for names in (*_joined(moving, edits), *_joined([name for name in numbers if name not in changes.moving], left)):
+        touching = reading(edits if changes.moving.issuperset(names) else left, names)
         homes = [
             (position, group)
             for position, group in enumerate(groups)
-            if group is not None and set(group.variables) & set(names)
+            if not steps[group.step - 1].only_removes and set(group.variables) & set(names)
         ]
-        home: int | None = None
-        if len(homes) == 1 and set(names) <= set(homes[0][1].variables):
-            home, group = homes[0]
-            if any(_reads_outside(each, group, masked) for edit in touching for each in conjuncts(edit)):
-                home = None
-        computed = tuple(name for _, group in homes for name in group.computed if name in names)
+        home = _home(names, homes, steps)
+        if home is not None and any(
+            _reads_outside(each, groups[home], changes) for edit in touching for each in conjuncts(edit)
+        ):
+            home = None
+        computed = tuple(dict.fromkeys(name for _, group in homes for name in group.computed if name in names))
         units.append(AdjustmentUnit(names, tuple(edit.name for edit in touching), computed, home))
     return units
+
+
+def _home(names: Sequence[str], homes: Sequence[tuple[int, Group]], steps: Sequence[Step]) -> int | None:
+    """Group whose rows hold the last values of these variables: where several have them, the last one with clusters.
+
+    Steps after it have to leave equal what it made equal.
+    """
+    needed = set(names)
+    for position, group in reversed(homes):
+        method = steps[group.step - 1].method
+        if method.makes_clusters or len(homes) == 1:
+            return position if needed <= set(group.variables) else None
+        if "equals" not in method.claims.preserves:
+            return None
+        needed |= set(group.variables)
+    return None
 
 
 def _joined(names: Sequence[str], edits: EditSet) -> list[tuple[str, ...]]:
@@ -57,15 +104,18 @@ def _joined(names: Sequence[str], edits: EditSet) -> list[tuple[str, ...]]:
     return joined.sets()
 
 
-def _reads_outside(edit: Edit, group: Group, masked: frozenset[str]) -> bool:
-    """Whether an edit compares masked variables of the group with numbers that differ within its clusters."""
-    other_masked = set(edit.variables) & masked - set(group.variables)
-    if other_masked:
+def _reads_outside(edit: Edit, group: Group, changes: Changes) -> bool:
+    """Whether an edit compares masked variables of the group with numbers that differ within its clusters.
+
+    Of what is published as categories it is said by category, as a condition: a representative obeys for all of them.
+    """
+    own = set(group.variables)
+    if set(edit.variables) & (changes.moving - changes.recoded) - own:
         return True
     return any(
         isinstance(part, LinearPart | ProductPart | PolynomialPart | CheckedPart)
-        and (set(part.variables) & set(group.variables))
-        and (set(part.variables) - set(group.variables))
+        and own.intersection(part.variables)
+        and not own.union(changes.recoded).issuperset(part.variables)
         for part in demanded_parts(edit.parts)
     )
 
@@ -77,25 +127,14 @@ def _edits(names: Sequence[str]) -> str:
     return f"edit {shown} reads" if len(names) == 1 else f"edits {shown}{more} read"
 
 
-def _taken_away(crossing: Sequence[str], edits: EditSet, steps: Sequence[Step], removed: Sequence[Group]) -> str:
-    """``tenure, which step 3 (local_suppression) takes away``: what edits read of that, empty where nothing."""
-    read = {name for each in crossing for name in edits[each].variables}
-    phrases = [
-        f"{', '.join(names)}, which step {group.step} ({steps[group.step - 1].method.name}) takes away"
-        for group in removed if (names := [name for name in group.variables if name in read])
-    ]  # fmt: skip
-    return " and ".join(phrases)
-
-
-def require_k(
+def broken_by_adjustment(
     units: Sequence[AdjustmentUnit],
     steps: Sequence[Step],
     groups: Sequence[Group],
     edits: EditSet,
     elsewhere: Collection[str] = (),
-    removed: Sequence[Group] = (),
-) -> None:
-    """Refuse plans in which adjustment has to move records apart that a step promised to keep equal."""
+) -> list[Problem]:
+    """Units in which adjustment has to move records apart that a step promised to keep equal."""
     problems: list[Problem] = []
     # Limits of steps move equal values alike.
     known = {edit.name for edit in edits}
@@ -103,11 +142,13 @@ def require_k(
         stated = [name for name in unit.edits if name in known]
         if unit.group is not None or not stated:
             continue
-        involved = sorted({group.step for group in groups if set(group.variables) & set(unit.variables)})
-        strict = [number for number in involved if steps[number - 1].k is not None]
+        homes = [
+            group for group in groups
+            if not steps[group.step - 1].only_removes and set(group.variables) & set(unit.variables)
+        ]  # fmt: skip
+        strict = sorted({group.step for group in homes if steps[group.step - 1].k is not None})
         if not strict or any(steps[number - 1].planning.k_guarantee == "report" for number in strict):
             continue
-        homes = [group for group in groups if set(group.variables) & set(unit.variables)]
         crossing = [
             name for name in stated
             if not all(
@@ -116,29 +157,48 @@ def require_k(
             )
         ]  # fmt: skip
         promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
-        ending = "means moving single records, which breaks k"
         if crossing:
-            message = f"{promise}, but {_edits(crossing)} variables outside one variable group: keeping it {ending}"
-            far = [name for each in crossing for name in edits[each].variables if name in elsewhere]
-            way = "mask all variables of the edit in one group"
-            if far:
-                message = (
-                    f"{promise}, but {_edits(crossing)} {', '.join(dict.fromkeys(far))} of other records, which no "
-                )
-                message += f"step masks together with these: keeping it {ending}"
-                way = "mask what it reads of them as well, leave the edit out of this run"
-            elif taken := _taken_away(crossing, edits, steps, removed):
-                message = f"{promise}, but {_edits(crossing)} {taken}: keeping it {ending}"
-                way = "take that away in a run of its own, on what this one releases"
+            moving = {
+                name for group in groups if not steps[group.step - 1].only_removes for name in group.variables
+            }  # fmt: skip
+            reason, way = _why_crossing(crossing, edits, moving, elsewhere)
+            message = f"{promise}, but {reason}: keeping it means moving single records, which breaks k"
         else:
-            masked = ", ".join(name for name in unit.variables if sum(name in group.variables for group in homes) > 1)
-            message = f"{promise}, but {masked} are masked again by a later step, and {_edits(unit.edits)} them: "
-            message += f"bringing what the later step makes onto the edits {ending}"
+            message = f"{promise}, but {_again(homes, strict[0], unit, steps)}, and {_edits(stated)} that: bringing it "
+            message += "onto the edits means moving single records, which breaks k"
             way = "mask these variables in one step"
         hint = f"{way}, or set 'k_guarantee: report' in the step's params"
         problems.append(Problem(message, steps[strict[0] - 1].place, hint))
-    if problems:
-        raise InputError(problems)
+    return problems
+
+
+def _why_crossing(
+    crossing: Sequence[str], edits: EditSet, moving: Collection[str], elsewhere: Collection[str]
+) -> tuple[str, str]:
+    """Why edits cannot be kept within one variable group, and a way out."""
+    read = list(dict.fromkeys(name for each in crossing for name in edits[each].variables))
+    far = [name for name in read if name in elsewhere]
+    if far:
+        message = f"{_edits(crossing)} {', '.join(far)} of other records, which no step masks together with these"
+        return message, "mask what it reads of them as well, leave the edit out of this run"
+    way = "mask all variables of the edit in one group"
+    compared = {
+        name for each in crossing for part in demanded_parts(edits[each].parts)
+        if isinstance(part, LinearPart | ProductPart) for name in part.variables
+    }  # fmt: skip
+    still = [name for name in read if name in compared and name not in moving]
+    if still:
+        way += f", publish {', '.join(still)} in bands (recoding, 'release_edits: {{weaken: [{', '.join(still)}]}}')"
+    return f"{_edits(crossing)} variables outside one variable group", way
+
+
+def _again(homes: Sequence[Group], number: int, unit: AdjustmentUnit, steps: Sequence[Step]) -> str:
+    """``step 2 (noise) changes sales besides``: the steps that share variables of a unit with one that promises k."""
+    own = {name for group in homes if group.step == number for name in group.variables}.intersection(unit.variables)
+    others = {group.step: [name for name in group.variables if name in own] for group in homes if group.step != number}
+    named = [f"step {other} ({steps[other - 1].method.name}) changes {', '.join(names)} besides"
+             for other, names in others.items() if names]  # fmt: skip
+    return " and ".join(named) or f"other steps change {', '.join(n for n in unit.variables if n not in own)}"
 
 
 def category_units(

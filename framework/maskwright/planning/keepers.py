@@ -18,7 +18,7 @@ from maskwright.edits.edit import (
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, KeptBy, Step
-from maskwright.planning.variable_groups import keeps
+from maskwright.planning.variable_groups import demanded_parts, keeps
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -59,7 +59,20 @@ def keeper_of(
     if unit.group is None:
         return Keeper(edit.name, "adjustment", "each record is moved to the nearest point that satisfies it")
     group = groups[unit.group]
-    return _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
+    found = _keeper_in_group(edit, group, steps[group.step - 1], arrival.get(edit.name, 0))
+    reason = _not_by_one_step(edit, unit.group, groups, steps) if found.kept_by == "construction" else None
+    return found if reason is None else Keeper(edit.name, "adjustment", f"{reason}: representatives are moved onto it")
+
+
+def _not_by_one_step(edit: Edit, home: int, groups: Sequence[Group], steps: Sequence[Step]) -> str | None:
+    """Why the step that makes the clusters of an edit's variables does not keep it alone; None where it does."""
+    own = set(groups[home].variables)
+    if not own.issuperset(name for part in demanded_parts(edit.parts) for name in part.variables):
+        return "it compares with published categories"
+    others = (group for number, group in enumerate(groups) if number != home)
+    shaping = (steps[each.step - 1].method for each in others if own & set(edit.variables) & set(each.variables))
+    changing = (method for method in shaping if not (method.is_remover or "detail" in method.claims.removes))
+    return None if next(changing, None) is None else "several steps change what it reads"
 
 
 def least_certain(found: Sequence[Keeper]) -> Keeper:

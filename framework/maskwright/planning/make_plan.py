@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies
 from maskwright.data.record_groups import household_columns
-from maskwright.edits.edit import Edit, GoverningPart
+from maskwright.edits.edit import DomainPart, Edit, GoverningPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
-from maskwright.edits.normalisation import conjuncts, inside, narrowed, reading
-from maskwright.foundation.errors import InputError
-from maskwright.planning.adjustment_units import adjustment_units, category_units, is_of_unit, require_k
-from maskwright.planning.applicable_edits import declared_limits, limit_edits
+from maskwright.edits.normalisation import conjuncts, is_inside, narrowed, reading
+from maskwright.foundation.errors import InputError, refuse_problems
+from maskwright.planning.adjustment_units import (
+    Changes,
+    adjustment_units,
+    broken_by_adjustment,
+    category_units,
+    is_of_unit,
+)
+from maskwright.planning.applicable_edits import StepLimit, declared_limits, limit_edits
 from maskwright.planning.keepers import (
     keeper_of,
     kind_keeper,
@@ -25,10 +31,10 @@ from maskwright.planning.keepers import (
     recoded_keeper,
 )
 from maskwright.planning.missing_patterns import LEAST
-from maskwright.planning.model import Group, Keeper, Step, key_names
+from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.planning.step_variables import StepVariables, variables_of_steps
+from maskwright.planning.step_variables import StepVariables, other_order, variables_of_steps
 from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
@@ -78,63 +84,35 @@ def make_plan(
 ) -> Plan:
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
-    chosen = variables_of_steps(steps, variables)
-    masked = frozenset(name for each in chosen for name in each.names)
-    recoded = frozenset(
-        name
-        for step, own in zip(steps, chosen, strict=True)
-        if "detail" in step.method.claims.removes
-        for name in own.names
-    )
-    promised = declared_limits(steps, chosen, recoded)
-    limits = limit_edits(promised, known)
-    categories = category_units(steps, chosen, known, edits + limits, recoded)
-    changing_values = [own for step, own in zip(steps, chosen, strict=True) if not step.only_removes]
-    replaced = frozenset(name for own in changing_values for name in own.names) - recoded
-
-    def adjusted(edit: Edit) -> bool:
-        units = (unit for unit in categories if edit.name in unit.edits)
-        return any(is_of_unit(edit, unit.variables, replaced) for unit in units)
-
-    groups: list[Group] = []
-    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
-        # What is published as categories has no groups of values to keep edits in.
-        touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
-        relevant = EditSet(tuple(touching))
-        found = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
-        with step.placed(f"step {number}: "):
-            groups.extend(
-                _plan_group(number, step, group, own.known, relevant, masked, adjusted, data) for group in found
-            )
-    shaping = [None if steps[group.step - 1].only_removes else group for group in groups]
-    units = adjustment_units(shaping, known, edits + limits, masked - recoded)
-    removed = [group for group in groups if steps[group.step - 1].only_removes]
-    require_k(units, steps, [group for group in shaping if group is not None], edits, elsewhere, removed)
-    remasked = frozenset(
-        name for step, own in zip(steps, chosen, strict=True) if "detail" not in step.method.claims.removes
-        and not step.only_removes for name in own.names
-    )  # fmt: skip
-    moving = moving_edits(edits, groups, (*categories, *units), steps, masked, arrival or {})
-
+    found = _grouped(steps, variables, edits, data)
+    chosen, groups, units, limits, changes = found.chosen, found.groups, found.units, found.limits, found.changes
+    recoded = changes.recoded
+    problems = broken_by_adjustment(units, steps, groups, edits, elsewhere)
+    undone = tuple(broken_guarantees(groups, steps))
+    if problems or undone:
+        way = other_order(steps, lambda moved: _keeps_k(moved, variables, edits, elsewhere))
+        refuse_problems([each if way is None else replace(each, hint=way) for each in problems])
+        undone = tuple(each if way is None else replace(each, hint=way) for each in undone)
+    moving = moving_edits(edits, groups, (*found.categories, *units), steps, changes.masked, arrival or {})
     movable = {name for unit in units for name in unit.variables}
 
     def of_conjunct(edit: Edit) -> Keeper:
         if edit.name in moving:
             how = "records get values that one record of the original had together"
             return Keeper(edit.name, "construction", how)
-        if recoded.intersection(edit.variables) and not (remasked - recoded).intersection(edit.variables):
+        if recoded.intersection(edit.variables) and not (changes.moving - recoded).intersection(edit.variables):
             open_yet = coarse is not None and coarse.may_drop_later(edit)
-            return recoded_keeper(edit, remasked, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
+            return recoded_keeper(edit, changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind
-        if adjusted(edit):
+        if found.is_kept_by_categories(edit):
             return Keeper(edit.name, "adjustment", "records that break it get the nearest categories that satisfy it")
-        return keeper_of(edit, groups, units, steps, masked, arrival or {})
+        return keeper_of(edit, groups, units, steps, changes.masked, arrival or {})
 
     def keeper(edit: Edit) -> Keeper:
         every = conjuncts(edit)
-        touched = [each for each in every if not masked.isdisjoint(each.variables)] or [edit]
+        touched = [each for each in every if not changes.masked.isdisjoint(each.variables)] or [edit]
         return least_certain([of_conjunct(each) for each in touched])
 
     keepers = (*map(keeper, edits), *map(limit_keeper, limits))
@@ -150,12 +128,12 @@ def make_plan(
         for name in key_names(step, [known[each] for each in own.names])
     }  # fmt: skip
     # Where cells are only suppressed, those that edits would give them away by are suppressed too.
-    changed = frozenset(name for group in shaping if group is not None for name in group.variables)
+    changed = changes.moving | recoded
     notices = (
         *disclosure_warnings(edits, known, changed, groups, steps, data),
         *aggregation_notices(groups, steps, known, edits),
         *missing_pattern_notices(groups, steps, data),
-        *sign_notices(groups, steps, edits, data, promised),
+        *sign_notices(groups, steps, edits, data, found.promised),
         *rare_missing_notices(groups, steps, data),
         *random_change_notices(groups, steps),
     )
@@ -173,9 +151,63 @@ def make_plan(
     return Plan(
         tuple(steps), tuple(groups), tuple(units), keepers, known, untouched, dropped,
         None if data is None else len(data), notices, edits, recoded,
-        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *broken_guarantees(groups, steps)),
-        limits, promised, tuple(categories), coarse or RecodedVariables(), tuple(translations),
+        _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone),
+        limits, found.promised, tuple(found.categories), coarse or RecodedVariables(), tuple(translations),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Grouped:
+    """What steps mask together, and what is brought onto the edits together."""
+
+    chosen: Sequence[StepVariables]
+    changes: Changes
+    promised: tuple[StepLimit, ...]
+    limits: EditSet
+    categories: Sequence[AdjustmentUnit]
+    groups: Sequence[Group] = ()
+    units: Sequence[AdjustmentUnit] = ()
+
+    def is_kept_by_categories(self, edit: Edit) -> bool:
+        """Whether categories are moved where records break an edit."""
+        replaced = self.changes.moving - self.changes.recoded
+        units = (unit for unit in self.categories if edit.name in unit.edits)
+        return any(is_of_unit(edit, unit.variables, replaced) for unit in units)
+
+
+def _grouped(
+    steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, data: Dataset | None = None
+) -> _Grouped:
+    """Groups of the variables of each step, and the units of all."""
+    known = {variable.name: variable for variable in variables}
+    chosen = variables_of_steps(steps, variables)
+    changes = Changes.of(steps, chosen)
+    promised = declared_limits(steps, chosen, changes.recoded)
+    limits = limit_edits(promised, known)
+    categories = category_units(steps, chosen, known, edits + limits, changes.recoded)
+    found = _Grouped(chosen, changes, promised, limits, categories)
+    groups: list[Group] = []
+    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+        # What is published as categories has no groups of values to keep edits in.
+        touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
+        relevant = EditSet(tuple(touching))
+        together = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
+        with step.placed(f"step {number}: "):
+            groups.extend(
+                _plan_group(number, step, group, own.known, relevant, changes, found.is_kept_by_categories, data)
+                for group in together
+            )
+    return replace(found, groups=groups, units=adjustment_units(groups, steps, known, edits + limits, changes))
+
+
+def _keeps_k(steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]) -> bool:
+    """Whether steps, in another order, keep what they promise; judged without data."""
+    try:
+        found = _grouped(steps, variables, edits)
+    except InputError:
+        return False
+    broken = broken_by_adjustment(found.units, steps, found.groups, edits, elsewhere)
+    return not broken and next(broken_guarantees(found.groups, steps), None) is None
 
 
 def _may_lose_cells(
@@ -214,23 +246,29 @@ def _plan_group(
     group: tuple[str, ...],
     known: Mapping[str, Variable],
     edits: EditSet,
-    masked: frozenset[str],
+    changes: Changes,
     adjusted: Callable[[Edit], bool],
     data: Dataset | None,
 ) -> Group:
-    own = inside(edits, group, masked)
+    own = narrowed(edits, lambda each: _is_inside(each, group, changes))
     operators = choose_operators(group, known, own, data, step.planning.adjustment_weights)
     if step.aggregation is not None:
         operators = with_aggregation(operators, group, known, own, step.aggregation)
     # What a method could never change if it cut the records, adjustment keeps for categories.
     cutting = narrowed(edits, lambda each: not adjusted(each) or not _governed_by(each, group))
-    cut_by = _criteria(step, group, operators.names, cutting, masked)
+    cut_by = _criteria(step, group, operators.names, cutting, changes)
     strata = None
     if data is not None:
         strata = _strata(step, group, cut_by, edits, data)
         refuse_missing(number, step, group, strata, data)
     names = tuple(edit.name for edit in own)
     return Group(number, group, operators.names, operators.computed, names, cut_by, strata)
+
+
+def _is_inside(edit: Edit, group: Sequence[str], changes: Changes) -> bool:
+    """Whether a group holds all variables that an edit reads and that move; combinations, all that are masked."""
+    combined = any(isinstance(part, DomainPart) for part in edit.parts)
+    return is_inside(group, changes.masked if combined else changes.moving)(edit)
 
 
 def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
@@ -240,7 +278,7 @@ def _governed_by(edit: Edit, group: Sequence[str]) -> bool:
 
 
 def _criteria(
-    step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, masked: frozenset[str]
+    step: Step, group: tuple[str, ...], operators: Sequence[str], edits: EditSet, changes: Changes
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a group; nothing but missing cells for a method that needs all of them."""
     whole = not step.method.claims.within_strata
@@ -250,7 +288,8 @@ def _criteria(
     moving = whole and step.moves_records
     geometric = [name for name, how in zip(group, operators, strict=True) if how == "geometric_mean"]
     return criteria(
-        group, () if whole else geometric, EditSet() if whole else reading(edits, group), masked,
+        group, () if whole else geometric, EditSet() if whole else reading(edits, group),
+        changes.masked, changes.moving,
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=() if step.holds_zeros else step.planning.structural_zeros,

@@ -16,7 +16,7 @@ from maskwright.foundation.yaml_document import from_python
 from maskwright.foundation.yaml_models import read_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.planning.strata import Criterion, Strata
@@ -297,6 +297,17 @@ def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:
         return ()
     quasi = tuple(variable.name for variable in variables if variable.role == "quasi_identifier")
     return step.keys or quasi or tuple(variable.name for variable in variables)
+
+
+def size_compared_with(names: Collection[str], asked: Iterable[tuple[Collection[str], int]], otherwise: int) -> int:
+    """Size that classes on variables are compared with: what is asked of all of them, else of some of them.
+
+    `asked`: variables, and the size of their classes. `otherwise`: where nothing is asked of any.
+    """
+    pairs = [(set(variables), size) for variables, size in asked]
+    covering = [size for variables, size in pairs if variables.issuperset(names)]
+    touching = [size for variables, size in pairs if not variables.isdisjoint(names)]
+    return max(covering or touching, default=otherwise)
 
 
 def read_aggregation(written: object, place: Place | None = None) -> ChosenAggregation:

@@ -66,19 +66,25 @@ def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
     """An order that works, if need be with promises that are only reported; or that there is none."""
     if len(steps) > MOST_STEPS:
         return "put steps that suppress last, and steps that take records away first"
-    found = _working_order(steps, variables_of)
+    _, mistakes = variables_of(steps)
+
+    def works(moved: Sequence[Step]) -> bool:
+        names, more = variables_of(moved)
+        return more <= mistakes and next(_broken(moved, names), None) is None
+
+    found = other_order(steps, works)
     if found is not None:
-        return f"this order works: {_listed(steps, found)}"
+        return found
     promising = [number for number, step in enumerate(steps) if _guarantee(step) is not None]
     for size in range(1, len(promising) + 1):
         for chosen in combinations(promising, size):
             reporting = [_reporting(step) if number in chosen else step for number, step in enumerate(steps)]
-            found = _working_order(reporting, variables_of)
+            found = other_order(reporting, works)
             if found is not None:
                 whose = " and ".join(f"step {number + 1}" for number in chosen)
                 return (
                     f"no order keeps all promises; with 'k_guarantee: report' in the params of {whose}, whose smallest "
-                    f"class is then reported and not promised, this order works: {_listed(steps, found)}"
+                    f"class is then reported and not promised, {found}"
                 )
     return "no order of these steps keeps what each of them promises: leave one of them out"
 
@@ -87,20 +93,34 @@ def _reporting(step: Step) -> Step:
     return replace(step, planning=step.planning.model_copy(update={"k_guarantee": "report"}))
 
 
-def _working_order(steps: Sequence[Step], variables_of: VariablesOf) -> tuple[int, ...] | None:
-    """Order, as positions, in which nothing is broken, with as few steps as can be past each other; None: none is."""
-    _, mistakes = variables_of(steps)
+def other_order(steps: Sequence[Step], works: Callable[[Sequence[Step]], bool]) -> str | None:
+    """Sentence on the order that works in which as few steps as can be are past each other, with the lines to write."""
+    if len(steps) > MOST_STEPS:
+        return None
     orders = permutations(range(len(steps)))
     for order in sorted(orders, key=lambda order: sum(first > second for first, second in combinations(order, 2))):
         moved = [steps[position] for position in order]
-        names, more = variables_of(moved)
-        if more <= mistakes and next(_broken(moved, names), None) is None:
-            return order
+        if works(moved):
+            listed = ", ".join(f"step {position + 1} ({steps[position].method.name})" for position in order)
+            return "\n".join([f"this order works: {listed}; write", *(f"      - {_written(each)}" for each in moved)])
     return None
 
 
-def _listed(steps: Sequence[Step], order: Sequence[int]) -> str:
-    return ", ".join(f"{position + 1} ({steps[position].method.name})" for position in order)
+def _written(step: Step) -> str:
+    """A step as one line of a pipeline."""
+    import yaml  # of refused steps
+
+    params = {
+        **step.params.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        **step.planning.model_dump(mode="json", exclude_unset=True),
+    }
+    entry = {
+        "method": step.method.name, "variables": None if step.variables is None else list(step.variables),
+        "groups": [list(group) for group in step.groups], "unit": step.unit, "params": params,
+    }  # fmt: skip
+    given = {key: value for key, value in entry.items() if value}
+    text: str = yaml.safe_dump(given, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+    return text.strip()
 
 
 @dataclass(frozen=True)

@@ -78,15 +78,19 @@ def criteria(
     geometric: Sequence[str],
     edits: EditSet,
     masked: frozenset[str],
+    moving: frozenset[str],
     *,
     by_missing: bool = False,
     structural_zeros: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[Criterion, ...]:
-    """What cuts the records of a variable group; known before any data are read."""
+    """What cuts the records of a variable group; known before any data are read.
+
+    `moving`: variables that are not published as the values, or the category of the values, that conditions see here.
+    """
     found: dict[object, Criterion] = {}
     for edit in edits:
-        for key, each in _of_edit(edit, group, masked):
+        for key, each in _of_edit(edit, group, masked, moving):
             known = found.get(key)
             names = (edit.name,) if known is None else (*known.edits, edit.name)
             found[key] = Criterion(each.title, tuple(dict.fromkeys(names)), each.part, each.binding, each.variables)
@@ -98,7 +102,9 @@ def criteria(
     return (*first, *found.values(), *others)
 
 
-def _of_edit(edit: Edit, group: Sequence[str], masked: frozenset[str]) -> Iterator[tuple[object, Criterion]]:
+def _of_edit(
+    edit: Edit, group: Sequence[str], masked: frozenset[str], moving: frozenset[str]
+) -> Iterator[tuple[object, Criterion]]:
     """Conditions that govern, and unmasked values that masked ones have to occur with; with what makes them equal."""
     for part in edit.parts:
         if isinstance(part, DomainPart) and set(part.variables) & set(group):
@@ -107,7 +113,7 @@ def _of_edit(edit: Edit, group: Sequence[str], masked: frozenset[str]) -> Iterat
                 yield outside, Criterion(f"value of {', '.join(outside)}", (), part, edit.binding, outside)
         if isinstance(part, GoverningPart):
             used = variable_names(part.condition)
-            if not set(used) & masked - set(group):
+            if not set(used) & moving - set(group):
                 title = _condition(part.condition) or f"condition of {edit.name}"
                 yield (part.condition, edit.binding), Criterion(title, (), part, edit.binding, used)
 

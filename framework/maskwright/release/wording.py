@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from maskwright.planning.model import PlanningParams
 from maskwright.release.record.run_record import ClassSizes
@@ -221,27 +221,47 @@ def whose_quasi_identifiers(record: RunRecord) -> str:
     return f"the quasi-identifiers of {', '.join(sorted(levels))}" if levels else "all quasi-identifiers"
 
 
-def classes_of_equal_records(record: RunRecord) -> list[tuple[str, ClassSizes]]:
+class ClassesOn(NamedTuple):
+    """Classes of equal records on some variables, and whether a step promises their size."""
+
+    about: str
+    sizes: ClassSizes
+    is_promised: bool
+
+
+def classes_of_equal_records(record: RunRecord) -> list[ClassesOn]:
     """Titles and sizes of the classes of records that share masked values, widest promise first.
 
     On the variables of each group (what the method promises), on all quasi-identifiers, and on every published
     variable; of data of levels, the last two are those of the lowest.
     """
     k = record.k
-    rows: list[tuple[str, ClassSizes]] = []
+    rows: list[ClassesOn] = []
     sizes = sorted({group.expected for group in k.groups}, reverse=True)
     for size in sizes:
         own = [group for group in k.groups if group.expected == size]
         smallest, below = min(group.smallest for group in own), max(group.below for group in own)
         of = "on any one variable group" + (f" of k {size}" if len(sizes) > 1 else "")
-        rows.append((of, ClassSizes(expected=size, smallest=smallest, below=below)))
+        is_promised = all(group.guaranteed for group in own)
+        rows.append(ClassesOn(of, ClassSizes(expected=size, smallest=smallest, below=below), is_promised))
     if k.quasi_identifiers:
         found = k.quasi_identifiers
-        title = f"on {whose_quasi_identifiers(record)} ({', '.join(found.variables)})"
-        rows.append((title, ClassSizes(expected=found.expected, smallest=found.smallest, below=found.below)))
+        is_promised = _is_promised(record, found.variables)
+        of = f"on {whose_quasi_identifiers(record)} ({', '.join(found.variables)})"
+        of += "" if is_promised else ", not promised"
+        sizes_of = ClassSizes(expected=found.expected, smallest=found.smallest, below=found.below)
+        rows.append(ClassesOn(of, sizes_of, is_promised))
     if k.records:
-        rows.append(("on whole records (no method promises this)", k.records))
+        names = [each.name for each in record.variables if each.role != "identifier"]
+        is_promised = not record.levels and not record.plan.new_keys and _is_promised(record, names)
+        of = "on whole records" + ("" if is_promised else " (no method promises this)")
+        rows.append(ClassesOn(of, k.records, is_promised))
     return rows
+
+
+def _is_promised(record: RunRecord, names: Sequence[str]) -> bool:
+    """Whether a step promises the size of the classes on variables: of all of them together."""
+    return any(group.guaranteed and set(group.variables).issuperset(names) for group in record.k.groups)
 
 
 def smallest_of_each_k(record: RunRecord) -> list[tuple[str, ClassSizes, str]]:
@@ -254,7 +274,7 @@ def smallest_of_each_k(record: RunRecord) -> list[tuple[str, ClassSizes, str]]:
         if group.expected not in requested or group.requested is None:
             requested[group.expected] = group
     return [
-        (title, found, _requested(requested.get(found.expected, k))) for title, found in rows[: len(requested) or 1]
+        (title, found, _requested(requested.get(found.expected, k))) for title, found, _ in rows[: len(requested) or 1]
     ]
 
 

@@ -259,7 +259,8 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "k_tiles": wording.smallest_of_each_k(found) if classes else [],
         "whose_quasi_identifiers": wording.whose_quasi_identifiers(found),
         "promised": wording.promised_classes(found),
-        "several_k": len({own.expected for _, own in classes}) > 1,
+        "several_k": len({own.expected for _, own, _ in classes}) > 1,
+        "several_k_of_groups": len({own.expected for own in found.k_of_groups}) > 1,
         "told_apart": wording.groups_told_apart(found),
         "how_counted": wording.how_classes_are_counted(found),
         "measures": [

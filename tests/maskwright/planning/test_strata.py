@@ -15,7 +15,7 @@ def _strata(
     data: mw.Dataset, group: tuple[str, ...], geometric: tuple[str, ...], edits: mw.EditSet, masked: frozenset[str],
     k: int, *, by_missing: bool = False, structural_zeros: tuple[str, ...] = (),
 ) -> Strata:  # fmt: skip
-    found = criteria(group, geometric, edits, masked, by_missing=by_missing, structural_zeros=structural_zeros)
+    found = criteria(group, geometric, edits, masked, masked, by_missing=by_missing, structural_zeros=structural_zeros)
     return stratify(data, group, found, edits, k)
 
 

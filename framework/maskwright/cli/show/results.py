@@ -251,10 +251,10 @@ def _print_k(out: Console, record: RunRecord) -> None:
         return
     message = f"k = {k.requested}" if k.expected == k.requested else f"groups of {k.expected} in the mean"
     rows = classes_of_equal_records(record)
-    several = len({found.expected for _, found in rows}) > 1
+    several = len({found.expected for _, found, _ in rows}) > 1
     title = "Records with equal masked values" if several else f"{message}: records with equal masked values"
     table = _table_of_classes(title, ["smallest class"], k.expected, "records ", several=several)
-    for about, found in rows:
+    for about, found, _ in rows:
         own = [count(found.expected)] * several
         table.add_row(about, *own, count(found.smallest), count(found.below))
     out.print()

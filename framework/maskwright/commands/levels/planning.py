@@ -46,6 +46,7 @@ from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.attribute_inference import level_inference_doubts
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
 from maskwright.planning.levels.exact_sums import exact_sums
+from maskwright.planning.levels.recoded_edits import published_categories, recoded_across
 from maskwright.planning.levels.steps import (
     adjusted_totals,
     checked_under_guarantees,
@@ -56,7 +57,6 @@ from maskwright.planning.levels.steps import (
     require_totals,
     require_what_moves,
     treatment,
-    without_recoded,
 )
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure_edits import Source
+    from maskwright.edits.translation.values import Recoded
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
@@ -87,7 +89,8 @@ class PlannedLevels:
     is doubted of a file that no step masks is doubted of them. `dropped`: edits across levels that steps drop, because
     what they read is published as categories. `disclosed`: masked variables that the other level shows. `otherwise`:
     where totals stand: who would keep each edit if all were derived; for groups that cannot be moved. `whole`: groups
-    that are masked with all their members as one record; `ready` then tells of each level what is masked.
+    that are masked with all their members as one record; `ready` then tells of each level what is masked. `translated`:
+    rules across levels as they are stated of published categories, by name.
     """
 
     loaded: LoadedLevels
@@ -99,6 +102,7 @@ class PlannedLevels:
     dropped: tuple[Edit, ...] = ()
     disclosed: tuple[Doubt, ...] = ()
     unmasked: Mapping[str, ReadyRun] = field(default_factory=dict)
+    translated: Mapping[str, Edit] = field(default_factory=dict)
 
     @property
     def every(self) -> dict[str, ReadyRun]:
@@ -173,14 +177,18 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
     if masks_as_groups(described.steps, linked):
         return _plan_group_masking(described, loaded, masked, reporter, clock)
     structure = Structure.of(linked)
-    bound, dropped = without_recoded(loaded.bound, treatments)
+    categories: dict[Source, Recoded] = {}
+    for name, own in steps.items():
+        categories |= published_categories(name, own.steps, variables[name])
+    recoded = recoded_across(loaded.bound, treatments, loaded.rules, structure, categories)
+    bound = recoded.bound
     refuse_given_back(bound, treatments, linked)
     refuse_two_removals(steps)
     emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
-    otherwise = across_levels(bound, structure, masked, emptied=emptied)
+    otherwise = across_levels(bound, structure, masked, emptied=emptied, translated=recoded.translated)
     require_totals(otherwise, described.steps)
-    across = across_levels(bound, structure, masked, adjusted, emptied)
+    across = across_levels(bound, structure, masked, adjusted, emptied, recoded.translated)
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     across = checked_under_guarantees(across, bound, described.steps)
@@ -189,7 +197,13 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
     refuse_taking_by_derived(steps, across)
     steps = {level.name: without_derived(steps[level.name], derived, level) for level in linked}
     planned = PlannedLevels(
-        replace(loaded, bound=bound), across, steps, {}, otherwise if adjusted else None, dropped=dropped
+        replace(loaded, bound=bound),
+        across,
+        steps,
+        {},
+        otherwise if adjusted else None,
+        dropped=recoded.dropped,
+        translated=recoded.translated,
     )
     ready = {
         level.name: ready_level(described, planned, level.name, reporter, clock)

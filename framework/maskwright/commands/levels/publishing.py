@@ -72,8 +72,12 @@ def published_edits(loaded: LoadedLevels, masked: MaskedLevels) -> PublishedEdit
     gone = {name for result in masked.results.values() for name in dropped_names(result)}
     gone |= {edit.name for ready in masked.planned.ready.values() for edit in ready.dropped}
     kept = EditSet(
-        tuple(edit for edit in loaded.rules if edit.name in levels and edit.name not in gone), loaded.rules.notes
-    )
+        tuple(
+            masked.planned.translated.get(edit.name, edit) for edit in loaded.rules
+            if edit.name in levels and edit.name not in gone
+        ),
+        loaded.rules.notes,
+    )  # fmt: skip
     spanning = {edit.name for edits in stated.edits.values() for edit in edits if spans_records(stated, edit)}
     rules = with_conditions(
         kept, {name: level for name, level in levels.items() if name in spanning}, Structure.of(masked.linked),

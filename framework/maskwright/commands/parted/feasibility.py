@@ -60,11 +60,22 @@ def is_by_record(method: Method) -> bool:
     return method.claims.cut == "any" or method.claims.gathering is not None
 
 
-def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
-    """Group whose clusters a unit is adjusted with, where they are made; None where records are, part by part."""
+def clusters_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
+    """Group with whose clusters a unit is adjusted where they are made; None where records are alone."""
     if unit.group is None or is_by_record(plan.steps[plan.groups[unit.group].step - 1].method):
         return None
     return unit.group
+
+
+def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
+    """The same where that is all; None where records are adjusted, part by part, at the end.
+
+    Where clusters are made nothing is known yet of what later steps publish.
+    """
+    found = clusters_of(plan, unit)
+    read = {name for each in plan.edits if each.name in unit.edits for name in each.variables}
+    later = {name for group in plan.groups[(found or 0) + 1 :] for name in group.variables}
+    return None if later & (read & plan.recoded | set(unit.variables)) else found
 
 
 def refused_method(method: Method) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.feasibility import home_of
+from maskwright.commands.parted.feasibility import clusters_of, home_of
 from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, drift_of_sums, unchanged_doubts
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
@@ -25,6 +25,7 @@ from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
+from maskwright.planning.model import size_compared_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,7 +151,8 @@ def _moved(
     """Rows moved, over all units that act on the same rows."""
     for number, facts in enumerate([*reported.groups, reported.parts]):
         home = None if number == len(reported.groups) else number
-        own = [each for each in units if each.unit.edits and home_of(plan, each.unit) == home]
+        place = home_of if home is None else clusters_of
+        own = [each for each in units if each.unit.edits and place(plan, each.unit) == home]
         others = categories if home is None else ()
         if others or (own and any(each.counts["rows"] for each in own)):
             yield {
@@ -229,7 +231,9 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
     sets: list[tuple[str, ...]] = (
         [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
     )
-    least: list[int] = [each["expected"] for each in groups] + ([k or 2] if quasi else []) + [k or 2]
+    asked = [(each["variables"], each["expected"]) for each in groups]
+    wider = [size_compared_with(names, asked, k or 2) for names in sets[len(groups) :]]
+    least: list[int] = [each["expected"] for each in groups] + wider
 
     def together(found: Sequence[dict[str, int]]) -> dict[str, Any]:
         counts = [{**each, "expected": size} for each, size in zip(found, least, strict=True)]

@@ -71,13 +71,13 @@ def _guarded(edit: Edit, level: str, structure: Structure, suppressed: Collectio
             case x.GroupFunction(_, below, operand, condition):
                 read = [*(() if operand is None else (operand.name,))]
                 read += [] if condition is None else x.variable_names(condition)
-                gone = [name for name in dict.fromkeys(read) if _source(name, below, structure) in suppressed]
+                gone = [name for name in dict.fromkeys(read) if source_of_name(name, below, structure) in suppressed]
                 if gone:
                     conditions.setdefault(x.GroupFunction("all", below, None, _present(gone)))
-            case x.VariableReference(name) if _source(name, level, structure) in suppressed:
+            case x.VariableReference(name) if source_of_name(name, level, structure) in suppressed:
                 conditions.setdefault(_present([name]))
             case x.InOriginal(names):
-                gone = [name for name in names if _source(name, level, structure) in suppressed]
+                gone = [name for name in names if source_of_name(name, level, structure) in suppressed]
                 conditions.update(dict.fromkeys(_present([name]) for name in gone))
     if not conditions or edit.engine is not None:
         return edit
@@ -89,13 +89,13 @@ def _guarded(edit: Edit, level: str, structure: Structure, suppressed: Collectio
     return replace(edit, expression=x.IfThen(when, rule), when=when, text=text)
 
 
-def _source(name: str, level: str, structure: Structure) -> Source | None:
+def source_of_name(name: str, level: str, structure: Structure) -> Source | None:
     """Level and variable that a name in a rule of a level means."""
     if name in structure[level].variables:
         return level, name
     prefix, _, rest = name.partition(".")
     if rest and (prefix == level or prefix in structure[level].pointers or prefix in NEIGHBOURS):
-        return _source(rest, level, structure)
+        return source_of_name(rest, level, structure)
     for above in structure.above(level):
         wanted = rest if rest and prefix == above else name
         if wanted in structure[above].variables:

@@ -101,6 +101,17 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
     )
 
 
+def same_condition(condition: x.Expression, variables: Mapping[str, Recoded]) -> x.Expression | None:
+    """Condition that is true, false and unknown of published categories where this one is of their values; or None."""
+    try:
+        found, exact = _Work(variables, lambda _: None).truth(condition, weaker=False)
+    except (Untranslatable, NotKnownYet):
+        return None
+    # What is true of all categories, or of none, is not unknown where a cell is missing.
+    decided = isinstance(found, x.Truth) or any(isinstance(node, x.IsMissing) for node in x.nodes(found))
+    return found if exact and not decided else None
+
+
 def _possible(variable: Recoded) -> tuple[str, ...]:
     return sides(x.Truth(True), variable).possible or variable.categories
 

@@ -49,6 +49,7 @@ class Targets:
     domain: Domain | None = None
     moving: Mapping[str, Cells] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
+    _fixed: dict[Requirement, Booleans] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,7 +110,20 @@ class Targets:
             truth = verdict.holds if requirement.wanted else ~verdict.holds
             return truth | verdict.unknown
 
-        return self._judge(variable_names(requirement.expression), judge, values, index)
+        names = variable_names(requirement.expression)
+        if set(names).issubset(self.companions) and self.companions:
+            # Whatever the rows are moved to, this stays: a dozen conditions on categories are looked up, not judged.
+            if requirement not in self._fixed:
+                self._fixed[requirement] = self._judge(names, judge, values, np.arange(self._rows))
+            return self._fixed[requirement][index]
+        return self._judge(names, judge, values, index)
+
+    @cached_property
+    def _rows(self) -> int:
+        """Number of rows."""
+        if self.members is not None:
+            return int(self.members.max(initial=-1)) + 1
+        return len(next(iter(self.companions.values())).numbers)
 
     def fixed_numbers(self, name: str, index: Integers) -> Floats:
         """Numbers of a companion for rows that are records, or whose records agree on it."""

@@ -137,9 +137,10 @@ def across_levels(
     masked: Mapping[str, Collection[str]],
     adjust: Collection[str] = (),
     emptied: Mapping[str, Collection[str]] | None = None,
+    translated: Collection[str] = (),
 ) -> AcrossLevels:
-    """Decide who keeps each edit."""
-    return _Planner(bound, structure, masked, adjust, emptied or {}).plan()
+    """Decide who keeps each edit; `translated`: names of those that are said of published categories."""
+    return _Planner(bound, structure, masked, adjust, emptied or {}, translated).plan()
 
 
 @dataclass
@@ -149,6 +150,7 @@ class _Planner:
     masked: Mapping[str, Collection[str]]
     adjust: Collection[str]
     emptied: Mapping[str, Collection[str]]
+    translated: Collection[str]
     inside: dict[str, list[Edit]] = field(default_factory=dict)
     derived: dict[str, DerivedVariable] = field(default_factory=dict)
     repaired: list[Edit] = field(default_factory=list)
@@ -201,6 +203,11 @@ class _Planner:
 
     def _place(self, edit: Edit, plain: Expression, one_of: int) -> bool:
         """Put an edit where one level keeps it; whether it spans records that change."""
+        if edit.name in self.translated:
+            self.structural.append(edit.name)
+            how = "it is said of the published categories, which hold the true values"
+            self.keepers.append(Keeper(edit.name, "construction", how))
+            return False
         if self._is_suppressed_only(edit):
             self.present.append(edit.name)
             self.keepers.append(Keeper(edit.name, "construction", "it is kept where all that it reads is published"))

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.edit import Edit, LinearPart
-from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.structure import MembersColumn, sources_of
-from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.model import Keeper, Step
@@ -68,51 +66,6 @@ def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence
             droppable.update(step.planning.release_edits.drop)
     masked = frozenset(shaped).union(suppressed)
     return Treatment(masked, masked - shaped, suppressed, recoded, frozenset(droppable))
-
-
-def without_recoded(bound: BoundEdits, treatments: Mapping[str, Treatment]) -> tuple[BoundEdits, tuple[Edit, ...]]:
-    """Edits without those that read a recoded variable of other records; and these, where a step says they may go."""
-    problems, dropped = [], []
-    for edits in bound.edits.values():
-        for edit in edits:
-            read = _recoded_elsewhere(bound, treatments, edit)
-            if not read:
-                continue
-            if any(name in treatments[level].droppable for level, name in read):
-                dropped.append(edit)
-            else:
-                problems.append(_refusal(edit, {name: treatments[level].recoded[name] for level, name in read}))
-    if problems:
-        raise InputError(problems)
-    gone = {edit.name for edit in dropped}
-    kept = {
-        name: EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
-        for name, edits in bound.edits.items()
-    }
-    return replace(bound, edits=kept), tuple(dropped)
-
-
-def _recoded_elsewhere(bound: BoundEdits, treatments: Mapping[str, Treatment], edit: Edit) -> list[tuple[str, str]]:
-    """Recoded variables of other records that an edit reads, and then its own; none where it reads its own alone."""
-    if not spans_records(bound, edit):
-        return []
-    columns = {each.name for each in bound.columns[edit.level]}
-    beyond = {
-        source for name in edit.variables if name in columns for source in sources_of(bound.columns, edit.level, name)
-    }
-    if not any(name in treatments[level].recoded for level, name in beyond):
-        return []
-    read = sources_of_edit(bound, edit)
-    return sorted((level, name) for level, name in read if name in treatments[level].recoded)
-
-
-def _refusal(edit: Edit, steps: Mapping[str, int]) -> Problem:
-    recodings = ", ".join(f"step {number} publishes {name} as coarser categories" for name, number in steps.items())
-    message = f"{recodings}, and edit {edit.name!r} reads it of other records: it cannot be said of the categories"
-    listed = ", ".join(steps)
-    return Problem(
-        message, edit.place, f"let it go, 'release_edits: {{drop: [{listed}]}}' in the step's params, or keep {listed}"
-    )
 
 
 def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], linked: LinkedData) -> None:

@@ -189,13 +189,14 @@ def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterato
             shared = [names for names in own if names & set(later.variables)]
             if shared and not all(_keeps(other, set(later.variables), names, step.k) for names in shared):
                 touched = [name for name in later.variables if any(name in names for names in shared)]
+                how = "in other clusters" if other.method.makes_clusters else "record by record"
                 yield Doubt(
                     "promise-undone-by-a-later-step", str(number),
                     f"{step.method.name} promises k = {step.k}, and step {later.step} ({other.method.name}) changes "
-                    f"{', '.join(touched)} after it, record by record",
+                    f"{', '.join(touched)} after it, {how}",
                     place=other.place,
-                    hint=f"put step {later.step} before it, or set 'k_guarantee: report' in the params of step "
-                    f"{number}: the smallest class is then reported",
+                    hint=f"set 'k_guarantee: report' in the params of step {number}: the smallest class is then "
+                    "reported",
                 )  # fmt: skip
 
 

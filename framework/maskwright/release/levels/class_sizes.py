@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.record_groups import class_codes
+from maskwright.planning.model import size_compared_with
 from maskwright.release.record.run_record import LikeClasses
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ def four_counts(
     ]  # fmt: skip
     if quasi and not any(set(quasi) == set(names) for names in (*own_groups, masked)):
         about = f"{top.name} on its quasi-identifiers ({', '.join(quasi)})"
-        found.append(_classes_about(about, _sizes(class_codes(top.data, quasi)), k))
+        found.append(
+            _classes_about(
+                about, _sizes(class_codes(top.data, quasi)), size_compared_with(quasi, own_groups.items(), k)
+            )
+        )
     if masked:
         found.append(
             _classes_about(f"{top.name} on {', '.join(masked)}", _sizes(class_codes(top.data, masked)), together)

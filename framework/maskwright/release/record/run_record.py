@@ -190,7 +190,7 @@ class LocalisationRecord(RecordPart):
 class ClassSizes(RecordPart):
     """Classes of records that are published alike."""
 
-    expected: Public[int] = Field(description="Size that classes are compared with: the largest that a step asks for.")
+    expected: Public[int] = Field(description="Size that classes are compared with: what steps ask of these variables.")
     smallest: Public[int]
     below: Public[int] = Field(description="Records in classes smaller than expected.")
 
@@ -199,7 +199,7 @@ class ClassSizesOn(RecordPart):
     """Classes of records that are published alike on some variables."""
 
     variables: Public[tuple[str, ...]]
-    expected: Public[int] = Field(description="Size that classes are compared with: the largest that a step asks for.")
+    expected: Public[int] = Field(description="Size that classes are compared with: what steps ask of these variables.")
     smallest: Public[int]
     below: Public[int] = Field(description="Records in classes smaller than expected.")
 
