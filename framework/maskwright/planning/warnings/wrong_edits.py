@@ -1,0 +1,131 @@
+"""Doubts about edits that the original violates more often than errors explain, with what may have been meant."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.evaluation.outcomes import EditOutcome
+    from maskwright.edits.suggestions.slips import Meant
+
+USUAL_ERRORS = 0.05
+"""Share of the records that errors are expected to explain, in a file of which nothing else is known."""
+
+SOFT = 0.5
+"""The same for an edit of severity warning, which a good record may violate."""
+
+MOST_ERRORS = 0.25
+"""Share up to which the other edits of a dirty file excuse one that is violated at a like rate."""
+
+OF_OTHERS = 2.0
+"""A rate is like that of other edits up to so many times theirs."""
+
+FEWEST = 3
+"""Records that violate an edit, at least, where it may be wrong."""
+
+CHANCE = 0.01
+"""Chance, at most, of so many violations where errors are as frequent as the limit."""
+
+ALIKE = 4.0
+"""Rates of all edits of a file are alike where the largest is not more than so many times the smallest."""
+
+
+def wrong_edit_doubts(
+    outcomes: Iterable[EditOutcome], edits: EditSet, data: Dataset, leaving_out: Collection[str] = ()
+) -> Iterator[Doubt]:
+    """A doubt for each edit that is violated by more of the records it is for than errors explain.
+
+    `data`: the original, or a sample of it, in which rules that may have been meant are looked up. `leaving_out`: edits
+    of which other doubts speak.
+    """
+    rates = {each.name: _rate(each) for each in outcomes if each.name not in leaving_out and _speaks(each)}
+    stated = {edit.name: edit for edit in edits}
+    found = {
+        name: limit for name, (violations, of) in rates.items() if name in stated
+        for limit in [_limit(name, rates, stated[name])] if is_beyond(violations, of, limit)
+    }  # fmt: skip
+    dirty = _dirty(found, rates)
+    for name, limit in found.items():
+        violations, of = rates[name]
+        yield _doubt(stated[name], violations, of, f"more than errors explain ({limit:.0%})", edits, data, dirty)
+
+
+def doing_most_doubt(edit: Edit, outcome: EditOutcome, share: float, edits: EditSet, data: Dataset) -> Doubt | None:
+    """A doubt about an edit that does most of what adjusting distorts, where some records violated it on arrival."""
+    violations, of = _rate(outcome)
+    if not is_beyond(violations, of, CHANCE):
+        return None
+    return _doubt(edit, violations, of, f"and it makes {share:.0%} of what adjusting costs", edits, data, "")
+
+
+def is_beyond(violations: int, of: int, limit: float) -> bool:
+    """Whether so many violations are hardly chance where errors are as frequent as the limit.
+
+    The chance is bounded from above (Chernoff), so that small files give a doubt only where it is plain.
+
+    >>> is_beyond(3, 20, 0.05), is_beyond(7, 20, 0.05), is_beyond(3, 3, 0.05), is_beyond(60, 1000, 0.05)
+    (False, True, True, False)
+    """
+    if violations < FEWEST or violations <= limit * of:
+        return False
+    share = violations / of
+    apart = share * math.log(share / limit)
+    if share < 1:
+        apart += (1 - share) * math.log((1 - share) / (1 - limit))
+    return of * apart >= -math.log(CHANCE)
+
+
+def _speaks(each: EditOutcome) -> bool:
+    return each.fired > each.unknown or each.violations > 0
+
+
+def _rate(each: EditOutcome) -> tuple[int, int]:
+    """Violations, and the records that the edit is for and whose verdict is known."""
+    return each.violations, max(each.fired - each.unknown, each.violations)
+
+
+def _limit(name: str, rates: Mapping[str, tuple[int, int]], edit: Edit) -> float:
+    """Share that errors explain: that of the other edits of the file, where it is a dirty one."""
+    others = [violations / of for other, (violations, of) in rates.items() if other != name]
+    like = OF_OTHERS * median(others) if others else 0.0
+    return max(USUAL_ERRORS if edit.severity == "error" else SOFT, min(like, MOST_ERRORS))
+
+
+def _dirty(found: Collection[str], rates: Mapping[str, tuple[int, int]]) -> str:
+    """What is said where all edits of a file are violated at a like rate; '' where they are not."""
+    shares = [violations / of for violations, of in rates.values()]
+    if len(shares) < FEWEST or not found or min(shares) * ALIKE < max(shares) or min(shares) < USUAL_ERRORS:
+        return ""
+    return (
+        f"; all {len(shares)} edits are violated at a like rate ({min(shares):.0%} to {max(shares):.0%}): rather a file "
+        "with many errors, or one that is read otherwise than it is meant, than wrong edits"
+    )
+
+
+def _doubt(edit: Edit, violations: int, of: int, why: str, edits: EditSet, data: Dataset, dirty: str) -> Doubt:
+    from maskwright.edits.suggestions.slips import meant_instead  # only where an edit is in doubt
+
+    meant = "" if dirty else _said(meant_instead(edit, data, edits))
+    message = f"{violations:,} of {of:,} records ({violations / of:.0%}) that it is for violate it, {why}{dirty}{meant}"
+    return Doubt("edit-may-be-wrong", edit.name, message, violations, of, edit.place)
+
+
+def _said(found: Iterable[Meant]) -> str:
+    rules = [f"`{each.rule}` holds in {_most(each)}" + (f", as edit {each.stated!r} says" * bool(each.stated))
+             for each in found]  # fmt: skip
+    if not rules:
+        return ""
+    return f"; {', and '.join(rules)}: did you mean that?"
+
+
+def _most(each: Meant) -> str:
+    return "all records" if each.held == each.of else f"{math.floor(1000 * each.held / each.of) / 10:g} % of them"
