@@ -80,9 +80,16 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
         fitting = [entry for entry in fitting if entry[2] and entry[1] >= ENOUGH * entry[2]]
         if fitting:
             best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])
-            found.append(Meant(opening + _text(best), held, of, _stated(best, edit, known)))
-    # What holds in more records is likelier; in as many, the slip that is made more often.
-    return tuple(sorted(found, key=lambda each: -round(each.held / each.of, 2))[:MOST_NAMED])
+            as_strict = _is_equality(best) or not _is_equality(part)
+            found.append((as_strict, Meant(opening + _text(best), held, of, _stated(best, edit, known))))
+    # What says as much as the edit comes first, then what holds in more records, then the slip that is made more often.
+    found.sort(key=lambda entry: (not entry[0], -round(entry[1].held / entry[1].of, 2)))
+    several = isinstance(part, RangePart) or (len(found) > 1 and found[1][0] and _is_equality(part))
+    return tuple(each for _, each in found[: MOST_NAMED if several else 1])
+
+
+def _is_equality(part: Part) -> bool:
+    return isinstance(part, LinearPart | ProductPart) and part.relation == "=="
 
 
 def _plain_parts(edit: Edit, data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
@@ -182,11 +189,11 @@ def _of_sum(
     yield signs
     yield units
     yield (changed(place, (other, terms[place][1])) for place in places for other in others)
+    yield (changed(place) for place in places if len(terms) > 2)
     yield (
         replace(part, coefficients=(*terms, (other, Fraction(sign)))) for other in others for sign in (1, -1)
         if part.relation == "=="
     )  # fmt: skip
-    yield (changed(place) for place in places if len(terms) > 2)
     steps = [grid[name] for name in part.variables if grid.get(name) is not None]
     if part.relation == "==" and steps:
         slack = len(terms) * Fraction(1, 10 ** min(step for step in steps if step is not None))

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 USUAL_ERRORS = 0.05
 """Share of the records that errors are expected to explain, in a file of which nothing else is known."""
 
+FEW_ERRORS = 0.01
+"""Share of the records that violate an edit which distorts, up to which nothing speaks against the edit itself."""
+
 SOFT = 0.5
 """The same for an edit of severity warning, which a good record may violate."""
 
@@ -56,15 +59,23 @@ def wrong_edit_doubts(
     dirty = _dirty(found, rates)
     for name, limit in found.items():
         violations, of = rates[name]
-        yield _doubt(stated[name], violations, of, f"more than errors explain ({limit:.0%})", edits, data, dirty)
+        yield _doubt(stated[name], violations, of, f"more than errors explain ({100 * limit:.2g} %)", edits, data, dirty)
 
 
-def doing_most_doubt(edit: Edit, outcome: EditOutcome, share: float, edits: EditSet, data: Dataset) -> Doubt | None:
-    """A doubt about an edit that does most of what adjusting distorts, where some records violated it on arrival."""
-    violations, of = _rate(outcome)
-    if not is_beyond(violations, of, CHANCE):
-        return None
-    return _doubt(edit, violations, of, f"and it makes {share:.0%} of what adjusting costs", edits, data, "")
+def distorting_edit_doubts(
+    doing_most: Mapping[str, float], outcomes: Iterable[EditOutcome], edits: EditSet, data: Dataset,
+    known: Iterable[Doubt],
+) -> Iterator[Doubt]:  # fmt: skip
+    """A doubt for each edit that does most of what adjusting distorts, if some of the original violates it too.
+
+    `doing_most`: such edits, with the share of the cost. `known`: doubts from before masking.
+    """
+    doubted = {each.subject for each in known if each.kind == "edit-may-be-wrong"}
+    for each in outcomes if doing_most else ():
+        violations, of = _rate(each)
+        if each.name in doing_most and each.name not in doubted and is_beyond(violations, of, FEW_ERRORS):
+            why = f"and keeping it is {100 * doing_most[each.name]:.0f} % of what adjusting costs"
+            yield _doubt(next(edit for edit in edits if edit.name == each.name), violations, of, why, edits, data, "")
 
 
 def is_beyond(violations: int, of: int, limit: float) -> bool:
@@ -106,7 +117,7 @@ def _dirty(found: Collection[str], rates: Mapping[str, tuple[int, int]]) -> str:
     if len(shares) < FEWEST or not found or min(shares) * ALIKE < max(shares) or min(shares) < USUAL_ERRORS:
         return ""
     return (
-        f"; all {len(shares)} edits are violated at a like rate ({min(shares):.0%} to {max(shares):.0%}): rather a file "
+        f"; all {len(shares)} edits are violated at a like rate ({100 * min(shares):.2g} to {100 * max(shares):.2g} %): rather a file "
         "with many errors, or one that is read otherwise than it is meant, than wrong edits"
     )
 
@@ -115,16 +126,15 @@ def _doubt(edit: Edit, violations: int, of: int, why: str, edits: EditSet, data:
     from maskwright.edits.suggestions.slips import meant_instead  # only where an edit is in doubt
 
     meant = "" if dirty else _said(meant_instead(edit, data, edits))
-    message = f"{violations:,} of {of:,} records ({violations / of:.0%}) that it is for violate it, {why}{dirty}{meant}"
+    share = f"{100 * violations / of:.3g} %"
+    message = f"{violations:,} of the {of:,} records that it is for violate it ({share}), {why}{dirty}{meant}"
     return Doubt("edit-may-be-wrong", edit.name, message, violations, of, edit.place)
 
 
 def _said(found: Iterable[Meant]) -> str:
-    rules = [f"`{each.rule}` holds in {_most(each)}" + (f", as edit {each.stated!r} says" * bool(each.stated))
+    rules = [f"`{each.rule}`" + f", as edit {each.stated!r} says," * bool(each.stated) + f" holds in {_most(each)}"
              for each in found]  # fmt: skip
-    if not rules:
-        return ""
-    return f"; {', and '.join(rules)}: did you mean that?"
+    return f"; {', or '.join(rules)}: did you mean that?" if rules else ""
 
 
 def _most(each: Meant) -> str:
