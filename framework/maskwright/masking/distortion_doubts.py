@@ -71,21 +71,25 @@ def distortion_doubts(
     most: dict[str, float] = {}
     known = {edit.name for edit in edits}
     for shift, present in zip(found.shifts, np.diag(found.adjusted.both).tolist(), strict=True):
-        if not is_distorted(shift, present, variables[shift.variable].distortion):
-            continue
         shares: dict[str, float] = {}
         for each in effects:
             if shift.variable in each.variables:
                 shares |= each.shares
+        if not is_distorted(shift, present, variables[shift.variable].distortion, only_rounded=not shares):
+            continue
         named = [(name, share) for name, share in shares.items() if name in known and share >= 1 / 100][:MOST_NAMED]
         most |= {name: share for name, share in named if share > MOST}
         doubts.append(_doubt(shift, named, plan, edits))
     return DistortionDoubts(tuple(doubts), most)
 
 
-def is_distorted(shift: Shift, present: float, declared: float | None) -> bool:
-    """Whether adjusting moved a mean or a standard deviation away from the original, and farther than it may."""
-    bound = max(LEAST_MOVED, OF_ERROR / np.sqrt(max(present, 1.0))) if declared is None else declared
+def is_distorted(shift: Shift, present: float, declared: float | None, *, only_rounded: bool = False) -> bool:
+    """Whether adjusting moved a mean or a standard deviation away from the original, and farther than it may.
+
+    `present`: cells with a value. `only_rounded`: whether no edit moved it; rounding goes as often up as down.
+    """
+    of_error = 1.0 if only_rounded else OF_ERROR
+    bound = max(LEAST_MOVED, of_error / np.sqrt(max(present, 1.0))) if declared is None else declared
     pairs = ((shift.mean, shift.method_mean), (shift.deviation, shift.method_deviation))
     return any(
         min(abs(moved), abs(moved + before)) > (bound if declared is not None else max(bound, abs(before)))
