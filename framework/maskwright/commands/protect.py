@@ -211,7 +211,7 @@ def _masked(
         seen = last_doubts(ready.plan, ready.original, result.masked, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
         judgement = decide_release(
-            (*ready.doubts, *result.doubts, *ready.order_doubts(result), *left, *seen), request.waivers
+            (*ready.doubts, *result.doubts, *ready.doubts_once_masked(result), *left, *seen), request.waivers
         )
         log_waived(judgement)
         refuse_doubts(request, judgement)

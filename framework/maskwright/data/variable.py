@@ -70,6 +70,8 @@ class Variable:
         Whether it is published as a key, with new random values in place of its own.
     unchanged : float or None
         Percent of its cells that may be published as they are although it is masked; None: not declared.
+    distortion : float or None
+        Standard deviations by which adjusting may move its mean or standard deviation; None: not declared.
     hierarchy : Hierarchy or None
         Coarser and coarser categories of its values, where they are declared.
     bands : tuple of Band
@@ -103,6 +105,7 @@ class Variable:
     as_is: bool = False
     inferred_role: bool = False
     unchanged: float | None = None
+    distortion: float | None = None
     renewed: bool = False
     hierarchy: Hierarchy | None = field(default=None, repr=False)
     bands: tuple[Band, ...] = field(default=(), repr=False)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import as_far_as, is_inside
 from maskwright.foundation.progress import Progress, Reporter, part, stage
-from maskwright.masking.adjusting.adjustment_loss import Cost, Drift, drift_of
+from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
+from maskwright.masking.distortion_doubts import EditEffects, distortion_doubts
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
@@ -25,7 +27,6 @@ from maskwright.masking.masking_result import (
     MaskingResult,
     category_notices,
     conflict_notices,
-    drift_notices,
     household_doubts,
     method_doubts,
     method_warnings,
@@ -82,12 +83,15 @@ def mask(
     categories = tuple(adjust_categories(unit, protected.data, context) for unit in context.plan.category_units)
     protected = replace(protected, data=with_categories(protected.data, categories))
     adjusted, units = _adjust(protected, context)
-    numeric = [name for name in context.plan.masked if adjusted[name].variable.is_numeric]
-    drift = drift_of(protected.data, adjusted, numeric, protected.standardisation.scale)
+    numeric = [
+        name for name in context.plan.masked
+        if adjusted[name].variable.is_numeric and context.original[name].variable.is_numeric
+    ]  # fmt: skip
+    distortion = Distortion.of(context.original, protected.data, adjusted, numeric, protected.standardisation)
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
-    return _result(original, protected, units, categories, removal, drift, context)
+    return _result(original, protected, units, categories, removal, distortion, context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +220,7 @@ def _result(
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
-    drift: Drift | None,
+    distortion: Distortion,
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -225,6 +229,7 @@ def _result(
         category_unit_json,
         infeasible_by_edit,
         moved_json,
+        touched_records,
         unit_json,
     )
 
@@ -233,6 +238,8 @@ def _result(
     results = (*protected.results, *removal.results)
     masked = _published(removal.data, original, plan)
     numeric = [name for name in plan.masked if protected.data[name].variable.is_numeric]
+    effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
+    distorted = distortion_doubts(distortion, effects, plan.variables, plan, edits)
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
@@ -263,7 +270,6 @@ def _result(
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
             *category_notices([each.counts for each in categories], plan),
-            *drift_notices(drift),
             *removal.notices,
             *_notices_of_edits(context),
         ),
@@ -275,6 +281,7 @@ def _result(
             *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *spike_doubts(lost, plan),
+            *distorted.doubts,
             *removal.doubts,
             *value_as_code_doubts(removal.data),
         ),
@@ -283,7 +290,8 @@ def _result(
             *protected.unkept,
         ),
         cost=sum((each.cost for each in units), Cost()),
-        drift=drift,
+        distortion=distortion,
+        doing_most=distorted.doing_most,
         removal=removal,
         terms=context.terms,
     )

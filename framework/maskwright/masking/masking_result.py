@@ -12,7 +12,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.adjusting.adjustment_loss import Cost, Drift
+from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import agreeing_households
 from maskwright.plugins.method import Method
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.adjusting.distortion import Distortion
     from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.context import PublishedTerms
     from maskwright.masking.protecting.assembling import GroupResult
@@ -42,8 +43,8 @@ class MaskingResult:
     `out_of_range`: which of the notices count masked values beyond the range of the original. `doubts`: what masking
     may not have protected. `keepers`: of the limits that methods found in the data; the plan has those of the other
     edits. `cost`: of masking, adjusting and rounding. `removal`: what the last steps took away. `terms`: in which the
-    edits on recoded variables are said; None: no variable is recoded. `drift`: how far adjustment and rounding moved
-    means and covariances of the masked numeric variables.
+    edits on recoded variables are said; None: no variable is recoded. `distortion`: moments of the masked numeric
+    variables before and after adjusting. `doing_most`: edits that do most of what adjusting distorts, and what share.
     """
 
     masked: Dataset
@@ -59,7 +60,8 @@ class MaskingResult:
     doubts: tuple[Doubt, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     cost: Cost = field(default_factory=Cost)
-    drift: Drift | None = None
+    distortion: Distortion | None = None
+    doing_most: Mapping[str, float] = field(default_factory=dict)
     removal: Removal | None = None
     terms: PublishedTerms | None = None
 
@@ -93,10 +95,6 @@ class MaskingResult:
 def _without_records(data: Dataset) -> Dataset:
     columns = (Column(each.variable, each.values[:0].copy(), each.missing[:0].copy()) for each in data)
     return replace(data, columns=tuple(columns))
-
-
-LARGE_DRIFT = 0.1
-"""Shift of a mean or covariance by adjustment from which on a notice reports it, in standard deviations."""
 
 
 def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
@@ -211,17 +209,6 @@ def published_note_doubts(
             place=plan.steps[group.step - 1].place,
             hint="mask variables that edits tie together jointly and in one step, or do not publish it",
         )  # fmt: skip
-
-
-def drift_notices(drift: Drift | None) -> Iterator[str]:
-    """A sentence when adjusting and rounding moved a mean or covariance far."""
-    if drift is not None and max(drift.mean, drift.covariance) > LARGE_DRIFT:
-        one, other = drift.covariance_of
-        second = f"variance of {one}" if one == other else f"covariance of {one} and {other}"
-        yield (
-            f"adjusting and rounding moved the mean of {drift.mean_of} by {drift.mean:.2g} standard deviations and the "
-            f"{second} by {drift.covariance:.2g} (in standard deviations)"
-        )
 
 
 def household_doubts(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Doubt]:

@@ -213,6 +213,11 @@ def adjusted_by_edit(
     return counts
 
 
+def touched_records(adjusted: AdjustedUnit) -> dict[str, int]:
+    """Records of one unit that were moved because of each edit."""
+    return {name: int(np.sum(adjusted.by_record(rows))) for name, rows in adjusted.adjustment.touched.items()}
+
+
 def infeasible_by_edit(
     units: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories], edits: EditSet
 ) -> dict[str, int]:

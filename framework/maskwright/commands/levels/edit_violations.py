@@ -189,6 +189,11 @@ def _of_structure(bound: BoundEdits, edit: Edit) -> list[StructureColumn]:
     return [each for each in columns if isinstance(each, StructureColumn) and each.name in edit.variables]
 
 
+def is_of_structure(bound: BoundEdits, edit: Edit) -> bool:
+    """Whether it says how the records of a group belong together."""
+    return bool(_of_structure(bound, edit))
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 

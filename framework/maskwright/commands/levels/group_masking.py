@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +23,9 @@ from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
-from maskwright.masking.adjusting.adjustment_loss import cost_of_level
-from maskwright.masking.context import Execution
+from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
+from maskwright.masking.context import Execution, Standardisation
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import guarantee_doubts, smallest_classes
 from maskwright.masking.masking_result import MaskingResult
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.joint_rules import JointRules
     from maskwright.edits.levels.joint_writing import JointEdits
     from maskwright.foundation.progress import Reporter
-    from maskwright.masking.adjusting.adjustment_loss import Cost
+    from maskwright.masking.adjusting.distortion import Distortion
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Group, KeptBy, Step
 
@@ -73,13 +74,16 @@ class MaskedGroups:
 
     `adjusted`: records of its level that were moved because of each edit: of members, those of a group by themselves.
     `infeasible`: those for which no values were found that satisfy it. `costs`: the groups of each composition, and
-    what their joined records lost.
+    what their joined records lost. `distortion`: of each level. `effects`: of the edits, which are `edits`.
     """
 
     linked: LinkedData
     adjusted: Mapping[str, int]
     infeasible: Mapping[str, int]
     costs: tuple[tuple[NDArray[np.int64], Cost], ...] = ()
+    distortion: Mapping[str, Distortion] = field(default_factory=dict)
+    effects: EditEffects | None = None
+    edits: EditSet = field(default_factory=EditSet)
 
 
 def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
@@ -326,19 +330,55 @@ def mask_grouped(
     adjusted: dict[str, int] = {}
     infeasible: dict[str, int] = {}
     costs = []
+    by_edit: dict[str, float] = {}
+    several = 0.0
+    distortion: dict[str, Distortion] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
         parts.append((found, {column.name: column for column in result.masked}))
         costs.append((found.groups, result.cost))
+        several += result.cost.several_edits
+        for name, loss in (result.cost.edits or {}).items():
+            own_name = written.stated.get(name, name)
+            by_edit[own_name] = by_edit.get(own_name, 0.0) + loss
+        for level, moved in _distortion_of_levels(loaded.linked, whole.rules, found, ready, result):
+            distortion[level] = moved if level not in distortion else distortion[level] + moved
         for counts, reported in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
             for name, count in counts.items():
                 stated = written.stated.get(name)
                 if stated is not None and count:
                     reported[stated] = reported.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
-    return MaskedGroups(put_back(loaded.linked, whole.rules, parts), adjusted, infeasible, tuple(costs))
+    names = tuple({name: None for own in distortion.values() for name in own.adjusted.names})
+    effects = EditEffects(names, Cost(edits=by_edit, several_edits=several), adjusted)
+    edits = EditSet(tuple({edit.name: edit for edit, _ in whole.rules.edits}.values()))
+    return MaskedGroups(
+        put_back(loaded.linked, whole.rules, parts), adjusted, infeasible, tuple(costs), distortion, effects, edits
+    )
+
+
+def _distortion_of_levels(
+    linked: LinkedData, rules: JointRules, found: JoinedGroups, ready: ReadyRun, result: MaskingResult
+) -> Iterator[tuple[str, Distortion]]:
+    """What adjusting did in one composition to the variables of each level, all members together."""
+    assert result.distortion is not None
+    cells = result.distortion.adjusted.names
+    joined = Standardisation.of(ready.original, cells)
+    for level in (rules.top, rules.low):
+        members = None if level == rules.top else len(found.composition)
+        own = {
+            cell.name: name for name in linked[level].data.names if name in rules.masked[level]
+            for cell in cells_of(name, members) if cell.name in cells
+        }  # fmt: skip
+        if own:
+            yield (
+                level,
+                result.distortion.of_variables(
+                    own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
+                ),
+            )
 
 
 def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:
@@ -346,6 +386,11 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
     results = {}
     linked = whole.linked
     for name, each in ready.items():
+        distorted = DistortionDoubts()
+        if name in whole.distortion and whole.effects is not None:
+            distorted = distortion_doubts(
+                whole.distortion[name], [whole.effects], each.plan.variables, each.plan, whole.edits
+            )
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)
         results[name] = MaskingResult(
@@ -363,7 +408,9 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
                 whole.costs,
             ),
             notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
-            doubts=tuple(guarantee_doubts(each.plan, each.original, data, {})),
+            doubts=(*guarantee_doubts(each.plan, each.original, data, {}), *distorted.doubts),
+            distortion=whole.distortion.get(name),
+            doing_most=distorted.doing_most,
             removal=Removal(data, (), np.arange(len(data)), EditSet(), data),
         )
     return results

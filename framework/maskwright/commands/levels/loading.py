@@ -16,7 +16,12 @@ from maskwright.commands.levels.declarations import (
     report_forgotten_first,
     without_dropped,
 )
-from maskwright.commands.levels.edit_violations import FalseOnMissing, false_on_missing, on_violation
+from maskwright.commands.levels.edit_violations import (
+    FalseOnMissing,
+    false_on_missing,
+    is_of_structure,
+    on_violation,
+)
 from maskwright.commands.levels.engine_validation import binary_sum_notices, engine_rules
 from maskwright.commands.levels.error_localization import CorrectedLevels, corrected_levels
 from maskwright.commands.reading import load
@@ -45,6 +50,7 @@ from maskwright.pipeline.variable_names import (
 )
 from maskwright.planning.applicable_edits import declared_bounds
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
+from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -164,6 +170,14 @@ def _checked(
         *_once(note for each in files.values() for note in each.notes),
     )
     records = {level.name: len(level) for level in linked}
+    wrong = _once(
+        doubt
+        for level in linked if any(each.violations for each in arrival[level.name].edits)
+        for doubt in wrong_edit_doubts(
+            arrival[level.name].edits, bound.edits[level.name], with_linked_columns(linked, bound, level.name),
+            [edit.name for edit in bound.edits[level.name] if is_of_structure(bound, edit)],
+        )
+    )  # fmt: skip
     done = on_violation(described, linked, files, bound, found)
     linked, stated = done.linked, done.notices
     if stated:
@@ -177,7 +191,7 @@ def _checked(
         linked, stated = mended.linked, (*stated, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
-    doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *done.doubts))
+    doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *wrong, *done.doubts))
     notices = (*choice_notices(described), *notes, *rules.notes, *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 

@@ -14,7 +14,10 @@ from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.randomness import generator
+from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Execution, Standardisation
+from maskwright.masking.distortion_doubts import EditEffects, distortion_doubts
 from maskwright.masking.levels.adjustment import (
     MovedTogether,
     Repaired,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -191,7 +195,8 @@ class MaskedLevels:
     among them. `repaired`: what meeting bounds across levels did; None where there are none. `together`: what moving
     groups with their members did; None where a step promises k. `notices`: what became of whole groups, and of cells
     because of other records. `by_edit`: records of its level that were moved because of each edit, where groups are
-    masked with their members as one. `failing`: those for which no values were found then.
+    masked with their members as one. `failing`: those for which no values were found then. `doubts`: about what keeping
+    edits across levels did.
     """
 
     linked: LinkedData
@@ -204,6 +209,7 @@ class MaskedLevels:
     notices: tuple[str, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
     failing: Mapping[str, int] = field(default_factory=dict)
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def infeasible(self) -> Mapping[str, int]:
@@ -249,6 +255,9 @@ def mask_levels(
     if lets_k_go(described.steps):
         masked = _moved_together(masked, loaded, planned, seed)
     masked = replace(masked, notices=(*masked.notices, *_suppressed_by_deriving(masked.linked, loaded.linked, planned)))
+    if masked.repaired is not None or masked.together is not None:
+        returned = _with_totals_derived(loaded.linked.with_data(changed), loaded, planned)
+        masked = replace(masked, doubts=_distorted_across(loaded, planned, returned, masked))
     originals = {level.name: level.data for level in loaded.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
     emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, loaded.bound, reporter)
@@ -270,8 +279,7 @@ def _kept_across(
 ) -> tuple[LinkedData, Repaired | None]:
     """Derive across levels, and repair the bounds that read what is derived."""
     top = linked.levels[0].name
-    others = with_linked_columns(linked, loaded.bound, top)
-    others = with_derived(others, planned.across.derived)
+    others = with_derived(with_linked_columns(linked, loaded.bound, top), planned.across.derived)
     mended = None
     if planned.across.repaired:
         movable = _shaped(planned, linked, top)
@@ -284,6 +292,35 @@ def _kept_across(
     kept = linked[top].data
     own = replace(kept, columns=tuple(others[column.name] for column in kept))
     return linked.with_data({top: own}), mended
+
+
+def _with_totals_derived(linked: LinkedData, loaded: LoadedLevels, planned: PlannedLevels) -> LinkedData:
+    """Levels as the steps made them, with the totals that are derived and nothing repaired."""
+    top = linked.levels[0].name
+    others = with_derived(with_linked_columns(linked, loaded.bound, top), planned.across.derived)
+    kept = linked[top].data
+    return linked.with_data({top: replace(kept, columns=tuple(others[column.name] for column in kept))})
+
+
+def _distorted_across(
+    loaded: LoadedLevels, planned: PlannedLevels, returned: LinkedData, masked: MaskedLevels
+) -> tuple[Doubt, ...]:
+    """Doubts about variables that keeping edits across levels moved farther than the steps did."""
+    doubts: list[Doubt] = []
+    top = loaded.linked.names[0]
+    for level in loaded.linked:
+        ready = planned.every[level.name]
+        names = _shaped(planned, level=level.name, linked=returned)
+        names += [each.variable for each in planned.across.derived if level.name == top and each.variable not in names]
+        standardisation = Standardisation.of(level.data, names)
+        found = Distortion.of(
+            level.data, returned[level.name].data, masked.linked[level.name].data, names, standardisation
+        )
+        variables = {each.name: each for each in level.data.variables}
+        effects = [EditEffects(tuple(names), Cost(), masked.adjusted)]
+        edits = loaded.bound.edits[level.name]
+        doubts += distortion_doubts(found, effects, variables, ready.plan, edits).doubts
+    return tuple(doubts)
 
 
 def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:

@@ -287,7 +287,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         found: Mapping[str, Outcome],
     ) -> tuple[Doubt, ...]:
-        doubts: list[Doubt] = list(masked.emptied.doubts)
+        doubts: list[Doubt] = [*masked.emptied.doubts, *masked.doubts]
         for name, ready in self.planned.ready.items():
             result = masked.results[name]
             totals = [each.name for each in ready.plan.derived]
@@ -297,7 +297,7 @@ class _LevelsRun:
             published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
             unchanged = unchanged_cells(original, published)
             last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
-            of_level = (*result.doubts, *ready.order_doubts(result), *last)
+            of_level = (*result.doubts, *ready.doubts_once_masked(result), *last)
             doubts += self.planned.steps[name].in_pipeline(of_level)
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
         doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)

@@ -17,8 +17,8 @@ from maskwright.commands.parted.part_output import (
     written_part,
 )
 from maskwright.commands.parted.partial_statistics import (
+    DRIFT,
     category_facts,
-    drift_sums,
     moved_facts,
     spill_classes,
     unit_facts,
@@ -28,6 +28,7 @@ from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with
 from maskwright.commands.parted.task_settings import Stored, empty, in_file_terms
 from maskwright.commands.running.stages import check_round_trip
 from maskwright.foundation.progress import silent
+from maskwright.masking.adjusting.distortion import Moments
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import (
     adjust_categories,
@@ -171,11 +172,12 @@ def _masked(
         done.append(adjust_unit(unit, [], masked, standardisation, context, given))
         masked = with_adjusted_values(masked, done[-1])
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
+    numeric = [name for name in names if original[name].variable.is_numeric]
     facts = {
         "units": [unit_facts(number, each) for number, each in zip(task.record_units, done, strict=True)],
         "moved": moved_facts(done, categories),
         "categories": [category_facts(number, each) for number, each in enumerate(categories)],
-        "drift": [drift_sums(data, names, standardisation) for data in (protected, masked)],
+        DRIFT: [Moments.of(data, numeric, standardisation).to_json() for data in (original, protected, masked)],
         "range": {name: _range(masked, name) for name in names},
         "left": {
             name: extent.left_by(masked[name].values[~masked[name].missing].astype(np.float64))

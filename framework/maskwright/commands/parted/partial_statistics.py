@@ -11,7 +11,8 @@ from maskwright.commands.parted.shuffling import spill, spilled, together
 from maskwright.data.record_groups import varying
 from maskwright.data.sketches.record_hashes import class_hashes
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.adjusting.adjustment_loss import Cost, Drift
+from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.adjusting.distortion import Distortion, Moments
 from maskwright.masking.category_adjustment import CategoryCounts
 from maskwright.masking.masked_value_checks import NEARLY_ALL, same_values
 
@@ -198,90 +199,29 @@ def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[s
             )  # fmt: skip
 
 
-CHUNK = 65_536
-
-NAME = "drift"
-"""What a task tells of them."""
-
-Sums = dict[str, Any]
-
-
-def drift_sums(data: Dataset, names: Sequence[str], standardisation: Standardisation) -> Sums:
-    """Sums of standardised values and of their products over the records that have both."""
-    center = np.array([standardisation.center[name] for name in names])
-    scale = np.array([standardisation.scale[name] for name in names])
-    p = len(names)
-    both, first, product = (np.zeros((p, p)) for _ in range(3))
-    values = data.matrix(names)
-    for start in range(0, len(data), CHUNK):
-        rows = (values[start : start + CHUNK] - center) / scale
-        gone = np.isnan(rows)
-        # Not a product of matrices: what a linear algebra library sums differs between machines.
-        if gone.any():
-            there, rows = (~gone).astype(np.float64), np.nan_to_num(rows)
-            both += np.einsum("ni,nj->ij", there, there)
-            first += np.einsum("ni,nj->ij", rows, there)
-        else:
-            both += len(rows)
-            first += rows.sum(axis=0)[:, None]
-        product += np.einsum("ni,nj->ij", rows, rows)
-    return {"both": both.tolist(), "first": first.tolist(), "product": product.tolist()}
+DRIFT = "drift"
+"""What a task reports of the moments of its records."""
 
 
 class DriftTotals:
-    """Sums of both files, added in the order of the parts as they come.
-
-    `before`, `after`: of the file before and after adjusting; empty, or with one.
-    """
+    """Moments of all parts, added in the order in which the parts are finished."""
 
     def __init__(self) -> None:
-        self.before: list[Sums] = []
-        self.after: list[Sums] = []
+        self.states: list[Moments] = []
+        self.records = 0
 
     def taken(self, receipt: Receipt) -> Receipt:
-        """Take what a finished part tells of its sums; its receipt without that."""
-        for total, own in zip((self.before, self.after), receipt.facts.get(NAME, ()), strict=False):
-            total[:] = [dict(zip(own, _added([*total, own]), strict=True))]
-        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name != NAME})
+        """Take the moments that a finished part reports; its receipt without them."""
+        own = [Moments.from_json(each) for each in receipt.facts.get(DRIFT, ())]
+        if own:
+            self.states = [one + other for one, other in zip(self.states, own, strict=True)] if self.states else own
+            self.records += int(receipt.facts["records"])
+        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name != DRIFT})
 
-
-def drift_of_sums(before: Iterable[Sums], after: Iterable[Sums], names: Sequence[str], records: int) -> Drift | None:
-    """Largest shift of a mean and of a covariance, as `adjustment_loss.drift_of` has it."""
-    if not names or not records:
-        return None
-    old, new = _added(before), _added(after)
-    # A missing cell counts as the mean of its variable before.
-    there = np.diag(old[0])
-    middle = np.divide(np.diag(old[1]), there, out=np.zeros(len(names)), where=there > 0)
-    (mean_before, covariance_before), (mean_after, covariance_after) = (
-        _moments(sums, middle, records) for sums in (old, new)
-    )
-    means, covariances = np.abs(mean_after - mean_before), np.abs(covariance_after - covariance_before)
-    one, other = np.unravel_index(int(np.argmax(covariances)), covariances.shape)
-    return Drift(
-        float(means.max()), names[int(np.argmax(means))],
-        float(covariances.max()), (names[int(one)], names[int(other)]),
-    )  # fmt: skip
-
-
-def _added(parts: Iterable[Sums]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    total: list[NDArray[np.float64]] = []
-    for each in parts:
-        own = [np.array(each[name]) for name in ("both", "first", "product")]
-        total = own if not total else [one + other for one, other in zip(total, own, strict=True)]
-    return total[0], total[1], total[2]
-
-
-def _moments(
-    sums: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
-    middle: NDArray[np.float64],
-    records: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    both, first, product = sums
-    centred = np.diag(first) - np.diag(both) * middle
-    products = product - first * middle[None, :] - (first * middle[None, :]).T + both * np.outer(middle, middle)
-    mean = centred / records
-    return mean, (products - records * np.outer(mean, mean)) / max(records - 1, 1)
+    @property
+    def distortion(self) -> Distortion | None:
+        """Of all parts together; None where none has records."""
+        return Distortion(self.states[0], self.states[1], self.states[2], self.records) if self.states else None
 
 
 DISTINCT_AT_ONCE = 250_000

@@ -37,9 +37,9 @@ from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.warnings.publication_warnings import (
     publication_notices,
     refuse_arithmetic_on_text,
-    suspicious_edit_notices,
     undecided_doubts,
 )
+from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -190,10 +190,11 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PlannedRun:
     plan = replace(plan, records=found.records, dropped=found.identifiers)
     notices = (
         *identifier_notices(found.identifiers), *found.notes, *found.stated.notes, *silent, *rules,
-        *recoded_edit_notices(plan.translations, dropped), *suspicious_edit_notices(found.outcome), *plan.warnings,
+        *recoded_edit_notices(plan.translations, dropped), *plan.warnings,
         *publication_notices(sample, plan, broken, ()),
     )  # fmt: skip
-    doubts = (*found.doubts, *undecided_doubts(found.outcome), *plan.doubts)
+    wrong = wrong_edit_doubts(found.outcome.edits, edits, sample)
+    doubts = (*found.doubts, *wrong, *undecided_doubts(found.outcome), *plan.doubts)
     return PlannedRun(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
 
 

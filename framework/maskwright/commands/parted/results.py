@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.feasibility import clusters_of, home_of
-from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, drift_of_sums, unchanged_doubts
+from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, unchanged_doubts
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
 from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_sentences
 from maskwright.masking.masking_result import (
     MaskingResult,
     category_notices,
-    drift_notices,
     published_note_doubts,
     zero_notices,
 )
@@ -72,8 +72,11 @@ def masking_result(
     counts = [each.counts for each in categories]
     notes = [_notes(facts) for facts in tasks.groups]
     masked = tasks.finished.masked
-    names = [name for name in plan.masked if masked[name].variable.is_numeric]
-    drift = drift_of_sums(tasks.drift.before, tasks.drift.after, names, tasks.records)
+    distortion = tasks.drift.distortion
+    effects = [EditEffects(each.unit.variables, each.cost, each.touched) for each in units]
+    distorted = DistortionDoubts()
+    if distortion is not None:
+        distorted = distortion_doubts(distortion, effects, plan.variables, plan, edits)
     zeros = tuple(_zeros(tasks.parts, plan))
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
@@ -93,13 +96,13 @@ def masking_result(
         notices=(
             *_warnings(plan, notes), *zero_notices(zeros), *range_sentences(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
-            *drift_notices(drift),
         ),
-        doubts=(*_doubts(tasks, plan), *published_note_doubts(plan, notes, counts)),
+        doubts=(*_doubts(tasks, plan), *published_note_doubts(plan, notes, counts), *distorted.doubts),
         terms=terms,
         keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
         cost=sum((unit.cost for unit in units), Cost()),
-        drift=drift,
+        distortion=distortion,
+        doing_most=distorted.doing_most,
         removal=Removal(masked, (), np.zeros(0, dtype=np.int64), edits, masked),
     )  # fmt: skip
 

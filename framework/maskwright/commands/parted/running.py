@@ -35,6 +35,7 @@ from maskwright.foundation.progress import notify, silent, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
+from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts
 from maskwright.plugins.engine import EngineTerms
 from maskwright.plugins.parts_reading import files_description, refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, needed_packages, plugins
@@ -171,7 +172,8 @@ def _run(run: PartedRun, release: Release) -> RunRecord:
     result, outcome, unchanged, first = finish_parts(run, reported, found, masked)
     seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
     left = undecided_doubts(outcome, found.outcome)
-    judgement = decide_release((*doubts, *result.doubts, *left, *seen), described.waivers)
+    wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, doubts)
+    judgement = decide_release((*doubts, *result.doubts, *wrong, *left, *seen), described.waivers)
     notify(run.reporter, (*result.notices, *judgement.notices))
     original = replace(empty(found.variables), layout=found.layout)
     ready = ReadyRun(

@@ -34,9 +34,9 @@ from maskwright.planning.applicable_edits import (
 )
 from maskwright.planning.warnings.publication_warnings import (
     refuse_arithmetic_on_text,
-    suspicious_edit_notices,
     undecided_doubts,
 )
+from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 from maskwright.release.pseudonymisation import Keys, key_names
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def load_input(
     if problems:
         raise InputError(in_order(problems, request.file))
     edits, silent_notices = applicable(stated, arrival, original)
+    wrong = tuple(wrong_edit_doubts(arrival.edits, edits, original))
     with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)
@@ -141,10 +142,11 @@ def load_input(
         broken = {each.name: each.violations for each in left.edits}
     dropped = came - len(original)
     violated = (*broken_there, *violated_edits(arrival.edits))
-    doubts = (*original.doubts, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated))
+    doubts = (
+        *original.doubts, *wrong, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated),
+    )  # fmt: skip
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
-    suspicious = suspicious_edit_notices(left)
-    notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices, *suspicious)
+    notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices)
     return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
 
 

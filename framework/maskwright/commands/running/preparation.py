@@ -27,6 +27,7 @@ from maskwright.planning.recoded_edits import (
     settled,
 )
 from maskwright.planning.warnings.publication_warnings import publication_notices
+from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
 from maskwright.release.measures.variable_selection import measure_doubts, measure_problems, to_be_measured
@@ -120,13 +121,16 @@ class ReadyRun(CheckedInput):
         requested = self.request.release.order
         return requested == "random" or (requested is None and bool(self.keys.names))
 
-    def order_doubts(self, result: MaskingResult) -> tuple[Doubt, ...]:
-        """Doubts about what the order of the records says, where it is that of the original."""
+    def doubts_once_masked(self, result: MaskingResult) -> tuple[Doubt, ...]:
+        """Doubts about edits that distort, and about what the order of the records says, where it is the original's."""
+        wrong = distorting_edit_doubts(
+            result.doing_most, self.arrival.edits, self.edits, self.original, self.doubts
+        )  # fmt: skip
         if self.is_shuffled or result.removal is None:
-            return ()
+            return tuple(wrong)
         from maskwright.masking.suppressing.inference_findings import order_doubts
 
-        return tuple(order_doubts(result.removal.shown, result.removal.data))
+        return (*wrong, *order_doubts(result.removal.shown, result.removal.data))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""

@@ -116,7 +116,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
             rounding=result.cost.rounding,
             several_edits=result.cost.several_edits,
         ),
-        moment_drift=None if result.drift is None else MomentDrift.model_validate(result.drift.to_json()),
+        moment_drift=_moment_drift(result),
         structural_zeros=tuple(ZeroShares.model_validate(each) for each in result.zeros),
         methods=tuple(MethodNotes.model_validate(notes) for notes in result.notes),
         notices=notices,
@@ -263,3 +263,8 @@ def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
         "outputs": {key: facts["file"] for key, facts in record["outputs"].items()},
         "seconds": record["seconds"],
     }
+
+
+def _moment_drift(result: MaskingResult) -> MomentDrift | None:
+    found = None if result.distortion is None else result.distortion.to_json()
+    return None if found is None else MomentDrift.model_validate(found)

@@ -93,7 +93,7 @@ class PipelineRun:
                 Execution.of(self.pipeline.execution), self.reporter, _observer(),
             )  # fmt: skip
         self.notify(result.notices)
-        return replace(result, doubts=(*result.doubts, *ready.order_doubts(result)))
+        return replace(result, doubts=(*result.doubts, *ready.doubts_once_masked(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""

@@ -122,6 +122,11 @@ def _bounds(
         return low, high
     if name_parts(name) & {"year", "jahr", "any", "ano", "birth"} and YEARS[0] <= low and high <= YEARS[1]:
         return Fraction((low - 1) // 10 * 10), Fraction((high + 10) // 10 * 10)
+    return rounded_outwards(low, high)
+
+
+def rounded_outwards(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds around a smallest and a largest value that are neither of them; nothing negative: 0 is the lower one."""
     return Fraction(0) if low >= 0 else -_beyond(-low), _beyond(high) if high > 0 else -_within(-high)
 
 

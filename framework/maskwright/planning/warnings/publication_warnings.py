@@ -60,22 +60,11 @@ def _are_equivalent(one: Integers, other: Integers) -> bool:
     return len(np.unique(pairs // theirs)) == len(np.unique(pairs % theirs)) == len(pairs)
 
 
-SUSPICIOUS_SHARE = 0.5
-"""Share of the records that violate an edit, or of the categories that are no numbers, from which on it is reported."""
+TEXT_SHARE = 0.5
+"""Share of the categories that are no numbers from which on a variable is text."""
 
 MANY_CATEGORIES, DISTINCT_SHARE = 20, 0.05
 """Different texts, and share of the records with one of their own, above which a variable may identify records."""
-
-
-def suspicious_edit_notices(arrival: Outcome) -> Iterator[str]:
-    """Edits that most records of the original violate: the rule is more likely to be wrong than the data."""
-    for each in arrival.edits:
-        if each.fired and each.violations > SUSPICIOUS_SHARE * each.fired:
-            share = 100 * each.violations / each.fired
-            yield (
-                f"edit {each.name!r} is violated by {share:.0f} % of the original records that it is for: is the rule "
-                "right?"
-            )
 
 
 def refuse_arithmetic_on_text(edits: EditSet, data: Dataset) -> None:
@@ -117,7 +106,7 @@ def _is_text(data: Dataset, name: str) -> bool:
     import pandas as pd  # heavy: workers of a large run do without
 
     numbers = pd.to_numeric(pd.Series(variable.categories, dtype="object"), errors="coerce")
-    return bool(numbers.isna().mean() > SUSPICIOUS_SHARE)
+    return bool(numbers.isna().mean() > TEXT_SHARE)
 
 
 def publication_notices(

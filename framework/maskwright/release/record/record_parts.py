@@ -313,11 +313,31 @@ class CovarianceDrift(RecordPart):
     sd_squared: float = Field(description="In products of two standard deviations of the original.")
 
 
+class CorrelationDrift(RecordPart):
+    """The largest change of a correlation."""
+
+    variables: tuple[str, str]
+    change: float
+
+
+class VariableDrift(RecordPart):
+    """How far one variable moved, in standard deviations of the original."""
+
+    variable: str
+    mean: float = Field(description="By adjusting and rounding, as the next two.")
+    deviation: float = Field(description="Of the standard deviation.")
+    decile: float = Field(description="Of the decile that moved farthest.")
+    method_mean: float = Field(description="By the methods before, as the next.")
+    method_deviation: float = Field(description="Of the standard deviation.")
+
+
 class MomentDrift(RecordPart):
-    """How far adjusting and rounding moved means and covariances."""
+    """How far adjusting and rounding moved means, spreads, quantiles and correlations."""
 
     mean: MeanDrift
     covariance: CovarianceDrift
+    correlation: CorrelationDrift
+    variables: tuple[VariableDrift, ...]
 
 
 class GroupCutRecord(RecordPart):

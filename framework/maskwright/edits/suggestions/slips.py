@@ -1,0 +1,319 @@
+"""Rules one slip of the pen away from an edit, and which of them the records obey: what may have been meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.expression import variable_names
+from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
+from maskwright.edits.suggestions.model import Sample, number, numeric_names
+from maskwright.edits.suggestions.ranges_and_orderings import fraction, rounded_outwards
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit, Relation
+    from maskwright.edits.edit_set import EditSet
+
+ENOUGH = 0.95
+"""Share of the records in which what was meant holds: there are errors besides."""
+
+POWERS = tuple(Fraction(10) ** power for power in (1, -1, 2, -2, 3, -3))
+"""Shifts of a decimal point, and factors between units."""
+
+MOST_VARIABLES = 60
+MOST_NAMED = 2
+
+_FLIPPED: Mapping[Relation, Relation] = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
+_LOOSER: Mapping[Relation, tuple[Relation, ...]] = {"==": ("<=", ">="), "<": ("<=",), ">": (">=",)}
+
+Columns = Mapping[str, "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True)
+class Meant:
+    """A rule that may have been meant.
+
+    `held`, `of`: records in which it holds, and of which it speaks. `stated`: edit that says so already; '' for none.
+    """
+
+    rule: str
+    held: int
+    of: int
+    stated: str = ""
+
+
+def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...]:
+    """Rules one slip away that the records obey, the likeliest first; none where no part of the edit is understood."""
+    sample = Sample.drawn(data, 1.0).data
+    names = [name for name in numeric_names(sample) if not sample[name].missing.all()][:MOST_VARIABLES]
+    names += [name for name in edit.variables if name in sample and name not in names]
+    columns: dict[str, NDArray[np.float64]] = {
+        name: np.where(sample[name].missing, np.nan, sample[name].values).astype(np.float64)
+        for name in names if sample[name].variable.is_numeric
+    }  # fmt: skip
+    grid = {name: sample[name].variable.decimals for name in columns}
+    worst: tuple[float, Part, NDArray[np.bool_], str] | None = None
+    for part, rows, opening in _plain_parts(edit, sample):
+        if isinstance(part, LinearPart | ProductPart | RangePart) and set(part.variables) <= columns.keys():
+            held, of = _counted(part, columns, rows)
+            if of and (worst is None or held / of < worst[0]):
+                worst = held / of, part, rows, opening
+    if worst is None:
+        return ()
+    _, part, rows, opening = worst
+    found = []
+    for kind in _slips(part, columns, grid, rows):
+        fitting = [(each, *_counted(each, columns, rows)) for each in kind]
+        fitting = [entry for entry in fitting if entry[2] and entry[1] >= ENOUGH * entry[2]]
+        if fitting:
+            best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])
+            as_strict = _is_equality(best) or not _is_equality(part)
+            found.append((as_strict, Meant(opening + _text(best), held, of, _stated(best, edit, known))))
+    # What says as much as the edit comes first, then what holds in more records, then the slip that is made more often.
+    found.sort(key=lambda entry: (not entry[0], -round(entry[1].held / entry[1].of, 2)))
+    several = isinstance(part, RangePart) or (len(found) > 1 and found[1][0] and _is_equality(part))
+    return tuple(each for _, each in found[: MOST_NAMED if several else 1])
+
+
+def _is_equality(part: Part) -> bool:
+    return isinstance(part, LinearPart | ProductPart) and part.relation == "=="
+
+
+def _plain_parts(edit: Edit, data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
+    """Parts of an edit, the records that each is for, and the words before it."""
+    every = np.ones(len(data), dtype=np.bool_)
+    for part in edit.parts:
+        if not isinstance(part, GoverningPart):
+            yield part, every, ""
+            continue
+        if not set(variable_names(part.condition)) <= set(data.names):
+            continue
+        verdict = evaluate(replace(edit, expression=part.condition), RecordChunk.from_dataset(data))
+        try:
+            opening = f"if {rule_text(part.condition)} then "
+        except Inexpressible:
+            opening = "where its condition holds: "
+        for each in part.consequent:
+            yield each, verdict.holds & ~verdict.unknown, opening
+
+
+def _counted(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> tuple[int, int]:
+    """Records in which a part holds, and of which it speaks; a record of zeros says nothing of an equality."""
+    cells = np.stack([columns[name][rows] for name in part.variables], axis=1)
+    speaks = ~np.isnan(cells).any(axis=1)
+    if isinstance(part, LinearPart) and part.relation == "==" and not part.constant:
+        speaks &= cells.any(axis=1)
+    return int(np.count_nonzero(_holds(part, columns, rows) & speaks)), int(np.count_nonzero(speaks))
+
+
+def _holds(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    with np.errstate(all="ignore"):
+        match part:
+            case LinearPart():
+                terms = [float(factor) * columns[name][rows] for name, factor in part.coefficients]
+                left, right = np.sum(terms, axis=0), np.float64(part.constant)
+                size = np.sum(np.abs(terms), axis=0) + abs(right)
+                return _compared(left - right, part.relation, 1e-9 * size + float(part.tolerance))
+            case ProductPart():
+                left = float(part.coefficient) * _monomial(part.left, columns, rows)
+                right = float(part.constant) * _monomial(part.right, columns, rows)
+                slack = 1e-9 * (np.abs(left) + np.abs(right)) + float(getattr(part, "tolerance", 0))
+                return _compared(left - right, part.relation, slack)
+            case RangePart():
+                values = columns[part.variable][rows]
+                if part.numbers is not None:
+                    return np.isin(values, [float(each) for each in part.numbers])
+                low = -np.inf if part.low is None else float(part.low)
+                high = np.inf if part.high is None else float(part.high)
+                above = values >= low if part.low_closed else values > low
+                return above & (values <= high if part.high_closed else values < high)
+    raise AssertionError(f"no verdict for {type(part).__name__}")
+
+
+def _monomial(powers: Sequence[tuple[str, int]], columns: Columns, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+    result = np.ones(int(rows.sum()))
+    for name, power in powers:
+        result = result * columns[name][rows] ** float(power)
+    return result
+
+
+def _compared(over: NDArray[np.float64], relation: Relation, slack: NDArray[np.float64]) -> NDArray[np.bool_]:
+    if relation == "==":
+        return np.abs(over) <= slack
+    if relation in ("<=", "<"):
+        return over <= slack if relation == "<=" else over < -slack
+    return over >= -slack if relation == ">=" else over > slack
+
+
+def _slips(
+    part: LinearPart | ProductPart | RangePart, columns: Columns, grid: Mapping[str, int | None],
+    rows: NDArray[np.bool_],
+) -> Iterator[Iterable[LinearPart | ProductPart | RangePart]]:  # fmt: skip
+    """Parts one slip away, kind by kind, the slip that is made more often first."""
+    match part:
+        case LinearPart():
+            yield from _of_sum(part, [name for name in columns if name not in part.variables], grid)
+        case ProductPart():
+            yield from _of_product(part, [name for name in columns if name not in part.variables])
+        case RangePart():
+            yield from _of_range(part, columns[part.variable][rows])
+
+
+def _of_sum(part: LinearPart, others: Sequence[str], grid: Mapping[str, int | None]) -> Iterator[Iterable[LinearPart]]:
+    terms = part.coefficients
+
+    def changed(place: int, *new: tuple[str, Fraction]) -> LinearPart:
+        return replace(part, coefficients=(*terms[:place], *new, *terms[place + 1 :]))
+
+    places = range(len(terms))
+    flipped = (replace(part, relation=_FLIPPED[part.relation]) for _ in range(part.relation != "=="))
+    signs = [changed(place, (terms[place][0], -terms[place][1])) for place in places]
+    units = [changed(at, (terms[at][0], terms[at][1] * power)) for at in places for power in POWERS]
+    units += [replace(part, constant=part.constant * power) for power in POWERS if part.constant]
+    yield flipped
+    yield signs
+    yield units
+    yield (changed(place, (other, terms[place][1])) for place in places for other in others)
+    yield (changed(place) for place in places if len(terms) > 2)
+    yield (
+        replace(part, coefficients=(*terms, (other, Fraction(sign)))) for other in others for sign in (1, -1)
+        if part.relation == "=="
+    )  # fmt: skip
+    steps = [grid[name] for name in part.variables if grid.get(name) is not None]
+    if part.relation == "==" and steps:
+        slack = len(terms) * Fraction(1, 10 ** min(step for step in steps if step is not None))
+        yield (replace(part, tolerance=slack) for _ in range(slack > part.tolerance))
+    yield (replace(part, relation=relation, tolerance=Fraction(0)) for relation in _LOOSER.get(part.relation, ()))
+
+
+def _of_product(part: ProductPart, others: Sequence[str]) -> Iterator[Iterable[ProductPart]]:
+    def sides(change: Callable[[tuple[str, int]], Iterable[tuple[str, int]]]) -> Iterator[ProductPart]:
+        for side in ("left", "right"):
+            powers: tuple[tuple[str, int], ...] = getattr(part, side)
+            for place, each in enumerate(powers):
+                for new in change(each):
+                    yield replace(part, **{side: (*powers[:place], new, *powers[place + 1 :])})
+
+    yield (replace(part, relation=_FLIPPED[part.relation]) for _ in range(part.relation != "=="))
+    yield sides(lambda each: [(each[0], -each[1])])
+    yield (replace(part, coefficient=part.coefficient * power) for power in POWERS)
+    yield sides(lambda each: [(other, each[1]) for other in others])
+    yield (replace(part, left=(*part.left, (other, power))) for other in others for power in (1, -1))
+    yield (replace(part, relation=relation) for relation in _LOOSER.get(part.relation, ()))
+
+
+def _of_range(part: RangePart, values: NDArray[np.float64]) -> Iterator[Iterable[RangePart]]:
+    """Other bounds: the written ones with a digit too many or too few, then those of the data, rounded outwards."""
+    present = values[~np.isnan(values)]
+    if part.numbers is not None or part.texts is not None or not len(present) or part.low == part.high:
+        return
+    lowest, highest = float(np.min(present)), float(np.max(present))
+    low, high = part.low, part.high
+    breaks_high = high is not None and np.count_nonzero(present > float(high)) >= np.count_nonzero(
+        present < (-np.inf if low is None else float(low))
+    )
+    if breaks_high and high is not None:
+        shifted = sorted(high * power for power in POWERS)
+        # The nearest shift that will do: a looser one holds as well, and says less.
+        near = [bound for bound in shifted if _share(present <= float(bound)) >= ENOUGH]
+        yield (replace(part, high=bound) for bound in near[:1])
+        yield (replace(part, high=-high) for _ in range(high < 0))
+        yield (replace(part, high=bound) for bound in _retyped(high) if bound > high)
+        if low is None:
+            yield [replace(part, low=high, low_closed=part.high_closed, high=None)]
+        yield [replace(part, high=rounded_outwards(fraction(lowest), fraction(highest))[1])]
+    elif low is not None:
+        shifted = sorted((low * power for power in POWERS), reverse=True)
+        near = [bound for bound in shifted if _share(present >= float(bound)) >= ENOUGH]
+        yield (replace(part, low=bound) for bound in near[:1] if bound)
+        yield (replace(part, low=-low) for _ in range(low > 0))
+        yield (replace(part, low=bound) for bound in _retyped(low) if bound < low)
+        if high is None:
+            yield [replace(part, high=low, high_closed=part.low_closed, low=None)]
+        yield [replace(part, low=rounded_outwards(fraction(lowest), fraction(highest))[0])]
+
+
+def _share(held: NDArray[np.bool_]) -> float:
+    return float(np.mean(held))
+
+
+def _retyped(bound: Fraction) -> Iterator[Fraction]:
+    """The number with two neighbouring digits exchanged."""
+    text = number(abs(bound))
+    for place in range(len(text) - 1):
+        one, other = text[place], text[place + 1]
+        if one.isdigit() and other.isdigit() and one != other:
+            new = Fraction(text[:place] + other + one + text[place + 2 :])
+            yield -new if bound < 0 else new
+
+
+def _text(part: LinearPart | ProductPart | RangePart) -> str:
+    match part:
+        case LinearPart():
+            text = _sum_text(part)
+        case ProductPart():
+            left = _product_text(part.coefficient, part.left)
+            text = f"{left} {part.relation} {_product_text(part.constant, part.right)}"
+        case RangePart(name, None, high) if high is not None:
+            return f"{name_text(name)} {'<=' if part.high_closed else '<'} {number(high)}"
+        case RangePart(name, low, None) if low is not None:
+            return f"{name_text(name)} {'>=' if part.low_closed else '>'} {number(low)}"
+        case RangePart(name, low, high):
+            brackets = "(["[part.low_closed], ")]"[part.high_closed]
+            assert low is not None and high is not None
+            return f"{name_text(name)} in {brackets[0]}{number(low)}, {number(high)}{brackets[1]}"
+    tolerance = getattr(part, "tolerance", 0)
+    return f"{text}, tolerance: {number(Fraction(tolerance))}" if tolerance else text
+
+
+def _sum_text(part: LinearPart) -> str:
+    """Every term on the side where it is positive, unless that leaves none on the left."""
+    turned = part.relation == "==" and 2 * sum(value > 0 for _, value in part.coefficients) < len(part.coefficients)
+    sign = -1 if turned else 1
+    sides: tuple[list[str], list[str]] = ([], [])
+    for name, factor in part.coefficients:
+        value = sign * factor
+        shown = "" if abs(value) == 1 else f"{number(abs(value))} * "
+        sides[value < 0].append(shown + name_text(name))
+    constant = sign * part.constant
+    if constant:
+        sides[constant > 0].append(number(abs(constant)))
+    left, right = (" + ".join(side) or "0" for side in sides)
+    return f"{left} {part.relation} {right}"
+
+
+def _product_text(coefficient: Fraction, powers: Sequence[tuple[str, int]]) -> str:
+    above = [name_text(name) for name, power in powers for _ in range(max(power, 0))]
+    below = [name_text(name) for name, power in powers for _ in range(max(-power, 0))]
+    if coefficient != 1 or not above:
+        above.insert(0, number(coefficient))
+    return " * ".join(above) + "".join(f" / {name}" for name in below)
+
+
+def _stated(part: Part, edit: Edit, known: EditSet) -> str:
+    """Edit that says the same already."""
+    said = _canonical(part)
+    others = (each for each in known if each.name != edit.name)
+    return next((each.name for each in others if any(_canonical(own) == said for own in each.parts)), "")
+
+
+def _canonical(part: Part) -> object:
+    """The same for sums that say the same."""
+    if not isinstance(part, LinearPart):
+        return part
+    ordered = sorted(part.coefficients)
+    first = ordered[0][1] if part.relation == "==" else abs(ordered[0][1])
+    return tuple((name, value / first) for name, value in ordered), part.relation, part.constant / first, part.tolerance

@@ -1,0 +1,142 @@
+"""Doubts about variables that adjusting moved farther than the methods did, and the edits that made it so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.edits.edit import LinearPart, ProductPart
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.masking.adjusting.adjustment_loss import Cost
+    from maskwright.masking.adjusting.distortion import Distortion, Shift
+    from maskwright.planning.plan import Plan
+
+LEAST_MOVED = 0.05
+"""Standard deviations of the original that a mean or a standard deviation may move in a file of any size."""
+
+OF_ERROR = 0.5
+"""In small files it may move by so much of the standard error of a mean: what is smaller, a sample does not show."""
+
+MOST_NAMED = 3
+MOST = 0.5
+"""Share of what adjusting costs from which on one edit does most of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class EditEffects:
+    """What adjusting cost in variables that edits join.
+
+    `touched`: records that were moved because of each edit.
+    """
+
+    variables: tuple[str, ...]
+    cost: Cost
+    touched: Mapping[str, int]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of what adjusting added, by edit, the one that added most first; what several did falls to all of them."""
+        touched = {name: count for name, count in self.touched.items() if count}
+        own = {name: max((self.cost.edits or {}).get(name, 0.0), 0.0) for name in touched}
+        several = max(self.cost.several_edits, 0.0)
+        total, records = sum(own.values()) + several, sum(touched.values())
+        if not total:
+            return {name: count / records for name, count in sorted(touched.items(), key=lambda each: -each[1])}
+        shares = {name: (own[name] + several * touched[name] / records) / total for name in own}
+        return dict(sorted(shares.items(), key=lambda each: -each[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class DistortionDoubts:
+    """Doubts, and edits that do most of what is in doubt, with the share that they do."""
+
+    doubts: tuple[Doubt, ...] = ()
+    doing_most: Mapping[str, float] = field(default_factory=dict)
+
+
+def distortion_doubts(
+    found: Distortion, effects: Sequence[EditEffects], variables: Mapping[str, Variable], plan: Plan, edits: EditSet
+) -> DistortionDoubts:
+    """Look at each variable that was adjusted."""
+    doubts: list[Doubt] = []
+    most: dict[str, float] = {}
+    known = {edit.name for edit in edits}
+    for shift, present in zip(found.shifts, np.diag(found.adjusted.both).tolist(), strict=True):
+        shares: dict[str, float] = {}
+        for each in effects:
+            if shift.variable in each.variables:
+                shares |= each.shares
+        if not is_distorted(shift, present, variables[shift.variable].distortion, only_rounded=not shares):
+            continue
+        named = [(name, share) for name, share in shares.items() if name in known and share >= 1 / 100][:MOST_NAMED]
+        most |= {name: share for name, share in named if share > MOST}
+        doubts.append(_doubt(shift, named, plan, edits))
+    return DistortionDoubts(tuple(doubts), most)
+
+
+def is_distorted(shift: Shift, present: float, declared: float | None, *, only_rounded: bool = False) -> bool:
+    """Whether adjusting moved a mean or a standard deviation away from the original, and farther than it may.
+
+    `present`: cells with a value. `only_rounded`: whether no edit moved it; rounding goes as often up as down.
+    """
+    of_error = 1.0 if only_rounded else OF_ERROR
+    bound = max(LEAST_MOVED, of_error / np.sqrt(max(present, 1.0))) if declared is None else declared
+    pairs = ((shift.mean, shift.method_mean), (shift.deviation, shift.method_deviation))
+    return any(
+        min(abs(moved), abs(moved + before)) > (bound if declared is not None else max(bound, abs(before)))
+        for moved, before in pairs
+    )
+
+
+def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: EditSet) -> Doubt:
+    message = (
+        f"adjusting and rounding moved its mean by {shift.mean:+.2f}, its standard deviation by {shift.deviation:+.2f} "
+        f"and a decile by {shift.decile:+.2f} standard deviations of the original (the methods: mean "
+        f"{shift.method_mean:+.2f}, standard deviation {shift.method_deviation:+.2f})"
+    )
+    if named:
+        message += " to keep " + ", ".join(f"{name} ({100 * share:.0f} % of the cost)" for name, share in named)
+    ways = dict.fromkeys(_ways([edits[name] for name, _ in named], plan))
+    declared = f"declare how far it may move: `{shift.variable}: {{distortion: {_above(shift)}}}`"
+    return Doubt("adjustment-distorts", shift.variable, message, hint=_sentence([*ways, declared]))
+
+
+def _sentence(ways: Sequence[str]) -> str:
+    text = "; ".join(ways[:-1]) + ("; or " if len(ways) > 1 else "") + ways[-1]
+    return text[0].upper() + text[1:] + "."
+
+
+def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
+    """What would do better."""
+    if not edits:
+        yield "publish more decimals"
+        return
+    names = ", ".join(edit.name for edit in edits)
+    them = "it" if len(edits) == 1 else "them"
+    yield f"check {names}: `maskwright validate` counts the original records that violate {them}"
+    for edit in edits:
+        own = {name for name in edit.variables if name in plan.masked}
+        groups = {number for number, group in enumerate(plan.groups) if own & set(group.variables)}
+        if len(groups) > 1:
+            yield f"mask {', '.join(name for name in edit.variables if name in own)} in one step and one group"
+        if any(isinstance(part, LinearPart | ProductPart) and part.relation == "==" for part in edit.parts):
+            yield f"give {edit.name} a tolerance, where its variables are rounded"
+        if edit.kind == "checked":
+            yield f"write {edit.name} as a sum or a product with one variable alone, which is then derived"
+    yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
+
+
+def _above(shift: Shift) -> str:
+    """A bound that would let it pass, with one digit."""
+    moved = max(abs(shift.mean), abs(shift.deviation))
+    step = 10.0 ** np.floor(np.log10(moved))
+    return f"{(np.floor(moved / step) + 1) * step:.1g}"

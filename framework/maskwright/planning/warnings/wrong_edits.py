@@ -1,0 +1,143 @@
+"""Doubts about edits that the original violates more often than errors explain, with what may have been meant."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.doubts import Doubt
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.evaluation.outcomes import EditOutcome
+    from maskwright.edits.suggestions.slips import Meant
+
+USUAL_ERRORS = 0.05
+"""Share of the records that errors are expected to explain, in a file of which nothing else is known."""
+
+FEW_ERRORS = 0.01
+"""Share of the records that violate an edit which distorts, up to which nothing speaks against the edit itself."""
+
+SOFT = 0.5
+"""The same for an edit of severity warning, which a good record may violate."""
+
+MOST_ERRORS = 0.25
+"""Share up to which the other edits of a dirty file excuse one that is violated at a like rate."""
+
+OF_OTHERS = 2.0
+"""A rate is like that of other edits up to so many times theirs."""
+
+FEWEST = 3
+"""Records that violate an edit, at least, where it may be wrong."""
+
+CHANCE = 0.01
+"""Chance, at most, of so many violations where errors are as frequent as the limit."""
+
+ALIKE = 4.0
+"""Rates of all edits of a file are alike where the largest is not more than so many times the smallest."""
+
+
+def wrong_edit_doubts(
+    outcomes: Iterable[EditOutcome], edits: EditSet, data: Dataset, leaving_out: Collection[str] = ()
+) -> Iterator[Doubt]:
+    """A doubt for each edit that is violated by more of the records it is for than errors explain.
+
+    `data`: the original, or a sample of it, in which rules that may have been meant are looked up. `leaving_out`: edits
+    of which other doubts speak.
+    """
+    rates = {each.name: _rate(each) for each in outcomes if each.name not in leaving_out and _speaks(each)}
+    stated = {edit.name: edit for edit in edits}
+    found = {
+        name: limit for name, (violations, of) in rates.items() if name in stated
+        for limit in [_limit(name, rates, stated[name])] if is_beyond(violations, of, limit)
+    }  # fmt: skip
+    dirty = _dirty(found, rates)
+    for name, limit in found.items():
+        violations, of = rates[name]
+        yield _doubt(
+            stated[name], violations, of, f"more than errors explain ({100 * limit:.2g} %)", edits, data, dirty
+        )
+
+
+def distorting_edit_doubts(
+    doing_most: Mapping[str, float], outcomes: Iterable[EditOutcome], edits: EditSet, data: Dataset,
+    known: Iterable[Doubt],
+) -> Iterator[Doubt]:  # fmt: skip
+    """A doubt for each edit that does most of what adjusting distorts, if some of the original violates it too.
+
+    `doing_most`: such edits, with the share of the cost. `known`: doubts from before masking.
+    """
+    doubted = {each.subject for each in known if each.kind == "edit-may-be-wrong"}
+    for each in outcomes if doing_most else ():
+        violations, of = _rate(each)
+        if each.name in doing_most and each.name not in doubted and is_beyond(violations, of, FEW_ERRORS):
+            why = f"and keeping it is {100 * doing_most[each.name]:.0f} % of what adjusting costs"
+            yield _doubt(next(edit for edit in edits if edit.name == each.name), violations, of, why, edits, data, "")
+
+
+def is_beyond(violations: int, of: int, limit: float) -> bool:
+    """Whether so many violations are hardly chance where errors are as frequent as the limit.
+
+    The chance is bounded from above (Chernoff), so that small files give a doubt only where it is plain.
+
+    >>> is_beyond(3, 20, 0.05), is_beyond(7, 20, 0.05), is_beyond(3, 3, 0.05), is_beyond(60, 1000, 0.05)
+    (False, True, True, False)
+    """
+    if violations < FEWEST or violations <= limit * of:
+        return False
+    share = violations / of
+    apart = share * math.log(share / limit)
+    if share < 1:
+        apart += (1 - share) * math.log((1 - share) / (1 - limit))
+    return of * apart >= -math.log(CHANCE)
+
+
+def _speaks(each: EditOutcome) -> bool:
+    return each.fired > each.unknown or each.violations > 0
+
+
+def _rate(each: EditOutcome) -> tuple[int, int]:
+    """Violations, and the records that the edit is for and whose verdict is known."""
+    return each.violations, max(each.fired - each.unknown, each.violations)
+
+
+def _limit(name: str, rates: Mapping[str, tuple[int, int]], edit: Edit) -> float:
+    """Share that errors explain: that of the other edits of the file, where it is a dirty one."""
+    others = [violations / of for other, (violations, of) in rates.items() if other != name]
+    like = OF_OTHERS * median(others) if others else 0.0
+    return max(USUAL_ERRORS if edit.severity == "error" else SOFT, min(like, MOST_ERRORS))
+
+
+def _dirty(found: Collection[str], rates: Mapping[str, tuple[int, int]]) -> str:
+    """What is said where all edits of a file are violated at a like rate; '' where they are not."""
+    shares = [violations / of for violations, of in rates.values()]
+    if len(shares) < FEWEST or not found or min(shares) * ALIKE < max(shares) or min(shares) < USUAL_ERRORS:
+        return ""
+    return (
+        f"; all {len(shares)} edits are violated at a like rate ({100 * min(shares):.2g} to {100 * max(shares):.2g} %): rather a file "
+        "with many errors, or one that is read otherwise than it is meant, than wrong edits"
+    )
+
+
+def _doubt(edit: Edit, violations: int, of: int, why: str, edits: EditSet, data: Dataset, dirty: str) -> Doubt:
+    from maskwright.edits.suggestions.slips import meant_instead  # only where an edit is in doubt
+
+    meant = "" if dirty else _said(meant_instead(edit, data, edits))
+    share = f"{100 * violations / of:.3g} %"
+    message = f"{violations:,} of the {of:,} records that it is for violate it ({share}), {why}{dirty}{meant}"
+    return Doubt("edit-may-be-wrong", edit.name, message, violations, of, edit.place)
+
+
+def _said(found: Iterable[Meant]) -> str:
+    rules = [f"`{each.rule}`" + f", as edit {each.stated!r} says," * bool(each.stated) + f" holds in {_most(each)}"
+             for each in found]  # fmt: skip
+    return f"; {', or '.join(rules)}: did you mean that?" if rules else ""
+
+
+def _most(each: Meant) -> str:
+    return "all records" if each.held == each.of else f"{math.floor(1000 * each.held / each.of) / 10:g} % of them"
