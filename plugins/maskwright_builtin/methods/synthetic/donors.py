@@ -21,8 +21,8 @@ MOST_CATEGORIES = 256
 """Categories of a variable up to which rare ones are drawn again from all at once."""
 HEAPED_SHARE = 0.005
 """Share of a variable's values from which on a number is heaped: its records are a spike, which has to stay one."""
-HEAPED_RECORDS = 20
-"""Records that make a number heaped in any file."""
+HEAPED_RECORDS = (5, 20)
+"""Records that a heaped number has at least, and that make a number heaped in any file."""
 PAIRS_AT_ONCE = 2_000_000
 """Records times values that are looked at together; bounds memory."""
 
@@ -69,7 +69,8 @@ class LeafDonors:
         if self.is_category:
             return values, values
         numbers, number, counts = np.unique(self.values, return_inverse=True, return_counts=True)
-        heaped = counts >= max(LEAST_DONORS, min(HEAPED_SHARE * len(self.values), HEAPED_RECORDS))
+        fewest, enough = HEAPED_RECORDS
+        heaped = counts >= max(fewest, min(HEAPED_SHARE * len(self.values), enough))
         smooth = np.flatnonzero(~heaped[number.ravel()[self.run_start]])
         low, high = values.copy(), values.copy()
         if len(smooth):
