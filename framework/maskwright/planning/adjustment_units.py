@@ -164,8 +164,8 @@ def broken_by_adjustment(
             reason, way = _why_crossing(crossing, edits, moving, elsewhere)
             message = f"{promise}, but {reason}: keeping it means moving single records, which breaks k"
         else:
-            message = f"{promise}, but {_again(homes, strict[0], unit, steps)}, and {_edits(stated)} that: bringing it "
-            message += "onto the edits means moving single records, which breaks k"
+            message = f"{promise}, but {_again(homes, strict[0], unit, steps)}, and {_edits(stated)} them: "
+            message += "bringing them onto the edits means moving single records, which breaks k"
             way = "mask these variables in one step"
         hint = f"{way}, or set 'k_guarantee: report' in the step's params"
         problems.append(Problem(message, steps[strict[0] - 1].place, hint))

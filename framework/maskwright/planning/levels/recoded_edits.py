@@ -140,7 +140,7 @@ def _recoded_in(
 ) -> dict[str, Recoded]:
     """Recoded variables that a condition on members reads, by the names that it has for them."""
     sources = {name: source_of_name(name, level, structure) for name in x.variable_names(condition)}
-    return {name: categories[source] for name, source in sources.items() if source in categories}
+    return {name: categories[source] for name, source in sources.items() if source is not None and source in categories}
 
 
 def _of_categories(condition: x.Expression, variables: Mapping[str, Recoded]) -> x.Expression | None:
