@@ -93,7 +93,7 @@ def _rows_of(numbers: Numbers, place: int, order: NDArray[np.int64]) -> NDArray[
     """Records at random in which a variable is there and not 0; an even number of them."""
     values = numbers.values[order, place]
     some = order[np.isfinite(values) & (values != 0)][: 2 * PAIRS]
-    return some[: len(some) // 2 * 2]
+    return np.asarray(some[: len(some) // 2 * 2])
 
 
 def _triples(numbers: Numbers) -> Iterator[tuple[int, int, int | None]]:

@@ -89,12 +89,13 @@ def tolerance_for(
 
     `misses`: by how much records miss it. `bounds`: by how much rounding can make them. `sizes`: the numbers compared,
     of which binary64 loses the last bits. `least`: half a unit of the coarsest grid. `share`: of the records that have
-    to hold in the end: with 1, all that obey are covered.
+    to hold in the end, where so many obey.
     """
     lost = BINARY * np.abs(sizes)
     obey = misses <= bounds + lost
     within = np.sort(np.where(misses <= lost, 0.0, misses)[obey])
     if not len(within):
         return Fraction(0)
-    last = float(within[math.ceil(max(COVERED, share) * len(within)) - 1])
+    needed = max(math.ceil(COVERED * len(within)), math.ceil(share * len(misses)))
+    last = float(within[min(needed, len(within)) - 1])
     return nice(max(last, least)) if last else Fraction(0)

@@ -286,11 +286,11 @@ def _mended(table: _Table, rows: NDArray[np.int64], relation: _Relation) -> _Rel
         place, factor = change
         terms[place] = factor
         rest, bound = rest + factor * cells[:, place], bound + abs(factor) * errors[:, place]
-    held = np.count_nonzero(np.abs(rest) <= bound)
+    held = int(np.count_nonzero(np.abs(rest) <= bound))
     least = min(LEAST_EXPLAINED, len(rows) // 4)
     for place in np.flatnonzero(terms):
         less, lower = rest - terms[place] * cells[:, place], bound - abs(terms[place]) * errors[:, place]
-        without = np.count_nonzero(np.abs(less) <= lower)
+        without = int(np.count_nonzero(np.abs(less) <= lower))
         if held - without < least:
             terms[place], rest, bound, held = 0, less, lower, without
     mended = _relation([Fraction(int(value)) for value in terms], Fraction(0))
