@@ -43,6 +43,8 @@ MISTAKES: dict[str, dict[str, Any]] = {
     "partition a number": {"protect": [{**STEP, "params": {"k": 5, "partition": 3}}]},
     "two partitions": {"protect": [{**STEP, "params": {"k": 5, "partition": {"mdav": {}, "refine": {}}}}]},
     "zeros of an unknown variable": {"protect": [{**STEP, "params": {"k": 5, "structural_zeros": ["q"]}}]},
+    "strata of an unknown variable": {"protect": [{**STEP, "within": "q"}]},
+    "unknown way with small strata": {"protect": [{**STEP, "within": "town", "params": {"k": 5, "small_strata": "x"}}]},
     "zeros a number": {"protect": [{**STEP, "params": {"k": 5, "structural_zeros": 3}}]},
     "weight of an unknown variable": {"protect": [{**STEP, "params": {"k": 5, "adjustment_weights": {"z": 2}}}]},
     "negative weight": {"protect": [{**STEP, "params": {"k": 5, "adjustment_weights": {"a": -1}}}]},
