@@ -140,7 +140,8 @@ def _through_python(settings: Mapping[str, Any]) -> mw.InputError:
     else:
         call = partial(
             mw.protect, _frame(), step["method"], params=step.get("params"), variables=step.get("variables"),
-            groups=step.get("groups", ()), edits=settings.get("edits"), declared=declared.get("variables"),
+            groups=step.get("groups", ()), within=step.get("within", ()), edits=settings.get("edits"),
+            declared=declared.get("variables"),
             cluster=declared.get("cluster"), seed=settings.get("seed"), **settings.get("execution", {}),
         )  # fmt: skip
     with pytest.raises(mw.InputError) as caught:
