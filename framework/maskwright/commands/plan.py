@@ -53,6 +53,7 @@ def plan(
     params: Mapping[str, object] | None = None,
     variables: Sequence[str] | None = None,
     groups: Sequence[Sequence[str]] = (),
+    within: str | Sequence[str] = (),
     declared: DeclaredVariables | None = None,
     cluster: str | None = None,
     reporter: Reporter | None = None,
@@ -61,7 +62,7 @@ def plan(
 
     Parameters
     ----------
-    data, method, steps, edits, params, variables, groups, declared, cluster
+    data, method, steps, edits, params, variables, groups, within, declared, cluster
         As in `maskwright.protect`.
     reporter : Reporter, optional
         Told of stages; the logger ``maskwright`` is by default.
@@ -86,7 +87,7 @@ def plan(
     """
     request = masking_request(
         taken_in(data).data, method, steps=steps, edits=edits, params=params, variables=variables, groups=groups,
-        declared=declared, cluster=cluster,
+        within=within, declared=declared, cluster=cluster,
     )  # fmt: skip
     ready = prepare(request, reporter or Logged())
     return replace(ready.plan, doubts=ready.doubts)

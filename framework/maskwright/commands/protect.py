@@ -64,6 +64,7 @@ def protect(
     params: Mapping[str, object] | None = None,
     variables: Sequence[str] | None = None,
     groups: Sequence[Sequence[str]] = (),
+    within: str | Sequence[str] = (),
     declared: DeclaredVariables | None = None,
     cluster: str | None = None,
     workers: int | None = None,
@@ -85,8 +86,8 @@ def protect(
     method : str, optional
         Name of a method plugin.
     steps : sequence of mappings, optional
-        Instead of `method`, `params`, `variables` and `groups`: a chain of steps, as a pipeline's ``protect:`` section
-        lists them: ``[{"method": "pram", "variables": ["region"]}, {"method": "rounding", "variables": ["income"]}]``.
+        Instead of `method`, `params`, `variables`, `groups` and `within`: a chain of steps, as a pipeline's
+        ``protect:`` section lists them: ``[{"method": "pram", "variables": ["region"]}, {"method": "rounding", "variables": ["income"]}]``.
     edits : EditSet or sequence of rules, optional
     seed : int, optional
         The same data, version and seed give the same values; a fresh one is drawn otherwise.
@@ -96,6 +97,8 @@ def protect(
         To mask; by default the numeric ones with role confidential or quasi_identifier.
     groups : sequence of sequences of str
         Variables to mask together.
+    within : str or sequence of str
+        Variables by whose values the records are masked apart: each region by itself.
     declared : mapping of name to declaration, optional
         For a data frame: types, roles, decimals.
     cluster : str, optional
@@ -154,7 +157,7 @@ def protect(
     taken = taken_in(data)
     request = masking_request(
         taken.data, method, steps=steps, edits=edits, seed=seed, params=params, variables=variables, groups=groups,
-        declared=declared, cluster=cluster, workers=workers, block_size=block_size,
+        within=within, declared=declared, cluster=cluster, workers=workers, block_size=block_size,
         processes=processes, waive=waive, release=release,
     )  # fmt: skip
     listener = reporter or Logged()

@@ -55,6 +55,7 @@ def masking_request(
     params: Mapping[str, object] | None = None,
     variables: Sequence[str] | None = None,
     groups: Sequence[Sequence[str]] = (),
+    within: str | Sequence[str] = (),
     declared: DeclaredVariables | None = None,
     cluster: str | None = None,
     workers: int | None = None,
@@ -65,7 +66,9 @@ def masking_request(
 ) -> MaskingRequest:
     """Request of a call of `maskwright.protect`, whose parameters these are."""
     stated = Arguments()
-    protect = stated.steps(steps, method=method, variables=variables, groups=groups or None, params=params)
+    protect = stated.steps(
+        steps, method=method, variables=variables, groups=groups or None, within=within or None, params=params
+    )
     known = stated.section(declared=declared, cluster=cluster)
     declarations = resolve_declarations(known, stated.problems)
     resolved = resolve_steps(protect, plugins(), stated.problems)

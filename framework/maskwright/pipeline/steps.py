@@ -71,6 +71,9 @@ def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path)
         params = _with_paths(params, file_fields(method.params), folder, problems)
     own, planning = split_params(params, method, problems)
     partition = _partition(params, method, own, registry, problems)
+    if entry is not None and entry.unit is not None and entry.within:
+        message = "within: groups that 'unit' masks as one record are not masked apart by variables"
+        problems.append(Problem(message, node.place))
     if len(problems) > before or entry is None or own is None or planning is None:
         return None
     step = Step(

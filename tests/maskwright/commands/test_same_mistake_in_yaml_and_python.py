@@ -43,6 +43,8 @@ MISTAKES: dict[str, dict[str, Any]] = {
     "partition a number": {"protect": [{**STEP, "params": {"k": 5, "partition": 3}}]},
     "two partitions": {"protect": [{**STEP, "params": {"k": 5, "partition": {"mdav": {}, "refine": {}}}}]},
     "zeros of an unknown variable": {"protect": [{**STEP, "params": {"k": 5, "structural_zeros": ["q"]}}]},
+    "strata of an unknown variable": {"protect": [{**STEP, "within": "q"}]},
+    "unknown way with small strata": {"protect": [{**STEP, "within": "town", "params": {"k": 5, "small_strata": "x"}}]},
     "zeros a number": {"protect": [{**STEP, "params": {"k": 5, "structural_zeros": 3}}]},
     "weight of an unknown variable": {"protect": [{**STEP, "params": {"k": 5, "adjustment_weights": {"z": 2}}}]},
     "negative weight": {"protect": [{**STEP, "params": {"k": 5, "adjustment_weights": {"a": -1}}}]},
@@ -138,7 +140,8 @@ def _through_python(settings: Mapping[str, Any]) -> mw.InputError:
     else:
         call = partial(
             mw.protect, _frame(), step["method"], params=step.get("params"), variables=step.get("variables"),
-            groups=step.get("groups", ()), edits=settings.get("edits"), declared=declared.get("variables"),
+            groups=step.get("groups", ()), within=step.get("within", ()), edits=settings.get("edits"),
+            declared=declared.get("variables"),
             cluster=declared.get("cluster"), seed=settings.get("seed"), **settings.get("execution", {}),
         )  # fmt: skip
     with pytest.raises(mw.InputError) as caught:

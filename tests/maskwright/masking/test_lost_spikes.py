@@ -69,5 +69,5 @@ def test_every_frequent_value_is_looked_at(before: list[int], seed: int) -> None
     spikes = counts[(counts >= 0.1 * len(values)) & (counts >= 20)]
     chance = 4 * np.sqrt(spikes / len(values) * (1 - spikes / len(values)) / len(values))
     expected = spikes[spikes / len(values) > chance].max()
-    found = [each.records for each in lost_spikes(*both, ["x"])]
+    found = [each.records for each in lost_spikes(both[0], both[1], ["x"])]
     assert found == ([] if np.isnan(expected) else [expected])

@@ -138,6 +138,24 @@ def test_mistakes_are_said(step: dict[str, Any], said: str) -> None:
         mw.plan(firms(), steps=[{"variables": ["turnover"], **step}], declared=DECLARED_FIRMS)
 
 
+def test_a_variable_of_another_level_is_refused_by_name(tmp_path: Path) -> None:
+    pd.DataFrame({"hid": range(40), "region": ["a", "b"] * 20}).to_csv(tmp_path / "h.csv", index=False)
+    persons = {"hid": np.repeat(range(40), 2), "pno": [1, 2] * 40, "wage": range(80)}
+    pd.DataFrame(persons).to_csv(tmp_path / "p.csv", index=False)
+    text = (
+        "maskwright: 1\ndata:\n  levels:\n    household: {source: h.csv, key: hid}\n"
+        "    person: {source: p.csv, key: pno, in: household}\n  variables: {region: {role: other}}\n"
+        "protect: [{method: additive_noise, within: region, variables: [wage]}]\n"
+        "output: {data: {household: mh.csv, person: mp.csv}}\nseed: 1\n"
+    )
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(mw.InputError, match="'region' is a variable of another level"):
+        mw.run(tmp_path / "p.yaml")
+    (tmp_path / "p.yaml").write_text(text.replace("within", "unit: household, within"), encoding="utf-8")
+    with pytest.raises(mw.PipelineError, match="are not masked apart by variables"):
+        mw.run(tmp_path / "p.yaml")
+
+
 def test_yaml_has_the_line_and_parts_refuse_it(tmp_path: Path) -> None:
     firms().to_csv(tmp_path / "d.csv", index=False)
     text = (

@@ -91,6 +91,15 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
         own_groups = tuple(group for group in groups if group)
         found.append(replace(step, variables=kept, groups=own_groups, planning=planning))
         numbers.append(number)
+    refuse_problems(
+        [
+            Problem(
+                f"step {number}: within: {name!r} is a variable of another level than those that the step masks",
+                step.place, "Name a variable of the same level: one of the groups may be copied to their members.",
+            )
+            for step, number in zip(found, numbers, strict=True) for name in step.within if name in elsewhere
+        ]
+    )  # fmt: skip
     return LevelSteps(tuple(found), tuple(numbers))
 
 

@@ -78,7 +78,7 @@ class ValueCounts:
         records: tuple[Integers, Integers],
         numbers: Both,
         params: SpikesParams,
-        weights: tuple[Floats, Floats] | None = None,
+        weights: tuple[Floats | Integers, Floats | Integers] | None = None,
     ) -> Self:
         """Counts of different values; `records`, `weights`: of each in both files; shape (v,)."""
         zero = values == 0.0
@@ -104,7 +104,7 @@ class ValueCounts:
 
     def shares(self, counts: Sequence[float]) -> Floats:
         """Counts in both files as shares of their values; shape (2,)."""
-        return np.asarray(counts, dtype=np.float64) / np.asarray(self.numbers)
+        return np.asarray(np.asarray(counts, dtype=np.float64) / np.asarray(self.numbers))
 
     @property
     def loss(self) -> float:

@@ -136,10 +136,10 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
         original values in the leaf, of a tree on the variables before it, that the synthetic record falls into. A
         category is copied from a node of the tree only where three records have it (one that is rarer in the leaf is
         drawn again among such ones from the node above). A number is copied where three records of the leaf have it,
-        or where it is heaped: one in 200 records of the file has it, at least 5 and at most 20 (zeros, usual hours), so that
-        spikes keep their share; any other is drawn between its neighbours in the leaf that are not heaped. Cells may be missing
-        where the record in that row had a value: rows are no longer the records they were. Of cells without a value the
-        missing codes are drawn, too, from trees on all other variables.
+        or where it is heaped: one in 200 records of the file has it, at least 5 and at most 20 (zeros, usual hours),
+        so that spikes keep their share; any other is drawn between its neighbours in the leaf that are not heaped.
+        Cells may be missing where the record in that row had a value: rows are no longer the records they were. Of
+        cells without a value the missing codes are drawn, too, from trees on all other variables.
 
         Donors are restricted to those with which the edits can still hold, judged by ranges, conditions, sums by their
         bounds, and combinations that occur in the original by what begins one; where a leaf has none, the node above
