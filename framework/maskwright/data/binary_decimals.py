@@ -57,7 +57,8 @@ class GridFacts:
         """Facts of some numbers, of which none is NaN. `numbers`: shape (n,)."""
         largest = float(np.max(np.abs(numbers), initial=0.0))
         count = len(numbers) if cells is None else cells
-        beyond, short, distance = (np.zeros(MOST_PLACES + 1, dtype=kind) for kind in (np.int64, np.int64, np.float64))
+        beyond, short = (np.zeros(MOST_PLACES + 1, dtype=np.int64) for _ in range(2))
+        distance = np.zeros(MOST_PLACES + 1)
         if written is not None and have_few_digits(largest, written):
             # None of them has the digits of a sum in binary64.
             beyond[:written], distance[:written] = len(numbers), np.inf
@@ -101,13 +102,7 @@ class GridFacts:
 
     def notice(self, name: str, places: int) -> str | None:
         """What is said of a variable that is read so; None where all its numbers are these decimals as they stand."""
-        count = int(self.beyond[places])
-        if not self.changes(places):
-            return None
-        what = "whole numbers" if places == 0 else f"decimals with {places} place{'' if places == 1 else 's'}"
-        are = "is one of the" if count == 1 else "are"
-        many = f"{count} of {self.cells} cells" if count else "cells"
-        return f"{name}: {many} {are} {what} up to rounding of binary arithmetic, and {_read(count)}"
+        return notice_of(name, places, int(self.beyond[places]), self.cells) if self.changes(places) else None
 
     def _are(self, places: int) -> bool:
         """Whether the numbers are multiples as they stand."""
@@ -128,8 +123,13 @@ def have_few_digits(largest: float, decimals: int) -> bool:
     return largest * 10.0 ** min(decimals, 300) < 10.0 ** (FEWEST_DIGITS - 1)
 
 
-def _read(count: int) -> str:
-    return "is read as this" if count == 1 else "are read as these"
+def notice_of(name: str, places: int, count: int, cells: int) -> str:
+    """What is said of a variable of which so many cells are read as decimals with so many places."""
+    what = "whole numbers" if places == 0 else f"decimals with {places} place{'' if places == 1 else 's'}"
+    one = count == 1
+    many = f"{count} of {cells} cells" if count else "cells"
+    verbs = ("is one of the", "is read as this") if one else ("are", "are read as these")
+    return f"{name}: {many} {verbs[0]} {what} up to rounding of binary arithmetic, and {verbs[1]}"
 
 
 def on_grid(numbers: NDArray[np.float64], places: int) -> NDArray[np.float64]:
@@ -171,9 +171,8 @@ def _with_few_digits(numbers: NDArray[np.float64]) -> int:
     small, counts = np.unique(sizes[~usual], return_counts=True)
     if len(small) > MOST_SMALL:
         return len(numbers)
-    return found + sum(
-        n for size, n in zip(small.tolist(), counts.tolist(), strict=True) if _digits(size) < FEWEST_DIGITS
-    )
+    short = [_digits(size) < FEWEST_DIGITS for size in small.tolist()]
+    return found + int(counts[short].sum())
 
 
 def _digits(value: float) -> int:

@@ -8,13 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.binary_decimals import EXACT, FEW_PLACES, GridFacts, have_few_digits, on_grid
+from maskwright.data.binary_decimals import EXACT, FEW_PLACES, GridFacts, have_few_digits, notice_of, on_grid
 from maskwright.data.dataset import Column
 from maskwright.data.declaration import variable_of
 from maskwright.data.number_text import MOST_DECIMALS
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from maskwright.data.declaration import VariableDeclaration
@@ -122,6 +124,17 @@ def _decimals_meant(
     facts = GridFacts.of(present, seen, cells)
     places = facts.places(0 if declared.type == "integer" and declared.decimals is None else declared.decimals)
     return None if places is None else (places, facts.notice(name, places))
+
+
+def decimal_notices(columns: Iterable[Column]) -> tuple[str, ...]:
+    """What is said of columns whose numbers are read as the decimals that they stand for."""
+    return tuple(
+        notice_of(
+            each.name, each.variable.decimals or 0, int(np.sum((each.stored != each.values) & ~each.missing)), len(each)
+        )
+        for each in columns
+        if each.stored is not None
+    )
 
 
 def _refuse_rounding(

@@ -44,7 +44,7 @@ class Variable:
         Unit of measurement, for reports only.
     decimals : int or None
         The published grid: values are multiples of ``10 ** -decimals``. 0 for integers. None: no grid, values are
-        published as binary64 and never rounded (float DataFrames, Parquet doubles).
+        published as binary64 and never rounded (float DataFrames, doubles that are no decimals).
     lower, upper : float or None
         Declared bounds, both inclusive; they become range edits.
     date_format : str or None

@@ -10,6 +10,7 @@ from maskwright.commands.levels.engine_validation import SCHEMATRON, placed_edit
 from maskwright.commands.levels.loading import check_linked, edits_of_levels, linked_as
 from maskwright.commands.options import ReadingOptions, data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
+from maskwright.data.number_columns import decimal_notices
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
@@ -91,7 +92,8 @@ class LinkedFile:
         linked = linked_sources(levels, progress)
         rules = as_stated(self.rules, linked)
         unpublished = notices_on_identifiers(self.rules, levels)
-        notify(self.reporter, (*linked.notes, *unpublished, *rules.notes[len(self.rules.notes) :]))
+        read = (note for level in linked for note in decimal_notices(level.data))
+        notify(self.reporter, (*linked.notes, *read, *unpublished, *rules.notes[len(self.rules.notes) :]))
         original = None if self.original is None else linked_sources(self.original, progress)
         bound = edits_of_levels(rules, linked)
         together = check_linked(linked, bound, original)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.parts.model import Part, Parts
-    from maskwright.data.variable import Variable
+    from maskwright.data.variable import Variable, VariableType
     from maskwright.pipeline.resolved import Pipeline
 
 
@@ -103,7 +103,7 @@ def _as_read(whole: WholeVariable) -> WholeVariable:
         return whole
     places = whole.grid.places()
     is_read = places is not None and whole.grid.changes(places)
-    kind = "integer" if places == 0 and whole.variable.type == "integer" else "continuous"
+    kind: VariableType = "integer" if places == 0 and whole.variable.type == "integer" else "continuous"
     known = replace(whole.variable, decimals=places, type=kind)
     return replace(whole, variable=known, digits=None if is_read else whole.digits, is_read=is_read)
 
