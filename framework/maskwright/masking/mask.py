@@ -74,8 +74,8 @@ def mask(
 ) -> MaskingResult:
     """Run a plan."""
     from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
-    from maskwright.masking.unit_adjustment import touched_records  # of units with several levels of values
     from maskwright.masking.suppressing.suppression_steps import remove  # of steps that remove
+    from maskwright.masking.unit_adjustment import touched_records  # of units with several levels of values
 
     context = MaskingContext(
         replace(original, origin=None), edits + plan.limits, plan, seed, execution, reporter, observe

@@ -373,8 +373,11 @@ def _distortion_of_levels(
             for cell in cells_of(name, members) if cell.name in cells
         }  # fmt: skip
         if own:
-            yield level, result.distortion.of_variables(
-                own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
+            yield (
+                level,
+                result.distortion.of_variables(
+                    own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
+                ),
             )
 
 

@@ -183,8 +183,10 @@ def _masked(
         "units": [unit_facts(number, each) for number, each in zip(task.record_units, done, strict=True)],
         "moved": moved_facts(done, categories),
         "categories": [category_facts(number, each) for number, each in enumerate(categories)],
-        DRIFT: [Moments.of(data.taken(obeying), numeric, standardisation).to_json()
-                for data in (original, protected, masked)],
+        DRIFT: [
+            Moments.of(data.taken(obeying), numeric, standardisation).to_json()
+            for data in (original, protected, masked)
+        ],
         "range": {name: _range(masked, name) for name in names},
         "left": {
             name: extent.left_by(masked[name].values[~masked[name].missing].astype(np.float64))

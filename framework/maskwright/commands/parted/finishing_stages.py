@@ -40,8 +40,8 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import occurring_categories
 from maskwright.masking.masked_value_checks import Extent
-from maskwright.plugins.measurement import Further
 from maskwright.planning.warnings.wrong_edits import violated_by_errors
+from maskwright.plugins.measurement import Further
 from maskwright.release.output_format import formula_sentences
 
 if TYPE_CHECKING:

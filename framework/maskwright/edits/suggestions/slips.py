@@ -172,9 +172,7 @@ def _slips(
             yield from _of_range(part, columns[part.variable][rows])
 
 
-def _of_sum(
-    part: LinearPart, others: Sequence[str], grid: Mapping[str, int | None]
-) -> Iterator[Iterable[LinearPart]]:
+def _of_sum(part: LinearPart, others: Sequence[str], grid: Mapping[str, int | None]) -> Iterator[Iterable[LinearPart]]:
     terms = part.coefficients
 
     def changed(place: int, *new: tuple[str, Fraction]) -> LinearPart:
@@ -274,7 +272,7 @@ def _text(part: LinearPart | ProductPart | RangePart) -> str:
         case RangePart(name, low, None) if low is not None:
             return f"{name_text(name)} {'>=' if part.low_closed else '>'} {number(low)}"
         case RangePart(name, low, high):
-            brackets = "([" [part.low_closed], ")]"[part.high_closed]
+            brackets = "(["[part.low_closed], ")]"[part.high_closed]
             assert low is not None and high is not None
             return f"{name_text(name)} in {brackets[0]}{number(low)}, {number(high)}{brackets[1]}"
     tolerance = getattr(part, "tolerance", 0)

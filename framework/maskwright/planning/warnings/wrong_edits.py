@@ -59,7 +59,9 @@ def wrong_edit_doubts(
     dirty = _dirty(found, rates)
     for name, limit in found.items():
         violations, of = rates[name]
-        yield _doubt(stated[name], violations, of, f"more than errors explain ({100 * limit:.2g} %)", edits, data, dirty)
+        yield _doubt(
+            stated[name], violations, of, f"more than errors explain ({100 * limit:.2g} %)", edits, data, dirty
+        )
 
 
 def violated_by_errors(outcomes: Iterable[EditOutcome]) -> list[str]:
