@@ -64,6 +64,28 @@ def no_waiting_for_disks() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def waived_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waive the kinds of doubts that a test marked `waived` names, as if its pipelines named each subject."""
+    kinds = {kind for marker in request.node.iter_markers("waived") for kind in marker.args}
+    if not kinds:
+        return
+    from maskwright.foundation.doubts import DOUBT_KINDS
+    from maskwright.pipeline.file_model import Waiver
+    from maskwright.release import release_decision
+
+    assert kinds <= DOUBT_KINDS.keys()
+    usual = release_decision._waiver_of
+
+    def waiver_of(doubt, waivers):  # type: ignore[no-untyped-def]
+        if doubt.kind not in kinds:
+            return usual(doubt, waivers)
+        subject = {DOUBT_KINDS[doubt.kind].about: (doubt.subject,)}
+        return usual(doubt, waivers) or Waiver(doubt=doubt.kind, because="the file of the test is distorted", **subject)
+
+    monkeypatch.setattr(release_decision, "_waiver_of", waiver_of)
+
+
 @pytest.fixture(scope="module")
 def no_sockets_of_dask() -> Iterator[None]:
     """Sockets that Dask leaves open are let go with the tests that used it, not in the middle of others."""

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
 
 LEAST_MOVED = 0.05
-"""Standard deviations of the original that a mean or a standard deviation may move in a file of any size."""
-
-OF_ERROR = 0.5
-"""In small files it may move by so much of the standard error of a mean: what is smaller, a sample does not show."""
+"""Standard deviations of the original that a mean or a standard deviation may move; in small files more."""
 
 MOST_NAMED = 3
 MOST = 0.5
@@ -75,7 +72,7 @@ def distortion_doubts(
         for each in effects:
             if shift.variable in each.variables:
                 shares |= each.shares
-        if not is_distorted(shift, present, variables[shift.variable].distortion, only_rounded=not shares):
+        if not is_distorted(shift, present, variables[shift.variable].distortion):
             continue
         named = [(name, share) for name, share in shares.items() if name in known and share >= 1 / 100][:MOST_NAMED]
         most |= {name: share for name, share in named if share > MOST}
@@ -83,13 +80,12 @@ def distortion_doubts(
     return DistortionDoubts(tuple(doubts), most)
 
 
-def is_distorted(shift: Shift, present: float, declared: float | None, *, only_rounded: bool = False) -> bool:
+def is_distorted(shift: Shift, present: float, declared: float | None) -> bool:
     """Whether adjusting moved a mean or a standard deviation away from the original, and farther than it may.
 
-    `present`: cells with a value. `only_rounded`: whether no edit moved it; rounding goes as often up as down.
+    `present`: cells with a value: of few, a move within the standard error of their mean shows nothing.
     """
-    of_error = 1.0 if only_rounded else OF_ERROR
-    bound = max(LEAST_MOVED, of_error / np.sqrt(max(present, 1.0))) if declared is None else declared
+    bound = max(LEAST_MOVED, 1 / np.sqrt(max(present, 1.0))) if declared is None else declared
     pairs = ((shift.mean, shift.method_mean), (shift.deviation, shift.method_deviation))
     return any(
         min(abs(moved), abs(moved + before)) > (bound if declared is not None else max(bound, abs(before)))

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.check_data import check_dataset
+from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import as_far_as, is_inside
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
-from maskwright.masking.distortion_doubts import EditEffects, distortion_doubts
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
@@ -41,10 +45,11 @@ from maskwright.masking.protecting.method_contract import broken_aggregation_cla
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
-from maskwright.planning.applicable_edits import StepLimit, limit_edits
+from maskwright.planning.applicable_edits import StepLimit, limit_edits, without_violations
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.recoded_edits import recoded_edit_notices
+from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.guarding.origin import package_label
 
 if TYPE_CHECKING:
@@ -71,6 +76,7 @@ def mask(
     """Run a plan."""
     from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
     from maskwright.masking.suppressing.suppression_steps import remove  # of steps that remove
+    from maskwright.masking.unit_adjustment import touched_records  # of units with several levels of values
 
     context = MaskingContext(
         replace(original.as_published(), origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
@@ -87,11 +93,18 @@ def mask(
         name for name in context.plan.masked
         if adjusted[name].variable.is_numeric and context.original[name].variable.is_numeric
     ]  # fmt: skip
-    distortion = Distortion.of(context.original, protected.data, adjusted, numeric, protected.standardisation)
+    states = (context.original, protected.data, adjusted)
+    distortion = Distortion.of(*states, numeric, protected.standardisation)
+    effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
+    distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
+    if distorted.doubts:
+        # What is moved where the original violates an edit is mended, not distorted.
+        distortion = Distortion.of(*_obeying(*states, context), numeric, protected.standardisation)
+        distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
-    return _result(original, protected, units, categories, removal, distortion, context)
+    return _result(original, protected, units, categories, removal, (distortion, distorted), context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +233,7 @@ def _result(
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
-    distortion: Distortion,
+    moved: tuple[Distortion, DistortionDoubts],
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -229,7 +242,6 @@ def _result(
         category_unit_json,
         infeasible_by_edit,
         moved_json,
-        touched_records,
         unit_json,
     )
 
@@ -238,8 +250,6 @@ def _result(
     results = (*protected.results, *removal.results)
     masked = _published(removal.data, original, plan)
     numeric = [name for name in plan.masked if protected.data[name].variable.is_numeric]
-    effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
-    distorted = distortion_doubts(distortion, effects, plan.variables, plan, edits)
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
@@ -281,7 +291,7 @@ def _result(
             *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *spike_doubts(lost, plan),
-            *distorted.doubts,
+            *moved[1].doubts,
             *removal.doubts,
             *value_as_code_doubts(removal.data),
         ),
@@ -290,11 +300,23 @@ def _result(
             *protected.unkept,
         ),
         cost=sum((each.cost for each in units), Cost()),
-        distortion=distortion,
-        doing_most=distorted.doing_most,
+        distortion=moved[0],
+        doing_most=moved[1].doing_most,
         removal=removal,
         terms=context.terms,
     )
+
+
+def _obeying(
+    original: Dataset, returned: Dataset, adjusted: Dataset, context: MaskingContext
+) -> tuple[Dataset, Dataset, Dataset]:
+    """Three states of the records whose original obeys the edits that few records violate."""
+    stated = EditSet(tuple(edit for edit in context.plan.edits if set(edit.variables) <= set(original.names)))
+    outcome = check_dataset(original, stated, Domain.from_dataset(original, domain_tuples(stated)))
+    few = set(violated_by_errors(outcome.edits))
+    _, kept = without_violations(original, EditSet(tuple(edit for edit in stated if edit.name in few)))
+    rows = kept if returned.origin is None else np.flatnonzero(np.isin(returned.origin, kept))
+    return original.taken(kept), returned.taken(rows), adjusted.taken(rows)
 
 
 def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]]:

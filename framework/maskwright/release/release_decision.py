@@ -62,13 +62,17 @@ def decide_release(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Releas
     open_ones: list[Doubt] = []
     waived: list[WaivedDoubt] = []
     for doubt in sorted(dict.fromkeys(doubts), key=lambda each: DOUBT_KINDS[each.kind].id):
-        found = next((waiver for waiver in waivers if waiver.covers(doubt)), None)
+        found = _waiver_of(doubt, waivers)
         if found is None:
             open_ones.append(doubt)
         else:
             waived.append(WaivedDoubt(doubt, found))
     used = [each.waiver for each in waived]
     return ReleaseDecision(tuple(open_ones), tuple(waived), tuple(waiver for waiver in waivers if waiver not in used))
+
+
+def _waiver_of(doubt: Doubt, waivers: Sequence[Waiver]) -> Waiver | None:
+    return next((waiver for waiver in waivers if waiver.covers(doubt)), None)
 
 
 def waivers_to_write(doubts: Iterable[Doubt]) -> str:

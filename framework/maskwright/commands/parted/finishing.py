@@ -27,6 +27,7 @@ from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
 from maskwright.commands.parted.task_settings import Stored, empty, in_file_terms
 from maskwright.commands.running.stages import check_round_trip
+from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.distortion import Moments
 from maskwright.masking.adjusting.row_outcomes import Donors
@@ -38,6 +39,7 @@ from maskwright.masking.category_adjustment import (
 )
 from maskwright.masking.masked_value_checks import beside_multiples, value_as_code_doubts
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
+from maskwright.planning.applicable_edits import without_violations
 from maskwright.planning.strata import is_zero
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.file_validation import check_file
@@ -79,7 +81,7 @@ class Finish:
     published. `occurring`: for each unit of categories the combinations that occur in the whole file; shape (m, v).
     `donors`: of units that act on records, by position; empty while they are not known. `changed`: columns that are
     masked in some part: in others, too, they are not written in the form of the original. `extents`: how far masked
-    numbers go in the whole original.
+    numbers go in the whole original. `mended`: edits that some records of the original violate by error.
     """
 
     masking: Masking
@@ -94,6 +96,7 @@ class Finish:
     donors: Mapping[int, Donors] = field(default_factory=dict)
     changed: frozenset[str] = frozenset()
     extents: Mapping[str, Extent] = field(default_factory=dict)
+    mended: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,11 +176,17 @@ def _masked(
         masked = with_adjusted_values(masked, done[-1])
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
     numeric = [name for name in names if original[name].variable.is_numeric]
+    # What is moved where the original violates an edit is mended, not distorted.
+    mended = EditSet(tuple(edit for edit in plan.edits if edit.name in task.mended))
+    obeying = without_violations(original, mended)[1]
     facts = {
         "units": [unit_facts(number, each) for number, each in zip(task.record_units, done, strict=True)],
         "moved": moved_facts(done, categories),
         "categories": [category_facts(number, each) for number, each in enumerate(categories)],
-        DRIFT: [Moments.of(data, numeric, standardisation).to_json() for data in (original, protected, masked)],
+        DRIFT: [
+            Moments.of(data.taken(obeying), numeric, standardisation).to_json()
+            for data in (original, protected, masked)
+        ],
         "range": {name: _range(masked, name) for name in names},
         "left": {
             name: extent.left_by(masked[name].values[~masked[name].missing].astype(np.float64))

@@ -40,6 +40,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import occurring_categories
 from maskwright.masking.masked_value_checks import Extent
+from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.measurement import Further
 from maskwright.release.output_format import formula_sentences
 
@@ -82,6 +83,7 @@ def finish_parts(
         done.published,
         _occurring(run, settings, done),
         extents=_extents(found, plan),
+        mended=frozenset(violated_by_errors(found.outcome.edits)),
     )
 
     def finished_by(name: str, title: str, task: Finish) -> tuple[list[Receipt], MeasureFacts, DriftTotals]:

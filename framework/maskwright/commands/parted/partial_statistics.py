@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.masking.category_adjustment import AdjustedCategories
-    from maskwright.masking.context import Standardisation
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Step
     from maskwright.planning.plan import Plan

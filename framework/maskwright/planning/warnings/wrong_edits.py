@@ -64,6 +64,12 @@ def wrong_edit_doubts(
         )
 
 
+def violated_by_errors(outcomes: Iterable[EditOutcome]) -> list[str]:
+    """Edits that some records violate, and no more than errors explain."""
+    found = [(each.name, *_rate(each)) for each in outcomes if each.violations]
+    return [name for name, violations, of in found if not is_beyond(violations, of, USUAL_ERRORS)]
+
+
 def distorting_edit_doubts(
     doing_most: Mapping[str, float], outcomes: Iterable[EditOutcome], edits: EditSet, data: Dataset,
     known: Iterable[Doubt],

@@ -80,6 +80,7 @@ def test_a_code_that_is_asked_for_is_known(tmp_path: Path, method: str, rule: st
     assert held[rule].all()
 
 
+@pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("levels", [False, True])
 def test_adjustment_moves_onto_no_code(tmp_path: Path, levels: bool) -> None:
     """The bound is a code: what is moved onto it goes one unit further."""

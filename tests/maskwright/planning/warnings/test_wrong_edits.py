@@ -1,0 +1,113 @@
+"""Edits with a slip of the pen stop a run, which names the edit that the data obey; real errors do not."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maskwright as mw
+from maskwright.data.frames import dataset_from_frame
+from maskwright.edits.suggestions.slips import meant_instead
+
+SUM, BOUND = "wages + pensions == income", "income <= 70000"
+
+
+def people(n: int = 200) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, n), "wages": rng.integers(10_000, 57_000, n)})
+    frame["pensions"] = rng.integers(100, 9_000, n)
+    return frame.assign(income=frame["wages"] + frame["pensions"], hours=rng.integers(2, 40, n)).assign(
+        pay=lambda each: each["hours"] * each["age"], thousands=lambda each: each["income"] / 1000
+    )
+
+
+def meant(rule: str, frame: pd.DataFrame, *others: str) -> list[str]:
+    edits = mw.EditSet.parse([rule, *others])
+    return [each.rule for each in meant_instead(edits["edit-1"], dataset_from_frame(frame), edits)]
+
+
+def doubt(frame: pd.DataFrame, edits: list[str], **settings: object) -> str:
+    with pytest.raises(mw.OpenDoubts) as caught:
+        mw.protect(frame, "microaggregation", edits=edits, params={"k": 5}, seed=1, **settings)
+    return str(caught.value)
+
+
+def test_a_bound_with_a_digit_lost() -> None:
+    said = doubt(people(), [SUM, "income <= 7000"])
+    assert "W109 edit-may-be-wrong: edit-2: 200 of the 200 records that it is for violate it (100 %)" in said
+    assert "`income <= 70000` holds in all records" in said
+    assert "edit-1:" not in said
+
+
+def test_a_sign_beside_the_right_sum() -> None:
+    said = doubt(people(), [SUM, "wages - pensions == income"])
+    assert "`wages + pensions == income`, as edit 'edit-1' says, holds in all records: did you mean that?" in said
+
+
+@pytest.mark.parametrize(
+    ("rule", "first"),
+    [
+        ("wages == pensions + income", "wages + pensions == income"),
+        ("wages + pensions == thousands", "wages + pensions == 1000 * thousands"),
+        ("wages + age == income", "wages + pensions == income"),
+        ("wages + pensions + age == income", "wages + pensions == income"),
+        ("wages == income", "wages + pensions == income"),
+        ("wages >= income", "wages <= income"),
+        ("hours / age == pay", "hours * age == pay"),
+        ("hours * wages == pay", "hours * age == pay"),
+        ("age <= 12", "age <= 120"),
+        ("age >= 180", "age >= 18"),
+        ("if age > 50 then income <= 7000", "if age > 50 then income <= 70000"),
+    ],
+)  # fmt: skip
+def test_what_was_meant(rule: str, first: str) -> None:
+    assert meant(rule, people())[0] == first
+
+
+def test_a_bound_from_the_data_is_no_value_of_a_record() -> None:
+    frame = people().assign(income=lambda each: each["income"].clip(upper=61_234))
+    found = meant("income <= 31", frame)
+    assert found
+    assert all(not re.search(r"\b61234\b", rule) for rule in found)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.02, 0.03])
+def test_real_errors_are_released(share: float) -> None:
+    frame = people(1000)
+    wrong = np.random.default_rng(2).random(1000) < share
+    frame.loc[wrong, "income"] *= 10
+    settings = {"params": {"k": 5, "k_guarantee": "report"}, "declared": {"income": {"decimals": 0}}}
+    masked = mw.protect(frame[["wages", "pensions", "income"]], "microaggregation", edits=[SUM], seed=1, **settings)
+    assert (masked["wages"] + masked["pensions"] == masked["income"]).all()
+
+
+def test_a_dirty_file_is_called_one() -> None:
+    """Three edits that a third of the records violate: none is likelier to be wrong than the others."""
+    frame, rng = people(600), np.random.default_rng(3)
+    for name in ("income", "pay", "thousands"):
+        frame.loc[rng.random(600) < 0.33, name] += 17
+    said = doubt(frame, [SUM, "hours * age == pay", "wages + pensions == 1000 * thousands"])
+    assert "all 3 edits are violated at a like rate" in said
+    assert "did you mean" not in said
+
+
+def test_a_waiver_by_name_lets_it_pass_and_the_distortion_is_another_doubt() -> None:
+    waive = [{"doubt": "edit-may-be-wrong", "edit": "edit-2", "because": "a test"}]
+    said = doubt(people(), [SUM, "income <= 7000"], waive=waive)
+    assert "W109" not in said
+    assert "W308 adjustment-distorts: income: adjusting and rounding moved its mean by -" in said
+    assert "to keep edit-2 (100 % of the cost)" in said
+
+
+def test_a_few_violations_in_a_small_file_are_no_doubt() -> None:
+    frame = people(20)
+    frame.loc[:2, "income"] += 5
+    edits = mw.EditSet.parse([SUM])
+    from maskwright.edits.evaluation.check_data import check_dataset
+    from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
+
+    data = dataset_from_frame(frame)
+    assert not list(wrong_edit_doubts(check_dataset(data, edits).edits, edits, data))
