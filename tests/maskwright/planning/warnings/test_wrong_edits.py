@@ -98,7 +98,7 @@ def test_a_waiver_by_name_lets_it_pass_and_the_distortion_is_another_doubt() -> 
     waive = [{"doubt": "edit-may-be-wrong", "edit": "edit-2", "because": "a test"}]
     said = doubt(people(), [SUM, "income <= 7000"], waive=waive)
     assert "W109" not in said
-    assert "W308 adjustment-distorts: income: adjusting and rounding moved its mean by -" in said
+    assert "W309 adjustment-distorts: income: adjusting and rounding moved its mean by -" in said
     assert "to keep edit-2 (100 % of the cost)" in said
 
 
