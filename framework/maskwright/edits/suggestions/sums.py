@@ -283,9 +283,9 @@ def _mended(table: _Table, rows: NDArray[np.int64], relation: _Relation) -> _Rel
         change = _best_term(terms, cells, errors, rest, bound)
         if change is None:
             break
-        place, factor = change
-        terms[place] = factor
-        rest, bound = rest + factor * cells[:, place], bound + abs(factor) * errors[:, place]
+        added, factor = change
+        terms[added] = factor
+        rest, bound = rest + factor * cells[:, added], bound + abs(factor) * errors[:, added]
     held = int(np.count_nonzero(np.abs(rest) <= bound))
     least = min(LEAST_EXPLAINED, len(rows) // 4)
     for place in np.flatnonzero(terms):
