@@ -23,9 +23,12 @@ EDITS = (
 
 SLIPS: dict[str, tuple[tuple[int, str], ...]] = {
     "bound": ((3, "age in [16, 11]"), (4, "wages <= 30000"), (5, "hours <= 280"), (3, "age in [61, 110]")),
-    "sign": ((0, "wages - pensions + rents == income"), (6, "income + tax == net"), (0, "wages + pensions - rents == income")),
-    "unit": ((0, "wages + pensions + 1000 * rents == income"), (1, "hours * rate == 100 * pay"), (6, "income - 10 * tax == net")),
-    "variable": ((0, "wages + pensions + tax == income"), (0, "wages + rents == income"), (1, "hours * wages == pay"), (2, "income <= tax")),
+    "sign": ((0, "wages - pensions + rents == income"), (6, "income + tax == net"),
+             (0, "wages + pensions - rents == income")),
+    "unit": ((0, "wages + pensions + 1000 * rents == income"), (1, "hours * rate == 100 * pay"),
+             (6, "income - 10 * tax == net")),
+    "variable": ((0, "wages + pensions + tax == income"), (0, "wages + rents == income"),
+                 (1, "hours * wages == pay"), (2, "income <= tax")),
     "operator": ((2, "tax >= income"), (5, "hours >= 2800"), (1, "hours / rate == pay"), (6, "income - tax > net")),
 }  # fmt: skip
 

@@ -158,12 +158,12 @@ _CATALOGUE = (
         "W109",
         "edit-may-be-wrong",
         "edit",
-        "An edit is violated by more of the original records that it is for than errors explain (5 %, or about what the "
-        "other edits of a dirty file are violated by): a slip in a bound, a sign, a unit or a variable is likelier, and "
-        "masking would move the whole file onto it. Or it does most of what adjusting distorts, and some records "
-        "violate it.",
-        "Correct the edit, or how the file is read (decimal sign, units, missing codes); give it `severity: warning` or "
-        "leave it out, if good records may violate it.",
+        "An edit is violated by more of the original records that it is for than errors explain (5 %, or about what "
+        "the other edits of a dirty file are violated by): a slip in a bound, a sign, a unit or a variable is "
+        "likelier, and masking would move the whole file onto it. Or it does most of what adjusting distorts, and some "
+        "records violate it.",
+        "Correct the edit, or how the file is read (decimal sign, units, missing codes); give it `severity: warning` "
+        "or leave it out, if good records may violate it.",
     ),
     DoubtKind(
         "W201",
@@ -296,12 +296,12 @@ _CATALOGUE = (
         "W309",
         "adjustment-distorts",
         "variable",
-        "Adjusting, rounding or deriving moved the mean or the standard deviation of a variable farther than the method "
-        "itself did, and by 0.05 standard deviations of the original or more: what is published is shaped by how the "
-        "edits are kept rather than by the method.",
-        "Check the edits that are named; mask the variables that they join in one step and one group; take a method that "
-        "keeps them, or an aggregation; give an edit the tolerance that rounding needs; or declare how far it may move, "
-        "in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
+        "Adjusting, rounding or deriving moved the mean or the standard deviation of a variable farther than the "
+        "method itself did, and by 0.05 standard deviations of the original or more: what is published is "
+        "shaped by how the edits are kept rather than by the method.",
+        "Check the edits that are named; mask the variables that they join in one step and one group; take a method "
+        "that keeps them, or an aggregation; give an edit the tolerance that rounding needs; or declare how far it may "
+        "move, in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
     ),
     DoubtKind(
         "W401",

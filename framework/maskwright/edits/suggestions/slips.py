@@ -65,7 +65,7 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
         for name in names if sample[name].variable.is_numeric
     }  # fmt: skip
     grid = {name: sample[name].variable.decimals for name in columns}
-    worst: tuple[float, Part, NDArray[np.bool_], str] | None = None
+    worst: tuple[float, LinearPart | ProductPart | RangePart, NDArray[np.bool_], str] | None = None
     for part, rows, opening in _plain_parts(edit, sample):
         if isinstance(part, LinearPart | ProductPart | RangePart) and set(part.variables) <= columns.keys():
             held, of = _counted(part, columns, rows)
@@ -124,9 +124,9 @@ def _holds(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> NDArray[np.
         match part:
             case LinearPart():
                 terms = [float(factor) * columns[name][rows] for name, factor in part.coefficients]
-                left, right = np.sum(terms, axis=0), np.float64(part.constant)
-                size = np.sum(np.abs(terms), axis=0) + abs(right)
-                return _compared(left - right, part.relation, 1e-9 * size + float(part.tolerance))
+                size = np.sum(np.abs(terms), axis=0) + abs(float(part.constant))
+                over = np.sum(terms, axis=0) - float(part.constant)
+                return _compared(over, part.relation, 1e-9 * size + float(part.tolerance))
             case ProductPart():
                 left = float(part.coefficient) * _monomial(part.left, columns, rows)
                 right = float(part.constant) * _monomial(part.right, columns, rows)
@@ -201,11 +201,11 @@ def _of_sum(part: LinearPart, others: Sequence[str], grid: Mapping[str, int | No
 
 def _of_product(part: ProductPart, others: Sequence[str]) -> Iterator[Iterable[ProductPart]]:
     def sides(change: Callable[[tuple[str, int]], Iterable[tuple[str, int]]]) -> Iterator[ProductPart]:
-        for side in ("left", "right"):
-            powers: tuple[tuple[str, int], ...] = getattr(part, side)
+        for side, powers in (("left", part.left), ("right", part.right)):
             for place, each in enumerate(powers):
                 for new in change(each):
-                    yield replace(part, **{side: (*powers[:place], new, *powers[place + 1 :])})
+                    changed = (*powers[:place], new, *powers[place + 1 :])
+                    yield replace(part, left=changed) if side == "left" else replace(part, right=changed)
 
     yield (replace(part, relation=_FLIPPED[part.relation]) for _ in range(part.relation != "=="))
     yield sides(lambda each: [(each[0], -each[1])])
@@ -273,7 +273,8 @@ def _text(part: LinearPart | ProductPart | RangePart) -> str:
             return f"{name_text(name)} {'>=' if part.low_closed else '>'} {number(low)}"
         case RangePart(name, low, high):
             brackets = "(["[part.low_closed], ")]"[part.high_closed]
-            assert low is not None and high is not None
+            assert low is not None
+            assert high is not None
             return f"{name_text(name)} in {brackets[0]}{number(low)}, {number(high)}{brackets[1]}"
     tolerance = getattr(part, "tolerance", 0)
     return f"{text}, tolerance: {number(Fraction(tolerance))}" if tolerance else text

@@ -125,8 +125,9 @@ def _dirty(found: Collection[str], rates: Mapping[str, tuple[int, int]]) -> str:
     if len(shares) < FEWEST or not found or min(shares) * ALIKE < max(shares) or min(shares) < USUAL_ERRORS:
         return ""
     return (
-        f"; all {len(shares)} edits are violated at a like rate ({100 * min(shares):.2g} to {100 * max(shares):.2g} %): rather a file "
-        "with many errors, or one that is read otherwise than it is meant, than wrong edits"
+        f"; all {len(shares)} edits are violated at a like rate ({100 * min(shares):.2g} to "
+        f"{100 * max(shares):.3g} %): rather a file with many errors, or one that "
+        "is read otherwise than it is meant, than wrong edits"
     )
 
 
