@@ -87,7 +87,8 @@ def protect(
         Name of a method plugin.
     steps : sequence of mappings, optional
         Instead of `method`, `params`, `variables`, `groups` and `within`: a chain of steps, as a pipeline's
-        ``protect:`` section lists them: ``[{"method": "pram", "variables": ["region"]}, {"method": "rounding", "variables": ["income"]}]``.
+        ``protect:`` section lists them:
+        ``[{"method": "pram", "variables": ["region"]}, {"method": "rounding", "variables": ["income"]}]``.
     edits : EditSet or sequence of rules, optional
     seed : int, optional
         The same data, version and seed give the same values; a fresh one is drawn otherwise.
