@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -290,13 +291,18 @@ class Dataset:
         return iter(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return any(column.name == name for column in self.columns)
+        return name in self._by_name
 
     def __getitem__(self, name: str) -> Column:
-        for column in self.columns:
-            if column.name == name:
-                return column
-        raise InputError(unknown_name("variable", name, self.names))
+        found = self._by_name.get(name)
+        if found is None:
+            raise InputError(unknown_name("variable", name, self.names))
+        return found
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        """Columns by name: of some thousand, each is looked up many times."""
+        return {column.name: column for column in self.columns}
 
     def __repr__(self) -> str:
         """Return size and names; values are confidential and stay out of logs and notebooks."""
