@@ -173,7 +173,7 @@ LOOKED_AT = [
     "index.html", "reference/index.html", "reference/generated/partitions.html",
     "reference/generated/experiment-keys.html", "reference/generated/python-masking.html", SEARCHED,
 ]  # fmt: skip
-"""Of each generator of pages a short one, which has the same elements as its longest: axe-core takes as long as a page."""
+"""Of each generator of pages a short one: it has the elements of the longest, and axe-core looks at each again."""
 LONGEST_PAGES = [f"reference/generated/{name}.html" for name in ("methods", "pipeline-keys", "python-plugins")]
 
 
