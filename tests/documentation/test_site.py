@@ -28,6 +28,12 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 LONGEST = 800
 """Seconds that a build may take on a busy machine."""
+SPHINX = """
+import gc
+from sphinx.cmd.build import main
+gc.set_threshold(200_000, 20, 100)  # a third of the build would be spent in finding that trees of pages are no garbage
+raise SystemExit(main())
+"""
 REFERENCE = Path("reference", "generated")
 
 pytestmark = pytest.mark.timeout(900)
@@ -61,7 +67,7 @@ def _build(folder: Path) -> str:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")])}
     words = ["-W", "--keep-going", "-n", "-q", "-d", str(folder / "doctrees"), str(DOCS), str(folder / "html")]
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *words],
+        [sys.executable, "-c", SPHINX, *words],
         env=environment, cwd=folder, capture_output=True, text=True, timeout=LONGEST, check=False,
     )  # fmt: skip
     return "" if done.returncode == 0 else done.stderr or f"sphinx ended with {done.returncode}"
