@@ -7,6 +7,8 @@ by side. The tests start both before their own processes, which would else compi
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,11 @@ import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.data.frame_libraries import taken_in
+from maskwright.data.number_text import MANY_CELLS
 from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk
+from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
 from maskwright_builtin.numerics.ordering import WORTH_COMPILING, stable_order
+from maskwright_builtin.partitions.mdav import lookahead
 
 RNG = np.random.default_rng(20261121)
 DATA = pd.DataFrame(RNG.integers(1, 100, (60, 4)).astype(float), columns=list("abcd"))
@@ -36,6 +41,19 @@ def partitions() -> None:
     microaggregate({"refine": {"start": "kd_cut"}})
     microaggregate("univariate", group_size=1)
     mw.measure(DATA, MASKED, ["microaggregation_gap"])
+    made_ahead()
+
+
+def made_ahead() -> None:
+    """Searches of MDAV that only pay in larger files."""
+    values = RNG.normal(size=(2500, 10))
+    variables = tuple(mw.Variable(f"x{number}") for number in range(10))
+    block = mw.Block(values, np.zeros(values.shape, bool), variables, center=np.zeros(10), scale=np.ones(10))
+    mdav = mw.find_partition("mdav")
+    kept = lookahead.FEW_LEAVES, lookahead.CALL
+    lookahead.FEW_LEAVES, lookahead.CALL = 0, -(10**9)
+    mdav.cluster(block, 2, mdav.params(), RNG)
+    lookahead.FEW_LEAVES, lookahead.CALL = kept
 
 
 def categories() -> None:
@@ -69,6 +87,9 @@ def others() -> None:
     as_is = {name: {"release": "as is"} for name in roles["independent"]}
     mw.protect(DATA, "fuzzy_c_regression", seed=1, params={"c": 2, **roles}, declared=as_is)
     mw.protect(DATA, "fuzzy_microaggregation", seed=1, params={"k": 3})
+    for m in (1.5, 2.0):
+        fuzzy_c_means(DATA.to_numpy(), DATA.to_numpy()[:5], m=m, max_iterations=2, tolerance=0, float32=True)
+    mw.protect(DATA, "cart_synthesis", seed=1)
     total = DATA.assign(total=DATA["a"] + DATA["b"])
     mw.protect(total, "additive_noise", seed=1, edits=["a + b == total", "c <= 200", "a * c <= 10000"])
     mw.protect(DATA, "rank_swapping", seed=1)
@@ -87,6 +108,15 @@ def others() -> None:
     mw.measure(DATA, MASKED, [{"suda": keys}, {"population_uniques": {**keys, "sampling_fraction": 0.1}}])
 
 
+def cells() -> None:
+    """Long columns of numbers, dates and quoted texts."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "long.csv"
+        row = '1.5,2020-01-31,"a, b"\n'
+        path.write_text("number,day,text\n" + row * (MANY_CELLS + 1), encoding="utf-8")
+        mw.read(path)
+
+
 def households() -> None:
     """Linkage of groups by the sets of their members."""
     levels = {"household": {"key": "a", "variables": ["b"]}, "person": {"key": "pno", "in": "household"}}
@@ -97,5 +127,5 @@ def households() -> None:
 
 
 if __name__ == "__main__":
-    for each in {"partitions": (partitions, categories, households), "others": (others,)}[sys.argv[1]]:
+    for each in {"partitions": (partitions, categories, households), "others": (others, cells)}[sys.argv[1]]:
         each()

@@ -313,6 +313,7 @@ class Dataset:
 
     @cached_property
     def _by_name(self) -> Mapping[object, Column]:
+        """Columns by name: of some thousand, each is looked up many times."""
         return {column.name: column for column in self.columns}
 
     def __repr__(self) -> str:

@@ -113,7 +113,7 @@ def test_other_contexts_are_told(tmp_path: Path) -> None:
 
 
 def test_the_demo_has_the_counts_of_isoschematron(tmp_path: Path) -> None:
-    write_levels_demo(tmp_path, 1500)
+    write_levels_demo(tmp_path, 600)
     edits = read_schematron(tmp_path / "survey.sch", levels=LEVELS)
     tables = {"household": pd.read_csv(tmp_path / "households.csv"), "person": pd.read_csv(tmp_path / "persons.csv")}
     linked = mw.linked_data(tables, LEVELS)

@@ -30,7 +30,7 @@ NAMES = Names(frozenset({"Survey"}), "Household", "Person")
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("levels")
-    write_levels_demo(folder, 1500)
+    write_levels_demo(folder, 600)
     return folder
 
 

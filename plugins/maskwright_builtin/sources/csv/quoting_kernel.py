@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright_builtin.numerics.compilation import compiled
+from maskwright_builtin.sources.csv.quote_marks import (
+    BARE,
+    CARRIAGE_RETURN_MARK,
+    CLOSED,
+    DELIMITER_MARK,
+    IS_BARE,
+    IS_QUOTED,
+    LINE_FEED_MARK,
+    NEEDS_QUOTES,
+    QUOTED,
+    START,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LINE_FEED, CARRIAGE_RETURN, SPACE, TAB = 10, 13, 32, 9
-DELIMITER_MARK, LINE_FEED_MARK, CARRIAGE_RETURN_MARK = 0xFD, 0xFE, 0xFF
-"""Bytes that no UTF-8 text has: they stand for a delimiter and for line ends inside quotes."""
-
-START, BARE, QUOTED, CLOSED = 0, 1, 2, 3
-"""Where a text is: at the start of a cell, in one without quotes, inside quotes, behind a quote inside quotes."""
-IS_BARE, IS_QUOTED, NEEDS_QUOTES = 0, 1, 2
 
 
 @compiled

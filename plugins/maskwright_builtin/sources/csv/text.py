@@ -15,6 +15,17 @@ import pyarrow.compute as pc
 
 from maskwright import DataError, Place, Problem, WrittenBatch
 from maskwright_builtin.sources.csv.dialect import LONGEST_CELL, CsvDialect, undecodable
+from maskwright_builtin.sources.csv.quote_marks import (
+    BARE,
+    CARRIAGE_RETURN_MARK,
+    CLOSED,
+    DELIMITER_MARK,
+    IS_BARE,
+    IS_QUOTED,
+    LINE_FEED_MARK,
+    QUOTED,
+    START,
+)
 from maskwright_builtin.sources.files import BLOCK, reading
 
 if TYPE_CHECKING:
@@ -138,17 +149,17 @@ class Utf8Text(io.RawIOBase):
         quote, delimiter = self._dialect.quote, self._dialect.delimiter
         if quote is None:
             return text
+        if quote.encode() not in text and self._place not in (QUOTED, CLOSED):
+            if text:
+                self._place = START if text[-1:] in (b"\r", b"\n", delimiter.encode()) else BARE
+            return text
         # Kernels are imported, and perhaps compiled, for files with quotes only.
         from maskwright_builtin.sources.csv import quoting_kernel as kernel
 
-        if quote.encode() not in text and self._place not in (kernel.QUOTED, kernel.CLOSED):
-            if text:
-                self._place = kernel.START if text[-1:] in (b"\r", b"\n", delimiter.encode()) else kernel.BARE
-            return text
         self.is_quoted = True
         data = np.frombuffer(bytearray(text), dtype=np.uint8)
         self._place, wrong = kernel.mark_quoted(data, ord(quote), ord(delimiter), self._place)
-        if wrong >= 0 or (not text and self._place == kernel.QUOTED):
+        if wrong >= 0 or (not text and self._place == QUOTED):
             self.problem = wrong_row(self._path, self._dialect, 0)
             raise self.problem or DataError(Problem("a quote is not closed", Place(str(self._path))))
         return data.tobytes()
@@ -265,15 +276,13 @@ class Quotes:
         forms = np.empty(n, dtype=np.uint8)
         quote, delimiter = self._quote[0], self._delimiter[0]
         kernel.unquote(data, offsets, quote, delimiter, text, new_offsets, forms)
-        marks = bytes((kernel.DELIMITER_MARK, kernel.LINE_FEED_MARK, kernel.CARRIAGE_RETURN_MARK))
+        marks = bytes((DELIMITER_MARK, LINE_FEED_MARK, CARRIAGE_RETURN_MARK))
         raw = data.tobytes().translate(bytes.maketrans(marks, self._delimiter + b"\n\r"))
         as_written = pa.StringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(raw))
         as_meant = pa.StringArray.from_buffers(n, pa.py_buffer(new_offsets), pa.py_buffer(text[: new_offsets[-1]]))
         return as_written, as_meant, forms
 
     def _learn(self, seen: _Seen, cells: Any, forms: NDArray[np.uint8] | None) -> None:
-        from maskwright_builtin.sources.csv.quoting_kernel import IS_BARE, IS_QUOTED
-
         if seen.bare is not None:
             seen.bare = _few(seen.bare, cells if forms is None else _having(cells, forms == IS_BARE))
         if forms is not None and seen.quoted is not None:

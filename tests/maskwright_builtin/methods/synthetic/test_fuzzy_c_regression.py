@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -139,7 +140,7 @@ def test_drawn_labels_do_not_tell_the_side_of_a_record():
 
 
 def test_census_scenario_1_as_published(reference):
-    """Loss of nine dependents on three independents for c = 2..15, mean of three starts; falls with c.
+    """Loss of nine dependents on three independents, mean of three starts; falls with c. SLOW=1: for each c = 2..15.
 
     Source: Cano and Torra, FUZZ-IEEE 2009, table III; tolerances of the definitions, section 7 (6).
     """
@@ -151,14 +152,15 @@ def test_census_scenario_1_as_published(reference):
     roles = {"dependent": dependent, "independent": [names[number - 1] for number in (2, 8, 10)]}
     near = [{"doubt": "method-warned", "step": 1, "because": "figures of a paper"}]
     losses = []
-    for c in range(2, 16):
+    numbers = range(2, 16) if os.environ.get("SLOW") else (2, 3, 4, 6, 9, 15)
+    for c in numbers:
         found = []
         for seed in range(3):
             masked = protect(data, "fuzzy_c_regression", seed=seed, params={"c": c, **roles}, waive=near)
             found.append(mw.measure(data, masked, ["pil"], variables=dependent)["pil"].value)
         losses.append(np.mean(found))
         assert losses[-1] == pytest.approx(published[c], abs=4 if c == 2 else 3), c
-    assert spearmanr(range(2, 16), losses).statistic < -0.95
+    assert spearmanr(numbers, losses).statistic < -0.95
 
 
 def test_census_ipso_rows(reference):
