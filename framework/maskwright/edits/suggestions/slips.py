@@ -15,8 +15,8 @@ from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.expression import variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
-from maskwright.edits.suggestions.model import Sample, number, numeric_names
-from maskwright.edits.suggestions.ranges_and_orderings import fraction, rounded_outwards
+from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
+from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
