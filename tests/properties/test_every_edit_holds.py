@@ -126,7 +126,7 @@ def _protect(world: World, frame: pd.DataFrame, method: str, params: dict[str, A
     )
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7]), st.sampled_from([1, 3, "all"]))
 def test_microaggregation_releases_only_what_obeys(seed: int, k: int, group_size: int | str) -> None:
@@ -143,7 +143,7 @@ def test_microaggregation_releases_only_what_obeys(seed: int, k: int, group_size
     assert masked.groupby(bound[:1]).size().min() >= k
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 @pytest.mark.parametrize("files", [25, pytest.param(100, marks=pytest.mark.slow)])
 def test_refusals_are_rare(files: int) -> None:
     """Edit sets that a record of the file obeys are met in at least 99 of 100 files."""
@@ -159,7 +159,7 @@ def test_refusals_are_rare(files: int) -> None:
     assert refused <= files // 100
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 @pytest.mark.parametrize("seed", range(5))
 def test_adjusting_twice_changes_nothing(seed: int) -> None:
     """A masked file that obeys, masked again with k = n of one group each, still obeys."""

@@ -42,7 +42,7 @@ def test_a_tenth_of_the_records_is_doubted(tmp_path: Path) -> None:
     assert not (tmp_path / "out.csv").exists()
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 def test_it_can_be_waived_and_is_said_beside_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = flat(tmp_path, 60, "waive: [{doubt: many-records-dropped, because: known}]\n")
     assert mw.run(path).record["left_out"] == {"record": 60}

@@ -158,14 +158,14 @@ def test_a_plugin_states_limits_of_its_own() -> None:
     assert "limits" in (contract_error("method", wrong) or "")
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 def test_multiples_below_a_bound_are_found() -> None:
     data = pd.DataFrame({"x": np.arange(10, 60)})
     masked = mw.protect(data, "rounding", edits=["x <= 44"], params={"base": 10}, seed=1)
     assert set(masked["x"]) == {10, 20, 30, 40}
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 def test_multiples_that_edits_undo_are_a_doubt() -> None:
     with pytest.raises(mw.OpenDoubts, match=r"W304 promise-not-kept: step 1: .* of x are no multiples"):
         mw.protect(
@@ -173,7 +173,7 @@ def test_multiples_that_edits_undo_are_a_doubt() -> None:
         )  # fmt: skip
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 def test_coded_values_that_edits_bring_back_are_counted() -> None:
     """One of them became 25: the part of a total that is published as it is."""
     rng = np.random.default_rng(1)

@@ -57,7 +57,7 @@ def test_a_record_is_not_unique_on_no_variable() -> None:
     assert "are unique on" not in " | ".join(heard.notices)
 
 
-@pytest.mark.waived("edit-may-be-wrong")
+@pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 def test_values_beyond_the_range_are_told() -> None:
     """Adjustment knows declared bounds only."""
     frame = pd.DataFrame({"a": [0, 0, 0, 50, 50, 50], "b": [100, 100, 100, 0, 0, 0], "t": [10, 10, 10, 50, 50, 50]})
