@@ -58,7 +58,7 @@ def every_type() -> dict[str, pa.Array]:
         "unsigned beyond 2**63": pa.array([2**64 - 1 - number for number in range(N)], pa.uint64()),
         "half": pa.array([np.float16(number / 2) for number in range(N)], pa.float16()),
         "single": pa.array(some_null([number * 0.1 for number in range(N)]), pa.float32()),
-        "NaN and null": pa.array([float("nan") if number == 3 else None if number == 4 else number * 0.37
+        "NaN and null": pa.array([float("nan") if number == 3 else None if number == 4 else number * 0.375
                                   for number in range(N)]),
         "negative zero": pa.array([-0.0, *(number * 1e-12 for number in range(1, N))]),
         "wide decimal": pa.array([Decimal(number).scaleb(-3) for number in range(N)], pa.decimal256(50, 3)),
