@@ -344,6 +344,16 @@ def test_a_file_left_half_read_is_not_read_on_in_the_background(
     assert len(calls) == made < 60
 
 
+@pytest.mark.parametrize("shift", range(9))
+def test_quotes_that_begin_with_a_later_piece_of_the_file(tmp_path, monkeypatch, shift: int) -> None:
+    """Whether one opens there depends on the end of a piece that had none: a cell begins, or is in the middle."""
+    monkeypatch.setattr(maskwright_builtin.sources.csv.source, "BLOCK", 400)
+    text = f"a,{'b' * (shift + 1)}\n" + "p,q\n" * 98 + '"x, y","z, w"\n' * 3
+    found = pa.Table.from_batches(list(opened(saved(tmp_path, text)).batches()))
+    rows = list(csv.reader(text.splitlines()))
+    assert [list(each.values()) for each in found.to_pylist()] == rows[1:]
+
+
 LEFT_HALF_READ = """
 import sys, time
 from pathlib import Path
