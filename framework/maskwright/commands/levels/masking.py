@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.commands.levels.distortion import doubts_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.randomness import generator
-from maskwright.masking.adjusting.adjustment_loss import Cost
-from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Execution, Standardisation
-from maskwright.masking.distortion_doubts import EditEffects, distortion_doubts
 from maskwright.masking.levels.adjustment import (
     MovedTogether,
     Repaired,
@@ -257,7 +255,10 @@ def mask_levels(
     masked = replace(masked, notices=(*masked.notices, *_suppressed_by_deriving(masked.linked, loaded.linked, planned)))
     if masked.repaired is not None or masked.together is not None:
         returned = _with_totals_derived(loaded.linked.with_data(changed), loaded, planned)
-        masked = replace(masked, doubts=_distorted_across(loaded, planned, returned, masked))
+        doubts = doubts_across_levels(
+            loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
+        )
+        masked = replace(masked, doubts=doubts)
     originals = {level.name: level.data for level in loaded.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
     emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, loaded.bound, reporter)
@@ -300,27 +301,6 @@ def _with_totals_derived(linked: LinkedData, loaded: LoadedLevels, planned: Plan
     others = with_derived(with_linked_columns(linked, loaded.bound, top), planned.across.derived)
     kept = linked[top].data
     return linked.with_data({top: replace(kept, columns=tuple(others[column.name] for column in kept))})
-
-
-def _distorted_across(
-    loaded: LoadedLevels, planned: PlannedLevels, returned: LinkedData, masked: MaskedLevels
-) -> tuple[Doubt, ...]:
-    """Doubts about variables that keeping edits across levels moved farther than the steps did."""
-    doubts: list[Doubt] = []
-    top = loaded.linked.names[0]
-    for level in loaded.linked:
-        ready = planned.every[level.name]
-        names = _shaped(planned, level=level.name, linked=returned)
-        names += [each.variable for each in planned.across.derived if level.name == top and each.variable not in names]
-        standardisation = Standardisation.of(level.data, names)
-        found = Distortion.of(
-            level.data, returned[level.name].data, masked.linked[level.name].data, names, standardisation
-        )
-        variables = {each.name: each for each in level.data.variables}
-        effects = [EditEffects(tuple(names), Cost(), masked.adjusted)]
-        edits = loaded.bound.edits[level.name]
-        doubts += distortion_doubts(found, effects, variables, ready.plan, edits).doubts
-    return tuple(doubts)
 
 
 def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:

@@ -125,7 +125,7 @@ class TreeBuilder(Transformer[Token, Typed]):
             fewest = 1
         if len(given) < fewest or (most is not None and len(given) > most):
             ending = " or more" if most is None else f" or {most}" if most > fewest else ""
-            wanted = f"{fewest}{ending} argument{'s' if fewest > 1 or ending else ''}"
+            wanted = f"{fewest} argument{'s' if fewest > 1 else ''}{ending}"
             raise Mistake(start_of(name), f"{known}() takes {wanted}, not {len(given)}")
         if known == "sum" and not ranged:
             return summed([(argument, 1) for argument in given], start_of(name))

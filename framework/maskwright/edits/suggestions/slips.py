@@ -260,6 +260,11 @@ def _retyped(bound: Fraction) -> Iterator[Fraction]:
             yield -new if bound < 0 else new
 
 
+def _name(name: str) -> str:
+    """Name of a variable, or what a rule calls a computed column: ``sum(person.income)``."""
+    return name if name.endswith(")") or "`" in name else name_text(name)
+
+
 def _text(part: LinearPart | ProductPart | RangePart) -> str:
     match part:
         case LinearPart():
@@ -268,14 +273,14 @@ def _text(part: LinearPart | ProductPart | RangePart) -> str:
             left = _product_text(part.coefficient, part.left)
             text = f"{left} {part.relation} {_product_text(part.constant, part.right)}"
         case RangePart(name, None, high) if high is not None:
-            return f"{name_text(name)} {'<=' if part.high_closed else '<'} {number(high)}"
+            return f"{_name(name)} {'<=' if part.high_closed else '<'} {number(high)}"
         case RangePart(name, low, None) if low is not None:
-            return f"{name_text(name)} {'>=' if part.low_closed else '>'} {number(low)}"
+            return f"{_name(name)} {'>=' if part.low_closed else '>'} {number(low)}"
         case RangePart(name, low, high):
             brackets = "(["[part.low_closed], ")]"[part.high_closed]
             assert low is not None
             assert high is not None
-            return f"{name_text(name)} in {brackets[0]}{number(low)}, {number(high)}{brackets[1]}"
+            return f"{_name(name)} in {brackets[0]}{number(low)}, {number(high)}{brackets[1]}"
     tolerance = getattr(part, "tolerance", 0)
     return f"{text}, tolerance: {number(Fraction(tolerance))}" if tolerance else text
 
@@ -288,7 +293,7 @@ def _sum_text(part: LinearPart) -> str:
     for name, factor in part.coefficients:
         value = sign * factor
         shown = "" if abs(value) == 1 else f"{number(abs(value))} * "
-        sides[value < 0].append(shown + name_text(name))
+        sides[value < 0].append(shown + _name(name))
     constant = sign * part.constant
     if constant:
         sides[constant > 0].append(number(abs(constant)))
@@ -297,8 +302,8 @@ def _sum_text(part: LinearPart) -> str:
 
 
 def _product_text(coefficient: Fraction, powers: Sequence[tuple[str, int]]) -> str:
-    above = [name_text(name) for name, power in powers for _ in range(max(power, 0))]
-    below = [name_text(name) for name, power in powers for _ in range(max(-power, 0))]
+    above = [_name(name) for name, power in powers for _ in range(max(power, 0))]
+    below = [_name(name) for name, power in powers for _ in range(max(-power, 0))]
     if coefficient != 1 or not above:
         above.insert(0, number(coefficient))
     return " * ".join(above) + "".join(f" / {name}" for name in below)

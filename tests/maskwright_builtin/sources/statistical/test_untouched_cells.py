@@ -38,6 +38,16 @@ def held(frame: pd.DataFrame) -> dict[str, list[Any]]:
     return {name: [None if cell != cell else cell for cell in frame[name].tolist()] for name in frame}  # noqa: PLR0124
 
 
+def is_alike(before: list[Any], after: list[Any]) -> bool:
+    """Equal, but for a column that is read as decimals up to rounding of binary arithmetic."""
+    numbers = [abs(cell) for cell in before if isinstance(cell, float)]
+    farthest = max(numbers, default=0.0) * 2.0**-42
+    return all(
+        one == other or (isinstance(one, float) and isinstance(other, float) and abs(one - other) <= farthest)
+        for one, other in zip(before, after, strict=True)
+    )
+
+
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta", "xpt"])
 @settings(max_examples=25, deadline=None)
 @given(numbers=columns(NUMBERS), texts=columns(TEXTS), letters=columns(LETTERS), days=columns(NUMBERS))
@@ -62,4 +72,6 @@ def test_untouched_cells_are_equal(
         data = mw.read(source)
         write_dataset(data, again, find_source(again), data)
         before, after = read(str(source), **told)[0], read(str(again), **told)[0]
-    assert held(before) == held(after)
+    found, expected = held(after), held(before)
+    assert found.keys() == expected.keys()
+    assert [name for name in found if not is_alike(expected[name], found[name])] == []
