@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.number_text import MOST_DECIMALS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -100,6 +102,11 @@ class GridFacts:
         coarser = range(MOST_PLACES + 1 if finest is None else min(MOST_PLACES + 1, finest))
         return next((each for each in coarser if self._stand_for(each)), exact)
 
+    @property
+    def has_no_grid(self) -> bool:
+        """Whether the texts of the numbers have more digits than binary64 holds."""
+        return self.written is not None and exceed_binary64(self.largest, self.written)
+
     def changes(self, places: int) -> bool:
         """Whether numbers that are read with so many decimals are not what the file says."""
         return bool(self.beyond[places]) or (self.written is not None and self.written > places)
@@ -125,6 +132,11 @@ class GridFacts:
 def have_few_digits(largest: float, decimals: int) -> bool:
     """Whether numbers with so many decimals all have fewer digits than sums in binary64 are written with."""
     return largest * 10.0 ** min(decimals, 300) < 10.0 ** (FEWEST_DIGITS - 1)
+
+
+def exceed_binary64(largest: float, decimals: int) -> bool:
+    """Whether numbers with so many decimals have more digits than binary64 holds: they have no grid."""
+    return decimals > MOST_DECIMALS or largest * 10.0**decimals > EXACT
 
 
 def notice_of(name: str, places: int, count: int, cells: int) -> str:

@@ -8,10 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.data.binary_decimals import EXACT, FEW_PLACES, GridFacts, have_few_digits, notice_of, on_grid
+from maskwright.data.binary_decimals import (
+    EXACT,
+    FEW_PLACES,
+    GridFacts,
+    exceed_binary64,
+    have_few_digits,
+    notice_of,
+    on_grid,
+)
 from maskwright.data.dataset import Column
 from maskwright.data.declaration import variable_of
-from maskwright.data.number_text import MOST_DECIMALS
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -155,7 +162,7 @@ def _refuse_rounding(
 def _grid(name: str, largest: float, seen: int | None, notes: list[str]) -> int | None:
     if seen is None:
         return None
-    if seen > MOST_DECIMALS or largest * 10.0**seen > EXACT:
+    if exceed_binary64(largest, seen):
         notes.append(f"{name}: cells have more digits than a number can hold; masked values are not rounded to a grid")
         return None
     return seen

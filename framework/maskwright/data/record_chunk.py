@@ -161,7 +161,7 @@ class RecordChunk:
         variables: Mapping[str, Variable] | None = None,
         others: Variable | None = None,
         notation: NumberNotation = PLAIN,
-        grids: Mapping[str, int] | None = None,
+        grids: Mapping[str, int | None] | None = None,
     ) -> RecordChunk:
         """Chunk of cell texts as a source read them.
 
@@ -176,14 +176,16 @@ class RecordChunk:
             Gives them for the variables that are not in the mapping.
         notation : NumberNotation
             How text cells write numbers; those of variables that are known to be categories stay as they are.
-        grids : mapping of name to int, optional
-            Decimals that the numbers of a variable stand for, up to rounding of binary arithmetic.
+        grids : mapping of name to int or None, optional
+            Decimals that the numbers of a variable stand for, up to rounding of binary arithmetic; None: no grid.
         """
         known, read = variables or {}, grids or {}
         cells = {
-            name: partial(_batch_cells, name, batch.column(name), known.get(name, others), notation, read.get(name))
-            for name in batch.schema.names
-        }
+            name: partial(
+                _cells_as_read if name not in read else partial(_cells_standing_for, grid=read[name]),
+                name, batch.column(name), known.get(name, others), notation,
+            ) for name in batch.schema.names
+        }  # fmt: skip
         return cls(batch.num_rows, cells)
 
 
@@ -265,13 +267,13 @@ def grid_facts(cells: Cells, kind: Any) -> GridFacts | None:
     return GridFacts.of(numbers, None if pa.types.is_floating(kind) else cells.decimals, len(present))
 
 
-def _batch_cells(
-    name: str, array: Any, variable: Variable | None, notation: NumberNotation, grid: int | None = None
+def _cells_standing_for(
+    name: str, array: Any, variable: Variable | None, notation: NumberNotation, grid: int | None
 ) -> Cells:
-    """Cells of a column as a source read it; their numbers stand for decimals with `grid` places."""
+    """Cells of a column as a source read it; their numbers stand for decimals with `grid` places; None: for none."""
     found = _cells_as_read(name, array, variable, notation)
     if grid is None:
-        return found
+        return replace(found, decimals=None)
     return replace(found, numbers=on_grid(found.numbers, grid), decimals=grid, spoken=found.numbers)
 
 

@@ -11,7 +11,7 @@ from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -78,6 +78,17 @@ def distortion_doubts(
         most |= {name: share for name, share in named if share > MOST}
         doubts.append(_doubt(shift, named, plan, edits))
     return DistortionDoubts(tuple(doubts), most)
+
+
+def mending_notices(all_records: Iterable[Doubt], obeying: Iterable[Doubt]) -> tuple[str, ...]:
+    """What is said of variables that only records which violate an edit on arrival moved so far."""
+    left = {each.subject for each in obeying}
+    return tuple(
+        f"{each.subject}: {each.message}; nearly all of it in records that violate an edit in the original: right "
+        "where these are errors, wrong where good records violate the edit"
+        for each in all_records
+        if each.subject not in left
+    )
 
 
 def is_distorted(shift: Shift, present: float, declared: float | None) -> bool:

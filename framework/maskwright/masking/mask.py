@@ -15,7 +15,7 @@ from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
-from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts, mending_notices
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
@@ -97,14 +97,17 @@ def mask(
     distortion = Distortion.of(*states, numeric, protected.standardisation)
     effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
     distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
+    mended: tuple[str, ...] = ()
     if distorted.doubts:
         # What is moved where the original violates an edit is mended, not distorted.
-        distortion = Distortion.of(*_obeying(*states, context), numeric, protected.standardisation)
-        distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
+        obeying = Distortion.of(*_obeying(*states, context), numeric, protected.standardisation)
+        beyond = distortion_doubts(obeying, effects, context.plan.variables, context.plan, context.edits)
+        mended = mending_notices(distorted.doubts, beyond.doubts)
+        distorted = beyond
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
-    return _result(original, protected, units, categories, removal, (distortion, distorted), context)
+    return _result(original, protected, units, categories, removal, (distortion, distorted, mended), context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +236,7 @@ def _result(
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
-    moved: tuple[Distortion, DistortionDoubts],
+    moved: tuple[Distortion, DistortionDoubts, tuple[str, ...]],
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -276,6 +279,7 @@ def _result(
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *spike_notices(lost, plan),
+            *moved[2],
             *out_of_range,
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),

@@ -93,8 +93,8 @@ def adjust_unit(
         more = EditSet() if zeros is None else zeros.edits()
         own = targets if zeros is None else replace(targets, companions={**companions, **zeros.companions()})
         return adjust(
-            values, own, edits + more, scale / weight, rng, sets=sets, computed=frozenset(unit.computed),
-            held=None if zeros is None else zeros.held, donors=donors,
+            values if zeros is None else zeros.reflected(values), own, edits + more, scale / weight, rng, sets=sets,
+            computed=frozenset(unit.computed), held=None if zeros is None else zeros.held, donors=donors,
         )  # fmt: skip
 
     zeros = _zero_targets(unit, values, members, current, edits, scale, context)

@@ -63,7 +63,7 @@ def check_file(
     """Verdict of every edit on every record of a file, read as a stream."""
     from maskwright.edits.engines.checker import RecordForm
 
-    def checked(reading: Reading, grids: Mapping[str, int] | None) -> Outcome:
+    def checked(reading: Reading, grids: Mapping[str, int | None] | None) -> Outcome:
         with batches_of(reading) as batches:
             first = next(batches, None)
             known = variables if described is None else described(getattr(reading, "declared", {}))
@@ -97,7 +97,7 @@ def check_file(
 class _OtherDecimals(Exception):  # noqa: N818 - it is no mistake of anybody
     """The numbers of all records stand for other decimals than those of the first ones."""
 
-    def __init__(self, grids: Mapping[str, int]) -> None:
+    def __init__(self, grids: Mapping[str, int | None]) -> None:
         super().__init__()
         self.grids = grids
 
@@ -108,7 +108,7 @@ def _chunks(
     known: Mapping[str, Variable],
     others: Variable | None,
     notation: NumberNotation,
-    grids: Mapping[str, int] | None,
+    grids: Mapping[str, int | None] | None,
     notice: Callable[[str], None] | None,
 ) -> Iterator[RecordChunk]:
     """Records in chunks, read with the decimals of the first ones, if none are given, until all have been seen."""
@@ -117,7 +117,7 @@ def _chunks(
             yield RecordChunk.from_batch(batch, known, others, notation, grids)
         return
     facts: dict[str, GridFacts | None] = {}
-    assumed: dict[str, int] = {}
+    assumed: dict[str, int | None] = {}
     for position, batch in enumerate(batches):
         chunk = RecordChunk.from_batch(batch, known, others, notation)
         for name in _calculated_with(edits, known, batch):
@@ -130,7 +130,7 @@ def _chunks(
     settled = _grids(facts, known)
     for name, places in settled.items():
         each = facts[name]
-        said = None if each is None else each.notice(name, places)
+        said = None if each is None or places is None else each.notice(name, places)
         if said is not None and notice is not None:
             notice(said)
     if settled != assumed:
@@ -152,17 +152,21 @@ def _calculated_with(edits: EditSet, known: Mapping[str, Variable], batch: Any) 
             yield column.name
 
 
-def _grids(facts: Mapping[str, GridFacts | None], known: Mapping[str, Variable]) -> dict[str, int]:
-    """Decimals that columns are read with, where these are not what their cells say."""
-    found = {}
+def _grids(facts: Mapping[str, GridFacts | None], known: Mapping[str, Variable]) -> dict[str, int | None]:
+    """Decimals that columns are read with, where these are not what their cells say; None: they have no grid."""
+    found: dict[str, int | None] = {}
     for name, each in facts.items():
         variable = known.get(name)
         declared = None if variable is None else variable.decimals
         if declared is None and variable is not None and variable.type == "integer":
             declared = 0
         places = None if each is None else each.places(declared)
-        if each is not None and places is not None and (each.written is None or each.changes(places)):
+        if each is None:
+            continue
+        if places is not None and (each.written is None or each.changes(places)):
             found[name] = places
+        elif places is None and declared is None and each.has_no_grid:
+            found[name] = None
     return found
 
 

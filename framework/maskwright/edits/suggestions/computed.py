@@ -61,10 +61,10 @@ class _Formula:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A formula that holds; its tolerance in units of the target's last decimal."""
+    """A formula that holds; its tolerance as a part of the target's median."""
 
     candidate: Candidate
-    units: float
+    tolerance: float
     factor: Fraction
 
 
@@ -190,7 +190,8 @@ class _Search:
         ways = [_Formula("ratio", one, (total, other)), _Formula("ratio", other, (total, one))]
         found = [each for way in ways if (each := self._judged(way, 1.0)) is not None]
         if found:
-            return max(found, key=lambda each: each.units).candidate
+            # The tightest one: wages / staff == wage_head to the cent gives the staff, and not the other way round.
+            return min(found, key=lambda each: each.tolerance).candidate
         plain = plain or self._judged(product, None)
         return None if plain is None else plain.candidate
 
@@ -250,8 +251,7 @@ class _Search:
         speaking = len(y) / len(self._sample)
         names, chance = self._numbers.names, chances[0]
         candidate = _candidate(names, formula, factor, tolerance, chance * speaking, wrong * speaking)
-        half = float(self._numbers.halves[formula.target])
-        return _Judged(candidate, float(tolerance) / max(2 * half, 1e-300), factor)
+        return _Judged(candidate, float(tolerance) / float(np.median(np.abs(y[filled]))), factor)
 
     def _bound(self, formula: _Formula, used: NDArray[np.float64], units: float | None) -> NDArray[np.float64]:
         """By how much rounding can make a formula miss its target."""

@@ -49,6 +49,10 @@ class ZeroTargets:
             side[:, place] = signs.get(variable.name, declared or side[:, place])
         return cls(tuple(variables), zeros, others, side, scale)
 
+    def reflected(self, values: Floats) -> Floats:
+        """Masked values, those beyond 0 mirrored: moved to the nearest value, all would be the smallest one."""
+        return np.where(self.others & (values * self.side < 0), -values, values)
+
     @property
     def held(self) -> Floats:
         """What cells have to be; NaN where they may be anything; shape (r, q)."""

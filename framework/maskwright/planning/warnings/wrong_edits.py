@@ -35,7 +35,7 @@ OF_OTHERS = 2.0
 FEWEST = 3
 """Records that violate an edit, at least, where it may be wrong."""
 
-CHANCE = 0.01
+CHANCE = 0.2
 """Chance, at most, of so many violations where errors are as frequent as the limit."""
 
 ALIKE = 4.0
@@ -91,7 +91,7 @@ def is_beyond(violations: int, of: int, limit: float) -> bool:
 
     The chance is bounded from above (Chernoff), so that small files give a doubt only where it is plain.
 
-    >>> is_beyond(3, 20, 0.05), is_beyond(7, 20, 0.05), is_beyond(3, 3, 0.05), is_beyond(60, 1000, 0.05)
+    >>> is_beyond(3, 20, 0.05), is_beyond(5, 20, 0.05), is_beyond(3, 3, 0.05), is_beyond(60, 1000, 0.05)
     (False, True, True, False)
     """
     if violations < FEWEST or violations <= limit * of:
