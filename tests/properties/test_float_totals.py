@@ -193,3 +193,17 @@ def test_parts_are_read_as_one_file(engine: str | None, tmp_path: Path) -> None:
     assert [each for each in record["notices"] if "binary" in each] == heard.notices
     out = pd.concat([pd.read_csv(tmp_path / "out" / f"part-{number}.csv") for number in range(2)])
     assert noisy(out.t) == 0
+
+
+def test_quotients_of_binary64_have_one_verdict_too(tmp_path: Path) -> None:
+    """A third has no decimals: it is a number of binary64 for validate as for a run."""
+    rng = np.random.default_rng(3)
+    total = rng.integers(100, 90_000, 60)
+    frame = pd.DataFrame({"total": total, "mean": total / 3})
+    frame.loc[:1, "total"] += 1
+    path = tmp_path / "d.csv"
+    frame.to_csv(path, index=False)
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("edits: [3 * mean == total]\n")
+    assert validate_file(path, [rules], reporter=Quiet()).counts == {"edit-1": 2}
+    assert mw.validate(mw.read(path), ["3 * mean == total"]).counts == {"edit-1": 2}

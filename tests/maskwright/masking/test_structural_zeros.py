@@ -110,3 +110,15 @@ def test_parts_of_a_file_give_the_same(tmp_path: Path) -> None:
     for name in ("benefit", "wages"):
         assert found[name].tolist() == whole[name].tolist()
     assert ((found["benefit"] == 0) == (original["benefit"] == 0)).all()
+
+
+def test_noise_beyond_zero_is_mirrored() -> None:
+    """Small exporters stay as different as they were, and do not all get the smallest value."""
+    rng = np.random.default_rng(6)
+    some = rng.random(1000) < 0.6
+    data = pd.DataFrame({"export": np.where(some, np.rint(rng.lognormal(7, 1.2, 1000)) + 1, 0.0)})
+    params = {"p": 0.2, "structural_zeros": ["export"]}
+    masked = mw.protect(data, "additive_noise", edits=["export >= 0"], params=params, seed=1)
+    assert ((masked["export"] == 0) == ~some).all()
+    assert (masked["export"] == 1).sum() <= 5
+    assert masked["export"][some].median() == pytest.approx(data["export"][some].median(), rel=0.35)

@@ -167,3 +167,15 @@ def test_a_tolerance_covers_those_that_obey(misses, bound, share) -> None:
     steps = [step * Fraction(10) ** power for power in range(-3, 2) for step in (1, 2, 5)]
     lower = max((each for each in [Fraction(0), *steps] if each < found), default=None)
     assert lower is None or np.count_nonzero(obey <= float(lower) + 1e-12) < needed
+
+
+def test_a_ratio_is_written_as_it_was_computed(tmp_path) -> None:
+    """Wages per head to the cent give the staff within a half, and not the other way round; thousands stay 1,000."""
+    rng = np.random.default_rng(5)
+    staff = rng.integers(1, 400, 600)
+    wages = np.rint(staff * amounts(rng, 600, 10, 11))
+    frame = pd.DataFrame({"staff": staff, "wages": wages, "wage_head": (wages / staff).round(2)})
+    (found,) = equalities(frame, tmp_path)
+    assert found.statement == {"rule": "wages / staff == wage_head", "tolerance": 0.005}
+    (found,) = equalities(frame.assign(wages=wages / 1000), tmp_path)
+    assert found.statement == {"rule": "1000 * wages / staff == wage_head", "tolerance": 0.005}

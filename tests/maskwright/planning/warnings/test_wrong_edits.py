@@ -11,6 +11,7 @@ import pytest
 import maskwright as mw
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.suggestions.slips import meant_instead
+from maskwright.foundation.progress import Quiet
 
 SUM, BOUND = "wages + pensions == income", "income <= 70000"
 
@@ -111,3 +112,21 @@ def test_a_few_violations_in_a_small_file_are_no_doubt() -> None:
 
     data = dataset_from_frame(frame)
     assert not list(wrong_edit_doubts(check_dataset(data, edits).edits, edits, data))
+
+
+def test_a_bound_that_cuts_the_tail_is_in_doubt_or_told() -> None:
+    """Beyond 5 % it is a doubt; below, what mending moves is said."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"wages": np.rint(rng.lognormal(10, 0.8, 600)), "age": rng.integers(18, 90, 600)})
+    high, higher = (float(np.rint(frame["wages"].quantile(share))) for share in (0.92, 0.97))
+    assert f"wages <= {high:.0f}" in doubt(frame, [f"wages <= {high:.0f}"])
+    heard: list[str] = []
+
+    class Listener(Quiet):
+        def notice(self, message: str) -> None:
+            heard.append(message)
+
+    mw.protect(
+        frame, "microaggregation", edits=[f"wages <= {higher:.0f}"], params={"k": 5}, seed=1, reporter=Listener()
+    )
+    assert [text for text in heard if text.startswith("wages: adjusting and rounding moved its mean by -")]
