@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.doubts import Doubt
+from maskwright.masking.adjusting.derivation import is_equality
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -135,7 +136,7 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
         groups = {number for number, group in enumerate(plan.groups) if own & set(group.variables)}
         if len(groups) > 1:
             yield f"mask {', '.join(name for name in edit.variables if name in own)} in one step and one group"
-        if any(isinstance(part, LinearPart | ProductPart) and part.relation == "==" for part in edit.parts):
+        if any(isinstance(part, LinearPart | ProductPart) and is_equality(part) for part in edit.parts):
             yield f"give {edit.name} a tolerance, where its variables are rounded"
         if edit.kind == "checked":
             yield f"write {edit.name} as a sum or a product with one variable alone, which is then derived"

@@ -52,6 +52,7 @@ def test_it_can_be_waived_and_is_said_beside_released(tmp_path: Path, capsys: py
     assert "waived: many-records-dropped" in said
 
 
+@pytest.mark.waived("edit-may-be-wrong")
 def test_a_few_are_dropped_and_counted(tmp_path: Path) -> None:
     done = mw.run(flat(tmp_path, 19))
     assert done.record["left_out"] == {"record": 19}

@@ -230,7 +230,7 @@ def _of_range(part: RangePart, values: NDArray[np.float64]) -> Iterator[Iterable
         # The nearest shift that will do: a looser one holds as well, and says less.
         near = [bound for bound in shifted if _share(present <= float(bound)) >= ENOUGH]
         yield (replace(part, high=bound) for bound in near[:1])
-        yield (replace(part, high=-high) for _ in range(high < 0))
+        yield (replace(part, high=-high) for _ in range(high < 0 < highest))
         yield (replace(part, high=bound) for bound in _retyped(high) if bound > high)
         if low is None:
             yield [replace(part, low=high, low_closed=part.high_closed, high=None)]
@@ -239,7 +239,7 @@ def _of_range(part: RangePart, values: NDArray[np.float64]) -> Iterator[Iterable
         shifted = sorted((low * power for power in POWERS), reverse=True)
         near = [bound for bound in shifted if _share(present >= float(bound)) >= ENOUGH]
         yield (replace(part, low=bound) for bound in near[:1] if bound)
-        yield (replace(part, low=-low) for _ in range(low > 0))
+        yield (replace(part, low=-low) for _ in range(lowest < 0 < low))
         yield (replace(part, low=bound) for bound in _retyped(low) if bound < low)
         if high is None:
             yield [replace(part, high=low, high_closed=part.low_closed, low=None)]
