@@ -159,9 +159,9 @@ _CATALOGUE = (
         "edit-may-be-wrong",
         "edit",
         "An edit is violated by more of the original records that it is for than errors explain (5 %, or about what "
-        "the other edits of a dirty file are violated by, and a margin for chance: 6.3 % of 1,000 records, 8 % of 200): "
-        "a slip in a bound, a sign, a unit or a variable is likelier, and masking would move the whole file onto it. Or it does most of what adjusting distorts, and some "
-        "records violate it.",
+        "the other edits of a dirty file are violated by, and a margin for chance: 6.3 % of 1,000 records, 8 % of "
+        "200): a slip in a bound, a sign, a unit or a variable is likelier, and masking would move the whole file onto "
+        "it. Or it does most of what adjusting distorts, and some records violate it.",
         "Correct the edit, or how the file is read (decimal sign, units, missing codes); give it `severity: warning` "
         "or leave it out, if good records may violate it.",
     ),
