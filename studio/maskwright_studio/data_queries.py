@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,76 +13,16 @@ import pyarrow as pa
 
 import maskwright as mw
 from maskwright_studio.data_process import is_read_in_parts
+from maskwright_studio.rule_verdicts import RuleVerdicts, never_there
 from maskwright_studio.worker import planned, problem_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright import Column, Dataset, Description, Edit, EditSet, LinkedData, Suggestions
+    from maskwright import Column, Dataset, Description, EditSet, LinkedData, Suggestions
     from maskwright_studio.worker import JobReporter
-
-
-QUOTED = re.compile(r"""(["'])(.*?)\1""")
-COMPARED = re.compile(
-    r"""\b(?P<name>\w+)\s*(?:==?|!=)\s*(?P<text>"[^"]*"|'[^']*')|\b(?P<of>\w+)\s+(?:not\s+)?in\s*\{(?P<set>[^}]*)\}"""
-)
-
-
-def never_there(rule: str, levels: Iterable[Dataset]) -> list[tuple[str, str]]:
-    """Variables of texts with a text that a rule compares with them, and that none of their cells holds."""
-    held: dict[str, frozenset[str]] = {}
-    for data in levels:
-        for column in data:
-            if not column.variable.is_numeric:
-                held.setdefault(column.name, frozenset(column.variable.categories))
-    return [(name, text) for name, text in dict.fromkeys(_compared(rule)) if name in held and text not in held[name]]
-
-
-def _compared(rule: str) -> Iterator[tuple[str, str]]:
-    for found in COMPARED.finditer(rule):
-        name, texts = found["name"] or found["of"], found["text"] or found["set"]
-        yield from ((name, text) for _, text in QUOTED.findall(texts))
-
-
-MOST_KEPT = 1000
-"""Rules of which verdicts are kept: whoever types one leaves many behind."""
-
-
-class RuleVerdicts:
-    """Outcomes of rules on one dataset, kept by what the rule says."""
-
-    def __init__(self) -> None:
-        self._by_rule: dict[object, Any] = {}
-        self._together: tuple[object, Sequence[Any]] = (None, ())
-
-    def outcomes(self, data: Dataset | LinkedData, edits: EditSet) -> Sequence[Any]:
-        """What each rule came to, as `maskwright.Outcome.edits`; of several levels, those that linking rests on too."""
-        if isinstance(data, mw.LinkedData) or not all(map(_stands_alone, edits)):
-            # Asked together again only where one of them is another.
-            key = tuple(map(_rule_key, edits))
-            if self._together[0] != key:
-                self._together = key, mw.validate(data, edits, original=data).edits
-            return self._together[1]
-        new = [each for each in edits if _rule_key(each) not in self._by_rule]
-        if len(self._by_rule) + len(new) > MOST_KEPT:
-            self._by_rule, new = {}, list(edits)
-        if new:
-            found = mw.validate(data, mw.EditSet(tuple(new)), original=data).edits
-            self._by_rule.update(zip(map(_rule_key, new), found, strict=True))
-        return [self._by_rule[_rule_key(each)] for each in edits]
-
-
-def _stands_alone(edit: Edit) -> bool:
-    """Whether the outcome is the same whatever the other rules are, and one."""
-    return edit.engine is None and not edit.ranged
-
-
-def _rule_key(edit: Edit) -> object:
-    """All that the outcome of a rule rests on; not its place, which changes with each line above it."""
-    return (edit.name, edit.text, edit.binding, edit.context, edit.shadowed, edit.when, edit.severity, edit.message,
-            edit.in_days, edit.level, edit.checked_by, edit.expression)  # fmt: skip
 
 
 Held = TypeVar("Held")

@@ -201,7 +201,7 @@ class NoRecords(DataError):  # noqa: N818 - the state by its name
     """
 
 
-class ReadAgain(InputError):  # noqa: N818 - it is no mistake of anybody
+class ReadAgain(InputError):  # noqa: N818 - the file is read again
     """A file that is read only once turns out to be of another form than it began: read it with `Source.open`.
 
     Examples

@@ -300,9 +300,9 @@ def key_names(step: Step, variables: Sequence[Variable]) -> tuple[str, ...]:
 
 
 def size_compared_with(names: Collection[str], asked: Iterable[tuple[Collection[str], int]], otherwise: int) -> int:
-    """Size that classes on variables are compared with: what is asked of all of them, else of some of them.
+    """Size that classes on variables are compared with: the k that is required of all of them, else of some.
 
-    `asked`: variables, and the size of their classes. `otherwise`: where nothing is asked of any.
+    `asked`: variables, and the size of their classes. `otherwise`: where no step requires a k of any.
     """
     pairs = [(set(variables), size) for variables, size in asked]
     covering = [size for variables, size in pairs if variables.issuperset(names)]

@@ -188,8 +188,8 @@ def _derived_variable(
     """Variable of a product with a tolerance that is computed from the others, whose means stay.
 
     The ratio of a rule that divides, and the total of one without tolerance. Else a factor: the one whose moves count
-    least, then with a fine grid, then the one that varies most beside its mean: what the covariance of the factors
-    inside a cluster adds to it is least in its standard deviations. The total where nothing else can be.
+    least, then with a fine grid, then the one with the largest coefficient of variation: what the covariance of the
+    factors inside a cluster adds to it is least in its standard deviations. The total where nothing else can be.
     """
     solvable = [name for name in choices if solvable_for(part.terms, name)] or list(part.variables)
     divides = any(exponent < 0 for _, monomial in part.terms for _, exponent in monomial)

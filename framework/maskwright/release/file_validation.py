@@ -94,7 +94,7 @@ def check_file(
     return judged(source.open)
 
 
-class _OtherDecimals(Exception):  # noqa: N818 - it is no mistake of anybody
+class _OtherDecimals(Exception):  # noqa: N818 - the file is read again
     """The numbers of all records stand for other decimals than those of the first ones."""
 
     def __init__(self, grids: Mapping[str, int | None]) -> None:

@@ -89,7 +89,7 @@ class PlannedLevels:
     is doubted of a file that no step masks is doubted of them. `dropped`: edits across levels that steps drop, because
     what they read is published as categories. `disclosed`: masked variables that the other level shows. `otherwise`:
     where totals stand: who would keep each edit if all were derived; for groups that cannot be moved. `whole`: groups
-    that are masked with all their members as one record; `ready` then tells of each level what is masked. `translated`:
+    that are masked with all their members as one record; `ready` then lists what is masked in each level. `translated`:
     rules across levels as they are stated of published categories, by name.
     """
 

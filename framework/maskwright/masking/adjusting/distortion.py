@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CHUNK = 65_536
 
 FARTHEST, WIDTH = 8.0, 0.02
-"""How far from the mean values are told apart, and how finely, in standard deviations of the original."""
+"""Range and width of the bins that values are counted in, in standard deviations of the original."""
 
 EDGES = np.linspace(-FARTHEST, FARTHEST, round(2 * FARTHEST / WIDTH) + 1)
 DECILES = np.linspace(0.1, 0.9, 9)

@@ -73,7 +73,7 @@ class ZeroTargets:
         return found
 
     def without(self, rows: Booleans) -> ZeroTargets:
-        """The same, but nothing is asked of some rows; `rows`: shape (r,)."""
+        """The same without some rows, which may be anything; `rows`: shape (r,)."""
         return replace(self, zeros=self.zeros & ~rows[:, None], others=self.others & ~rows[:, None])
 
     def _bounded(self) -> Iterator[tuple[int, Variable, int]]:
