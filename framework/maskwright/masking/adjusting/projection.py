@@ -160,6 +160,9 @@ def _project(
             once = bound_once[moving, number]
             _tangent(product, fetch, system, normals[:, number], bounds[:, number], once, margin)
             bound_once[moving, number] = once
+            # A product of which a value is missing is unknown, and moves nothing.
+            unknown = _lacks_value(product, system, absent[moving])
+            normals[unknown, number], bounds[unknown, number] = 0.0, np.nan
         after = target[moving].copy()
         reached = np.zeros(len(moving), dtype=np.int8)
         project_points(after, equal, equal_bound[moving], normals * scale, bounds, below, below_bound[moving], reached)
@@ -173,6 +176,15 @@ def _project(
         value, size = product.evaluate(fetcher(system, result, index))
         solved &= ~product.broken(value, 1e-6 * size)
     return result, solved
+
+
+def _lacks_value(product: PolynomialConstraint, system: ConstraintSystem, absent: Booleans) -> Booleans:
+    """Rows without a value of some variable of a product; `absent`: shape (m, q)."""
+    names = {name for _, monomial in product.terms for name, _ in monomial}
+    lacking: Booleans = absent[:, [system.position[name] for name in sorted(names & system.position.keys())]].any(
+        axis=1
+    )
+    return lacking
 
 
 def _snap_to_bounds(system: ConstraintSystem, alternative: Alternative, points: Floats) -> None:

@@ -130,3 +130,14 @@ def test_processors_do_not_change_a_result(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr("maskwright.masking.adjusting.constraint_system.processors", lambda count=count: count)
         found.append(mw.project(values, _variables("a b c"), edits)[0].tobytes())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("rule", ["hours * rate == pay", "abs(hours * rate - pay) <= 0.5"])
+def test_a_product_with_a_missing_factor_moves_nothing(rule: str) -> None:
+    """It is unknown: only the sum, which has all its values, is met."""
+    edits = mw.EditSet.parse([rule, "pay + other == total"])
+    values = np.array([[np.nan, 15.0, 3000.0, 200.0, 3100.0], [200.0, np.nan, 3000.0, 200.0, 3100.0]])
+    points, found = mw.project(values, _variables("hours rate pay other total"), edits, np.ones(5))
+    assert found.all()
+    np.testing.assert_array_equal(points[:, :2], values[:, :2])
+    np.testing.assert_allclose(points[:, 2:] - values[:, 2:], [[-100 / 3, -100 / 3, 100 / 3]] * 2, atol=1e-9)
