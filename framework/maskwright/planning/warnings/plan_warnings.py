@@ -310,8 +310,8 @@ def sign_notices(
 
 
 def never_negative(column: Column) -> bool:
-    """Whether a numeric column has values and none of them is below 0."""
-    if not column.variable.is_numeric or column.missing.all():
+    """Whether a column of numbers, not of dates, has values and none of them is below 0."""
+    if not column.variable.is_numeric or column.variable.is_date or column.missing.all():
         return False
     return bool(np.all(column.values[~column.missing] >= 0))
 
