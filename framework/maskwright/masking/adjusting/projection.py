@@ -181,10 +181,8 @@ def _project(
 def _lacks_value(product: PolynomialConstraint, system: ConstraintSystem, absent: Booleans) -> Booleans:
     """Rows without a value of some variable of a product; `absent`: shape (m, q)."""
     names = {name for _, monomial in product.terms for name, _ in monomial}
-    lacking: Booleans = absent[:, [system.position[name] for name in sorted(names & system.position.keys())]].any(
-        axis=1
-    )
-    return lacking
+    places = [system.position[name] for name in sorted(names & system.position.keys())]
+    return np.asarray(np.any(absent[:, places], axis=1))
 
 
 def _snap_to_bounds(system: ConstraintSystem, alternative: Alternative, points: Floats) -> None:
