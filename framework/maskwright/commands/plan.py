@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from maskwright.commands.running.preparation import (
     prepare,
     refuse_impossible_limits,
 )
+from maskwright.commands.running.release_candidate import planned_run
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.normalisation import refuse_ranges
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from maskwright.data.frame_libraries import Data
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.plan import Plan
-
-_ONE_LEVEL = "Leave out `--assume-records`."
 
 
 def plan(
@@ -143,23 +143,28 @@ def plan_pipeline(
     (4, ['construction'])
     """
     request = read_pipeline(pipeline, overrides, check_data=with_data)
-    if request.levels is not None:
-        if assume_records is not None:
-            raise InputError(Problem("what records of several levels cost is not estimated", hint=_ONE_LEVEL))
-        return _plan_of_levels(request, reporter or Logged(), with_data=with_data)
-    request = replace(request, data=replace(request.data, held=data))
-    if with_data and request.engine is not None:
-        from maskwright.commands.parted.running import plan_parted  # with all that a run over parts needs
+    if not with_data:
+        return _plan_without_data(request, assume_records)
+    if request.data.held is None and data is not None:
+        request = replace(request, data=replace(request.data, held=data))
+    with ExitStack() as stack:
+        planned = planned_run(request, reporter or Logged(), Clock(), stack)
+        plan, described = planned.to_json(), planned.pipeline
+        require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
+        judgement = decide_release(planned.doubts, described.waivers)
+        found = {
+            "doubts": [each.to_json() for each in doubt_records(judgement)],
+            "notices": [each for each in dict.fromkeys(planned.notices) if each not in plan["warnings"]],
+        }
+        checks = {"checks": plan_findings(described, plan)} if described.checks else {}
+        return plan | found | checks | planned.extent(assume_records)
 
-        return plan_parted(request, reporter or Logged(), assume_records)
-    if with_data:
-        ready = prepare(request, reporter or Logged())
-        judgement = decide_release(ready.doubts, request.waivers)
-        doubts = [each.to_json() for each in doubt_records(judgement)]
-        planned = ready.plan.to_json()
-        checks = {"checks": plan_findings(request, planned)} if request.checks else {}
-        costs = _costs(request, ready.plan, len(ready.original.names), assume_records)
-        return planned | {"doubts": doubts, "notices": list(ready.notices)} | checks | costs
+
+def _plan_without_data(request: Pipeline, assume_records: int | None) -> dict[str, Any]:
+    """Plan of what is declared: nothing is known of values, and of records only their assumed number."""
+    if request.levels is not None:
+        hint = "Leave out `--no-data`."
+        raise InputError(Problem("what the levels have is known from the data only", hint=hint))
     edits = read_rules(request)
     refuse_ranges(edits)
     named = [name for step in request.steps for name in step.named]
@@ -180,41 +185,14 @@ def plan_pipeline(
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
     """Expected memory and time of the run; nothing where nobody knows how many records there are."""
-    records = plan.records if assumed is None else assumed
-    if records is None:
+    if assumed is None:
         return {}
     if request.engine is not None:
         from maskwright.commands.parted.feasibility import costs_of_parted_plan, worker_limit
 
-        over_parts = costs_of_parted_plan(request, plan, variables, records)
+        over_parts = costs_of_parted_plan(request, plan, variables, assumed)
         return costs_json(over_parts, worker_limit(request, over_parts))
-    return costs_json(costs_of_plan(request, plan, variables, records), limit_of(request))
-
-
-def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -> dict[str, Any]:
-    """Plan of a pipeline on data of several levels."""
-    if not with_data:
-        hint = "Leave out `--no-data`."
-        raise InputError(Problem("what the levels have is known from the data only", hint=hint))
-    # With all that a run on levels needs.
-    from maskwright.commands.levels.loading import load_levels
-    from maskwright.commands.levels.measuring import measures_of_levels
-    from maskwright.commands.levels.planning import plan_levels
-
-    clock = Clock()
-    loaded = load_levels(request, reporter, clock)
-    planned = plan_levels(request, loaded, reporter, clock)
-    measures = measures_of_levels(request, planned.loaded, planned)
-    doubts = (*planned.loaded.doubts, *planned.doubts, *measures.doubts)
-    notices = (*planned.loaded.notices, *planned.notices, *measures.notices)
-    plan = planned.to_json()
-    require_every_step_planned(request.steps, PlanRecord.model_validate(plan))
-    found = {
-        "doubts": [each.to_json() for each in doubt_records(decide_release(doubts, request.waivers))],
-        "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
-        "levels": {level.name: len(level) for level in planned.loaded.linked},
-    }
-    return plan | found | ({"checks": plan_findings(request, plan)} if request.checks else {})
+    return costs_json(costs_of_plan(request, plan, variables, assumed), limit_of(request))
 
 
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:

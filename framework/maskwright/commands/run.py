@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.loading import Clock
-from maskwright.commands.running.preparation import apply_plan_checks, prepare
-from maskwright.commands.running.publish import publish, refuse_doubts, refuse_release, write_release_codebook
-from maskwright.commands.running.recording import MeasuredRun, run_json, run_record
-from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
+from maskwright.commands.running.preparation import apply_plan_checks
+from maskwright.commands.running.publish import (
+    contributions,
+    log_waived,
+    publish_record,
+    refuse_doubts,
+    refuse_results,
+)
+from maskwright.commands.running.recording import run_json
+from maskwright.commands.running.release_candidate import planned_run
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
 from maskwright.foundation.processes.resources import share_memory_with_arrow
-from maskwright.foundation.progress import Logged, Reporter, stage
-from maskwright.foundation.randomness import fresh_seed
+from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.pipeline.reading import read_pipeline
-from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.guarding.call import time_limit
 from maskwright.plugins.guarding.frozen import frozen
-from maskwright.plugins.registry import pipelines_own_plugins, plugins
-from maskwright.release.codebook import HeldTexts
+from maskwright.plugins.registry import pipelines_own_plugins
 from maskwright.release.data_file import file_facts
 from maskwright.release.files import Release
-from maskwright.release.measures.variable_selection import with_usual_losses
-from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.release_decision import decide_release
 from maskwright.release.wording import count, kept_as_planned, release_remarks, step_line, verdict, with_unit
@@ -33,6 +35,7 @@ from maskwright.release.wording import count, kept_as_planned, release_remarks, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from maskwright.commands.running.release_candidate import PlannedRun
     from maskwright.pipeline.extras.extra import Extra
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.data_file import FileFacts
@@ -191,62 +194,31 @@ def run(
     described = read_pipeline(pipeline, overrides)
     if resume and described.engine is None:
         raise InputError("only a run over parts can be resumed: `execution: {engine: local}`")
+    folders = frozenset({"data"} if described.output.is_folder else ())
     with time_limit(described.execution.plugin_seconds):
-        # Each imports much that no other run needs.
-        if described.levels is not None:
-            from maskwright.commands.levels.running import run_levels
-
-            record = run_levels(described, listener, clock, PRIVATE)
-        elif described.engine is not None:
-            from maskwright.commands.parted.running import run_parted
-
-            record = run_parted(described, listener, clock, PRIVATE, resume=resume)
-        else:
-            record = _run(described, listener, clock)
-        act_after_release(described, record, listener)
+        with ExitStack() as stack:
+            release = stack.enter_context(Release(described.output.paths, PRIVATE, folders))
+            planned = planned_run(described, listener, clock, stack, resume=resume)
+            record = _released(planned, release, listener, clock)
+        act_after_release(planned.pipeline, record, listener)
     return RunResult(True, record.to_json())
 
 
-def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
-    """Run a pipeline of one level; the record of what was released."""
-    from maskwright.release.part_layout import refuse_changed_original, refuse_disclosing_folders  # of parts
-
-    ready = prepare(described, listener, clock)
-    described = with_usual_losses(described, ready.plan, plugins())
-    seed = fresh_seed() if described.seed is None else described.seed
-    output = described.output
-    with Release(output.paths, PRIVATE, frozenset({"data"} if output.is_folder else ())) as release:
-        running = PipelineRun(described, ready, release, seed, listener, clock)
-        running.notify((*release.notices, *ready.notices))
-        if described.checks:
-            apply_plan_checks(described, ready.plan.to_json(), listener)
-        refuse_doubts(described, decide_release(ready.doubts, described.waivers))
-        refuse_disclosing_folders(ready.original.layout, output, ready.plan.masked, ready.original.names)
-        result = running.mask()
-        result = running.arrange(result)
-        held = running.write(result)
-        published = result.without_data()
-        # What anyone reads in the file and what the rules say of it have nothing to do with each other.
-        with background_task(lambda progress: running.validate(published, progress), "Validating") as validating:
-            released = running.read_back(result, held)
-            result = published  # measuring needs the memory
-            del held
-            found = running.measure(released)
-            outcome, stated = validating.awaited(listener)
-        running.notify(stated)
-        with clock("last look"):
-            unchanged = unchanged_cells(ready.original, released)
-            seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
-        left = undecided_doubts(outcome, ready.arrival)
-        judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), described.waivers)
-        running.notify(judgement.notices)
-        refuse_changed_original(ready.original.layout)
-        record = run_record(
-            MeasuredRun(described, ready, result, outcome, found, unchanged, judgement, seed, clock.seconds)
-        )
-        refuse_release(described, result, outcome, record, judgement)
-        write_release_codebook(
-            release, described, record, HeldTexts.of(released), result.masked.variables, ready.plan.recoded,
-            described.data.cluster,
-        )  # fmt: skip
-        return publish(running, record, found)
+def _released(planned: PlannedRun, release: Release, listener: Reporter, clock: Clock) -> RunRecord:
+    """Carry out a plan, decide on what came out, and publish it; the record of what was released."""
+    described = planned.pipeline
+    notify(listener, dict.fromkeys((*release.notices, *planned.notices)))
+    if described.checks:
+        apply_plan_checks(described, planned.to_json(), listener)
+    refuse_doubts(described, decide_release(planned.doubts, described.waivers))
+    candidate = planned.carry_out(release)
+    judgement = decide_release((*planned.doubts, *candidate.doubts), described.waivers)
+    notify(listener, judgement.notices)
+    record = candidate.record(judgement)
+    log_waived(judgement)
+    refuse_results(described, candidate.violated, candidate.requests, record, judgement)
+    candidate.complete(record)
+    with clock("publish"):
+        per_record = contributions(candidate.requests, candidate.measured)
+        record = publish_record(release, described, record, per_record)
+    return record.model_copy(update={"seconds": dict(clock.seconds)})

@@ -1,11 +1,11 @@
-"""The whole run on data of several levels: masked level by level, released together or not at all."""
+"""A run on data of several levels: masked level by level, released together or not at all."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.engine_validation import (
@@ -30,20 +30,17 @@ from maskwright.commands.levels.masking_results import (
 from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
-from maskwright.commands.running.preparation import apply_plan_checks
-from maskwright.commands.running.publish import contributions, log_waived, publish_record, refuse_doubts, refuse_results
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import Problem
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.planning.levels.steps import in_pipeline, steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
-from maskwright.release.files import Release
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.measures.measuring import compared_levels, compute_level_measures, with_group_linkage
@@ -58,10 +55,9 @@ from maskwright.release.record.run_record import (
     ReleasedForm,
     RunRecord,
 )
-from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Dataset
@@ -70,24 +66,103 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import Pipeline
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.measurement import Measurement
+    from maskwright.release.files import Release
     from maskwright.release.record.run_record import LikeClasses
     from maskwright.release.release_decision import ReleaseDecision
 
 
-def run_levels(described: Pipeline, reporter: Reporter, clock: Clock, private: Collection[str]) -> RunRecord:
-    """Run a pipeline on data of several levels."""
-    loaded = load_levels(described, reporter, clock)
-    engine = engine_rules(described)
-    planned = plan_levels(described, loaded, reporter, clock)
-    if described.checks:
-        apply_plan_checks(described, planned.to_json(), reporter)
-    loaded = planned.loaded
-    measures = measures_of_levels(described, loaded, planned)
-    seed = fresh_seed() if described.seed is None else described.seed
-    with Release(described.output.paths, frozenset(private)) as release:
-        return _LevelsRun(described, loaded, planned, planned, engine, measures, seed, release, reporter, clock).run()
+@dataclass(frozen=True, eq=False)
+class PlannedOnLevels:
+    """A planned run on data of several levels: masked level by level, released together or not at all."""
+
+    pipeline: Pipeline
+    planned: PlannedLevels
+    engine: EngineRules | None
+    measures: LevelMeasures
+    reporter: Reporter
+    clock: Clock
+
+    @staticmethod
+    def of(described: Pipeline, reporter: Reporter, clock: Clock) -> PlannedOnLevels:
+        """Read and link the levels, and plan each."""
+        loaded = load_levels(described, reporter, clock)
+        engine = engine_rules(described)
+        planned = plan_levels(described, loaded, reporter, clock)
+        measures = measures_of_levels(described, planned.loaded, planned)
+        return PlannedOnLevels(described, planned, engine, measures, reporter, clock)
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """About the data, the plan, and what is to be measured."""
+        return (*self.planned.loaded.doubts, *self.planned.doubts, *self.measures.doubts)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know before anything is masked."""
+        return (*self.planned.loaded.notices, *self.planned.notices, *self.measures.notices)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
+        return self.planned.to_json()
+
+    def extent(self, assumed: int | None) -> dict[str, Any]:
+        """Return the records of each level; what these cost is not estimated."""
+        if assumed is not None:
+            hint = "Leave out `--assume-records`."
+            raise InputError(Problem("what records of several levels cost is not estimated", hint=hint))
+        return {"levels": {level.name: len(level) for level in self.planned.loaded.linked}}
+
+    def carry_out(self, release: Release) -> CandidateOnLevels:
+        """Mask level by level, write, read back, validate and measure."""
+        seed = fresh_seed() if self.pipeline.seed is None else self.pipeline.seed
+        with self.clock("protect"):
+            masked = mask_levels(self.pipeline, self.planned, seed, self.reporter, self.clock)
+        run = _LevelsRun(
+            self.pipeline, self.planned.loaded, masked.planned, self.planned, self.engine, self.measures, seed, release,
+            self.reporter, self.clock,
+        )  # fmt: skip
+        return run.written(masked, self.notices)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CandidateOnLevels:
+    """Masked levels that were written, read back, validated and measured.
+
+    `found`: verdicts on each level. `of_level`, `of_groups`: what was measured of each level, and of groups with their
+    members. `notices`: of the whole run.
+    """
+
+    doubts: Sequence[Doubt]
+    violated: Sequence[Problem]
+    requests: Sequence[MeasureRequest]
+    run: _LevelsRun
+    masked: MaskedLevels
+    runs: Mapping[str, PipelineRun]
+    of_level: Mapping[str, Mapping[str, Measurement]]
+    of_groups: Mapping[str, Measurement]
+    found: Mapping[str, Outcome]
+    released: LinkedData
+    arranged: ArrangedLevels
+    alike: Sequence[LikeClasses]
+    notices: tuple[str, ...]
+    edits: PublishedEdits
+
+    @property
+    def measured(self) -> dict[str, Measurement]:
+        """What came out of every measure, by label."""
+        return {**self.of_groups, **{label: each for own in self.of_level.values() for label, each in own.items()}}
+
+    def record(self, judgement: ReleaseDecision) -> RunRecord:
+        """Record of the run, not ok yet."""
+        record = self.run.record(self, judgement)
+        return self.run.with_groups(record, self.of_groups)
+
+    def complete(self, record: RunRecord) -> None:
+        """Write the codebook."""
+        recoded = {name for ready in self.run.planned.ready.values() for name in ready.plan.recoded}
+        self.run.files.write_codebook(record, self.released, self.arranged, recoded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,19 +178,8 @@ class _LevelsRun:
     reporter: Reporter
     clock: Clock
 
-    def run(self) -> RunRecord:
-        described = self.described
-        before = (*self.loaded.doubts, *self.planned.doubts, *self.measures.doubts)
-        notices = (*self.loaded.notices, *self.planned.notices, *self.measures.notices)
-        self._notify((*self.release.notices, *notices))
-        refuse_doubts(described, decide_release(before, described.waivers))
-        with self.clock("protect"):
-            masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
-        return replace(self, planned=masked.planned)._released(masked, before, notices)
-
-    def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
-        """Write, read back, validate, measure and publish what was masked."""
-        described = self.described
+    def written(self, masked: MaskedLevels, notices: tuple[str, ...]) -> CandidateOnLevels:
+        """Write what was masked, read it back, validate and measure it."""
         with self.clock("count alike"):
             alike = class_sizes_of(self.planned, masked)
         with self.clock("arrange"):
@@ -135,11 +199,11 @@ class _LevelsRun:
             *class_size_notices(masked, alike),
         )
         self._notify(messages)
-        written = self._files.write_data(arranged)
+        written = self.files.write_data(arranged)
         self.loaded.forget_cells_of_files()
-        released = self._files.read_back(arranged, written)
+        released = self.files.read_back(arranged, written)
         edits = published_edits(self.loaded, masked)
-        self._notify(self._files.write_rules(edits, arranged))
+        self._notify(self.files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         # The engine is a process of its own: what waits for it waits beside the other second look.
@@ -147,10 +211,11 @@ class _LevelsRun:
             requested = engine_validated(self.engine, self.loaded.bound, edits.bound)
             by_engine = others.submit(
                 copy_context().run, validate_by_engine,
-                described, self.engine, self.loaded.bound, edits.bound, released, found, self.release, self.reporter,
+                self.described, self.engine, self.loaded.bound, edits.bound, released, found, self.release,
+                self.reporter,
             )  # fmt: skip
             self._notify(
-                self._files.reference_verdicts(arranged, released, edits, found, {edit.name for edit in requested})
+                self.files.reference_verdicts(arranged, released, edits, found, {edit.name for edit in requested})
             )
             refuted = by_engine.result()
         runs = self._level_runs()
@@ -159,13 +224,6 @@ class _LevelsRun:
             {name: self._measured(name, run, released, arranged) for name, run in runs.items()},
             of_groups,
         )
-        doubts = (*before, *self._doubts(masked, released, arranged, found))
-        judgement = decide_release(doubts, described.waivers)
-        self._notify(judgement.notices)
-        record = self._record(
-            masked, runs, measured, found, released, arranged, judgement, alike, (*notices, *messages), edits
-        )  # fmt: skip
-        record = self._with_groups(record, of_groups)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
@@ -173,15 +231,12 @@ class _LevelsRun:
             )
             for name, outcome in found.items() for each in outcome.edits if each.violations and each.severity == "error"
         ]  # fmt: skip
-        requests = (*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own))
-        refuse_results(described, (*broken, *refuted), requests, record, judgement)
-        log_waived(judgement)
-        recoded = {name for ready in self.planned.ready.values() for name in ready.plan.recoded}
-        self._files.write_codebook(record, released, arranged, recoded)
-        with self.clock("publish"):
-            every = {**of_groups, **{label: each for own in measured.values() for label, each in own.items()}}
-            record = publish_record(self.release, described, record, contributions(requests, every))
-        return record.model_copy(update={"seconds": dict(self.clock.seconds)})
+        return CandidateOnLevels(
+            doubts=self._doubts(masked, released, arranged, found), violated=(*broken, *refuted),
+            requests=(*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own)),
+            run=self, masked=masked, runs=runs, of_level=measured, of_groups=of_groups, found=found, released=released,
+            arranged=arranged, alike=alike, notices=(*notices, *messages), edits=edits,
+        )  # fmt: skip
 
     def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:
         failed = masked.infeasible.get(edit, 0) + sum(each.infeasible.get(edit, 0) for each in masked.results.values())
@@ -202,7 +257,7 @@ class _LevelsRun:
         notify(self.reporter, dict.fromkeys(notices))
 
     @property
-    def _files(self) -> LevelFiles:
+    def files(self) -> LevelFiles:
         return LevelFiles(self.described, self.loaded.files, self.release, self.reporter, self.clock)
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
@@ -266,7 +321,7 @@ class _LevelsRun:
         own, groups = self.measures.of_level[low], self.measures.of_groups
         return {**measured, low: with_group_linkage(measured[low], own, of_groups, groups, (top, low))}
 
-    def _with_groups(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
+    def with_groups(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
         """Record with what was measured of groups, and the plugins that did."""
         requests, thresholds = self.measures.of_groups, self.measures.thresholds
         found = {each.label: measure_record(each, of_groups[each.label], thresholds) for each in requests}
@@ -305,19 +360,10 @@ class _LevelsRun:
             doubts += undecided_doubts(outcome, self.loaded.standing[name])
         return tuple(doubts)
 
-    def _record(
-        self,
-        masked: MaskedLevels,
-        runs: Mapping[str, PipelineRun],
-        measured: Mapping[str, Mapping[str, Measurement]],
-        found: Mapping[str, Outcome],
-        released: LinkedData,
-        arranged: ArrangedLevels,
-        judgement: ReleaseDecision,
-        alike: Sequence[LikeClasses],
-        notices: tuple[str, ...],
-        edits: PublishedEdits,
-    ) -> RunRecord:
+    def record(self, candidate: CandidateOnLevels, judgement: ReleaseDecision) -> RunRecord:
+        """Record of the run, from those of its levels."""
+        masked, released, arranged = candidate.masked, candidate.released, candidate.arranged
+        runs, found, edits = candidate.runs, candidate.found, candidate.edits
         parts, untouched = {}, {}
         done = DoneToVariables(self.described, self.whole, masked, released, arranged)
         for level in released:
@@ -330,8 +376,10 @@ class _LevelsRun:
                 unchanged = unchanged_cells(ready.original, data)
                 pipeline = replace(runs[name].pipeline, path=self.described.path)
                 own = run_record(
-                    MeasuredRun(pipeline, ready, result, inside, measured[name], unchanged, judgement, self.seed,
-                                self.clock.seconds)
+                    MeasuredRun(
+                        pipeline, ready, result, inside, candidate.of_level[name], unchanged, judgement, self.seed,
+                        self.clock.seconds,
+                    )
                 )  # fmt: skip
                 own = own.model_copy(update={"variables": done.of_steps(name, own.variables)})
             before = LevelRecord(records=len(level), original_records=self.loaded.records[name])
@@ -340,7 +388,7 @@ class _LevelsRun:
             parts[name] = LevelPart(own, plan, numbers, self.loaded.arrival[name], found[name], before)
             untouched[name] = done.of_others(name)
         record = record_of_levels(
-            parts, edits.bound, self.planned.across, alike, untouched, masked.adjusted, masked.infeasible,
+            parts, edits.bound, self.planned.across, candidate.alike, untouched, masked.adjusted, masked.infeasible,
             edits.not_applicable, self.planned.cross_level,
         )  # fmt: skip
         record = with_changed_weights(record, self.whole, self.planned, masked.rows)
@@ -352,7 +400,7 @@ class _LevelsRun:
                 "left_out": {name: count for name, count in self.loaded.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
-                "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+                "notices": tuple(dict.fromkeys((*candidate.notices, *record.notices))),
                 "dropped_edits": (
                     *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
                     *record.dropped_edits,

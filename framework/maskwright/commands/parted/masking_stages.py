@@ -33,14 +33,14 @@ from maskwright.release.record.record_parts import GroupCutRecord
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maskwright.commands.parted.planning import PlannedRun, ScannedFile
+    from maskwright.commands.parted.planning import PartsPlan, ScannedFile
     from maskwright.commands.parted.task_run import PartedRun
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.planning.plan import Plan
     from maskwright.plugins.block import Gathered
 
 
-def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: PlannedRun) -> MaskedSteps:
+def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: PartsPlan) -> MaskedSteps:
     """Mask every group of every step."""
     conditions = [Conditions(group.variables, group.cut_by, EditSet(tuple(plan.edits))) for group in plan.plan.groups]
     strata = _strata(run, settings, found, plan.plan, conditions, plan)
@@ -82,7 +82,7 @@ def _strata(
     found: ScannedFile,
     plan: Plan,
     conditions: Sequence[Conditions],
-    planned_run: PlannedRun,
+    parts_plan: PartsPlan,
 ) -> list[tuple[Any, dict[tuple[int, ...], int], list[int]]]:
     """Strata of each group, the stratum of each combination of conditions, and the records of each stratum."""
     counts = [Combinations() for _ in conditions]
@@ -99,7 +99,7 @@ def _strata(
         if codes is not None:
             zeros = [["0x0"] * len(group.variables), [0] * len(group.variables)]
             counts[at].add([[codes, found.records, *zeros]])
-        scale = [planned_run.standardisation.scale[name] for name in group.variables]
+        scale = [parts_plan.standardisation.scale[name] for name in group.variables]
         step = plan.steps[group.step - 1]
         cuts = cut(found.sample, group.cut_by, conditions[at].edits)
         least = step.smallest_stratum(found.records, len(group.variables))

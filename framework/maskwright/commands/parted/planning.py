@@ -153,7 +153,7 @@ def _reasons(shares: Iterable[tuple[UnknownBecause, ...]]) -> tuple[UnknownBecau
 
 
 @dataclass(frozen=True, eq=False)
-class PlannedRun:
+class PartsPlan:
     """A plan, and what there is to say of it.
 
     `plan`: its groups have the strata of the sample. `edits`: that fire on these data. `dropped`: those that steps
@@ -168,7 +168,7 @@ class PlannedRun:
     dropped: tuple[Edit, ...] = ()
 
 
-def planned(pipeline: Pipeline, found: ScannedFile) -> PlannedRun:
+def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     """Plan a run from what all parts say, and a sample."""
     broken = {each.name: each.violations for each in found.outcome.edits}
     failing = violated_edits(found.outcome.edits)
@@ -195,7 +195,7 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PlannedRun:
     )  # fmt: skip
     wrong = wrong_edit_doubts(found.outcome.edits, edits, sample)
     doubts = (*found.doubts, *wrong, *undecided_doubts(found.outcome), *plan.doubts)
-    return PlannedRun(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
+    return PartsPlan(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
 
 
 def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[str]) -> Standardisation:

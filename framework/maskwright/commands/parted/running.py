@@ -1,10 +1,10 @@
-"""The whole run over parts: scan, plan, shuffle, mask block by block, finish part by part, measure, publish."""
+"""A run over parts: scanned, planned, shuffled, masked block by block, finished part by part, measured."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.feasibility import (
@@ -20,18 +20,19 @@ from maskwright.commands.parted.feasibility import (
     worker_limit,
 )
 from maskwright.commands.parted.finishing import FOUND
+from maskwright.commands.parted.finishing_stages import finish_parts, measured
+from maskwright.commands.parted.masking_stages import mask_groups
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
-from maskwright.commands.running.loading import Clock
-from maskwright.commands.running.preparation import ReadyRun, apply_plan_checks, doubts_of_measures
-from maskwright.commands.running.publish import publish_record, refuse_doubts, refuse_release, write_release_codebook
+from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
+from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
-from maskwright.foundation.progress import notify, silent, stage
+from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -40,86 +41,171 @@ from maskwright.plugins.engine import EngineTerms
 from maskwright.plugins.parts_reading import files_description, refuse_changed_parts, scan_parts
 from maskwright.plugins.registry import find_source, needed_packages, plugins
 from maskwright.release.codebook import HeldTexts
-from maskwright.release.files import Release
 from maskwright.release.measures.variable_selection import with_usual_losses
 from maskwright.release.part_layout import refuse_disclosing_folders
 from maskwright.release.protection_checks import unchanged_doubts
-from maskwright.release.record.record_parts import CutRecord, doubt_records
-from maskwright.release.release_decision import decide_release
+from maskwright.release.record.record_parts import CutRecord
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import ExitStack
     from pathlib import Path
 
-    from maskwright.commands.parted.planning import ScannedFile
+    from maskwright.commands.parted.masking_stages import MaskedSteps
+    from maskwright.commands.parted.planning import PartsPlan, ScannedFile
     from maskwright.commands.parted.task_settings import WholeVariable
+    from maskwright.commands.running.loading import Clock
     from maskwright.data.parts.model import Parts
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.errors import Problem
     from maskwright.foundation.progress import Progress, Reporter
-    from maskwright.pipeline.resolved import ChosenEngine, Pipeline
+    from maskwright.masking.masking_result import MaskingResult
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.plugins.measurement import Measurement
+    from maskwright.release.files import Release
+    from maskwright.release.protection_checks import UnchangedCells
     from maskwright.release.record.run_record import RunRecord
-
-from maskwright.commands.parted.finishing_stages import finish_parts, measured
-from maskwright.commands.parted.masking_stages import mask_groups
+    from maskwright.release.release_decision import ReleaseDecision
 
 
-def run_parted(
-    described: Pipeline, reporter: Reporter, clock: Clock, private: frozenset[str], *, resume: bool = False
-) -> RunRecord:
-    """Run a pipeline over parts; the record of what was released."""
+def planned_over_parts(
+    described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None
+) -> PlannedOverParts:
+    """Find and scan the parts, and make the plan.
+
+    `resume`: whether to go on from what an earlier run has finished; None: nothing but the plan is wanted.
+    """
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
         parts = _parts_of(described, progress)
-
-    paths, output = described.output.paths, described.output.data
-    folders = frozenset({"data"} if described.output.is_folder else ())
-    identity = _identity(described, parts)
-    with (
-        Release(paths, private, folders) as release,
-        scratch_folder(_scratch_of(described, chosen), output, identity, resume=resume, reporter=reporter) as scratch,
-        chosen.plugin.start(_terms(described, scratch.path), chosen.params) as workers,
-    ):
-        release.keep_in(scratch.path)
-        drawn = described.seed if described.seed is not None else scratch.remember("seed", fresh_seed)
-        run = PartedRun(described, parts, int(drawn), scratch.path, workers, reporter, clock, f"{identity} {drawn}")
-        return _run(run, release)
-
-
-def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | None = None) -> dict[str, Any]:
-    """Plan of a run over parts, as ``maskwright plan --json`` prints it."""
-    chosen = described.engine
-    assert chosen is not None
-    refuse_request(described)
-    parts = _parts_of(described, silent)
-    with (
-        passing_scratch_folder(_scratch_of(described, chosen)) as folder,
-        chosen.plugin.start(_terms(described, folder), chosen.params) as workers,
-    ):
-        run = PartedRun(described, parts, 0, folder, workers, reporter, Clock(), "plan")
-        plan = planned(described, _scanned(run))
+    place, output = chosen.scratch or described.output.data.parent, described.output.data
+    if resume is None:
+        scratch, drawn, identity = stack.enter_context(passing_scratch_folder(place)), 0, "plan"
+    else:
+        identity = _identity(described, parts)
+        kept = stack.enter_context(scratch_folder(place, output, identity, resume=resume, reporter=reporter))
+        scratch = kept.path
+        drawn = int(described.seed if described.seed is not None else kept.remember("seed", fresh_seed))
+    workers = stack.enter_context(chosen.plugin.start(_terms(described, scratch), chosen.params))
+    run = PartedRun(described, parts, drawn, scratch, workers, reporter, clock, f"{identity} {drawn}")
+    found = _scanned(run)
+    plan = planned(described, found)
     usual = with_usual_losses(described, plan.plan, plugins())
-    described = refuse_plan(usual, plan.plan)
-    judgement = decide_release((*plan.doubts, *doubts_of_measures(described, plan.plan)), described.waivers)
+    run.pipeline = refuse_plan(usual, plan.plan)
+    stated = _support(run.pipeline) if resume is None else ()
+    notices = (*dict.fromkeys(stated), *plan.notices, *dropped_notices(usual, run.pipeline))
+    doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan))
+    return PlannedOverParts(run, found, plan, doubts, notices)
+
+
+def _support(described: Pipeline) -> Iterator[str]:
+    """How each method and measure works over parts, and how exact it is."""
     rows = [
         *(support_of_method(step.method) for step in described.steps),
         *(support_of_measure(each.measure) for each in described.measures),
     ]
-    texts = (f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}" for each in rows)
-    stated = dict.fromkeys(texts)
-    largest = max(each.records for each in parts)
-    costs = costs_of_parted_plan(
-        described, plan.plan, len(parts.schema or ()), assume_records or parts.records, largest
-    )
-    return (
-        plan.plan.to_json()
-        | costs_json(costs, worker_limit(described, costs))
-        | {
-            "doubts": [each.to_json() for each in doubt_records(judgement)],
-            "notices": [*stated, *plan.notices, *dropped_notices(usual, described)],
-        }
-    )
+    for each in rows:
+        yield f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedOverParts:
+    """A planned run over parts, with the workers that its tasks are given to."""
+
+    run: PartedRun
+    found: ScannedFile
+    plan: PartsPlan
+    doubts: tuple[Doubt, ...]
+    notices: tuple[str, ...]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What is run: without the usual measures that parts cannot have."""
+        return self.run.pipeline
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan, as ``maskwright plan --json`` prints it."""
+        return self.plan.plan.to_json()
+
+    def extent(self, assumed: int | None) -> dict[str, Any]:
+        """Return expected memory of each worker, and time."""
+        parts, plan = self.run.parts, self.plan.plan
+        largest = max(each.records for each in parts)
+        variables, records = len(parts.schema or ()), assumed or parts.records
+        costs = costs_of_parted_plan(self.pipeline, plan, variables, records, largest)
+        return costs_json(costs, worker_limit(self.pipeline, costs))
+
+    def carry_out(self, release: Release) -> CandidateOverParts:
+        """Mask group by group, then write, read back, validate and measure part by part."""
+        run, found, plan, described = self.run, self.found, self.plan, self.pipeline
+        release.keep_in(run.scratch)
+        refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
+        refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
+        reported = run.store(
+            "sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout)
+        )
+        masked = mask_groups(run, reported, found, plan)
+        result, outcome, unchanged, first = finish_parts(run, reported, found, masked)
+        seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
+        left = undecided_doubts(outcome, found.outcome)
+        wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, self.doubts)
+        notify(run.reporter, result.notices)
+        return CandidateOverParts(
+            doubts=(*result.doubts, *wrong, *left, *seen), violated=violated_problems(result, outcome),
+            requests=described.measures, measured=measured(run, plan.plan, masked.published, reported, first),
+            planned=self, release=release, masked=masked, result=result, outcome=outcome, unchanged=unchanged,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CandidateOverParts:
+    """Masked parts that were written, read back, validated and measured."""
+
+    doubts: Sequence[Doubt]
+    violated: Sequence[Problem]
+    requests: Sequence[MeasureRequest]
+    measured: Mapping[str, Measurement]
+    planned: PlannedOverParts
+    release: Release
+    masked: MaskedSteps
+    result: MaskingResult
+    outcome: Outcome
+    unchanged: tuple[UnchangedCells, ...]
+
+    def record(self, judgement: ReleaseDecision) -> RunRecord:
+        """Record of the run, not ok yet."""
+        planned, run, found = self.planned, self.planned.run, self.planned.found
+        original = replace(empty(found.variables), layout=found.layout)
+        ready = ReadyRun(
+            original, planned.plan.edits, found.outcome, {}, (), planned.plan.notices, planned.doubts,
+            request=planned.pipeline, plan=self.masked.masking.plan, dropped=planned.plan.dropped,
+        )  # fmt: skip
+        record = run_record(
+            MeasuredRun(
+                planned.pipeline, ready, self.result, self.outcome, self.measured, self.unchanged, judgement, run.seed,
+                run.clock.seconds,
+            )
+        )  # fmt: skip
+        mode = f"blocks of about {run.block_size} records, cut by a sample"
+        return record.model_copy(update={"mode": mode, "cut": _cut_record(run, found)})
+
+    def complete(self, record: RunRecord) -> None:
+        """Put the files of all parts together, and write what is about them; the parts must not have changed."""
+        run, release, result, described = self.planned.run, self.release, self.result, self.planned.pipeline
+        masking, layout = self.masked.masking, self.planned.found.layout
+        with run.clock("publish"):
+            refuse_changed_parts(run.parts)
+            write_svrl(run, release, masking.edits, layout)
+            notify(run.reporter, write_release_rules(release, described, result.edits, result.masked, layout))
+            if described.output.codebook is not None:
+                texts = HeldTexts.merged([each.texts for each in run.read(run.finished, FOUND)])
+                recoded, cluster = masking.plan.recoded, described.data.cluster
+                write_release_codebook(release, described, record, texts, result.masked.variables, recoded, cluster)
+            gather(run, release, [each.variable for each in self.masked.published.values()])
 
 
 def _parts_of(described: Pipeline, progress: Progress) -> Parts:
@@ -129,11 +215,6 @@ def _parts_of(described: Pipeline, progress: Progress) -> Parts:
     refuse_output(described, parts)
     refuse_unscannable(described, parts)
     return parts
-
-
-def _scratch_of(described: Pipeline, chosen: ChosenEngine) -> Path:
-    """Folder in which that of the run is made: all workers see where the masked data will be."""
-    return chosen.scratch or described.output.data.parent
 
 
 def _terms(described: Pipeline, scratch: Path) -> EngineTerms:
@@ -148,61 +229,6 @@ def _identity(described: Pipeline, parts: Parts) -> str:
     settings["execution"] = described.execution.block_size
     stated = json.dumps([settings, files, described.seed], ensure_ascii=False, default=str)
     return hashlib.sha256(stated.encode()).hexdigest()
-
-
-def _run(run: PartedRun, release: Release) -> RunRecord:
-    described = run.pipeline
-    found = _scanned(run)
-    plan = planned(described, found)
-    usual = with_usual_losses(described, plan.plan, plugins())
-    described = refuse_plan(usual, plan.plan)
-    run.pipeline = described
-    refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
-    notify(run.reporter, (*release.notices, *plan.notices, *dropped_notices(usual, described)))
-    doubts = (*plan.doubts, *doubts_of_measures(described, plan.plan))
-    if described.checks:
-        apply_plan_checks(described, plan.plan.to_json(), run.reporter)
-    refuse_doubts(described, decide_release(doubts, described.waivers))
-    refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
-    reported = run.store(
-        "sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout)
-    )
-    masked = mask_groups(run, reported, found, plan)
-    masking = masked.masking
-    result, outcome, unchanged, first = finish_parts(run, reported, found, masked)
-    seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
-    left = undecided_doubts(outcome, found.outcome)
-    wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, doubts)
-    judgement = decide_release((*doubts, *result.doubts, *wrong, *left, *seen), described.waivers)
-    notify(run.reporter, (*result.notices, *judgement.notices))
-    original = replace(empty(found.variables), layout=found.layout)
-    ready = ReadyRun(
-        original, plan.edits, found.outcome, {}, (), plan.notices, doubts, request=described, plan=masking.plan,
-        dropped=plan.dropped,
-    )  # fmt: skip
-    found_measures = measured(run, plan.plan, masked.published, reported, first)
-    record = run_record(
-        MeasuredRun(
-            described, ready, result, outcome, found_measures, unchanged, judgement, run.seed, run.clock.seconds
-        )
-    )
-    record = record.model_copy(
-        update={"mode": f"blocks of about {run.block_size} records, cut by a sample", "cut": _cut_record(run, found)}
-    )
-    refuse_release(described, result, outcome, record, judgement)
-    with run.clock("publish"):
-        refuse_changed_parts(run.parts)
-        write_svrl(run, release, masking.edits, found.layout)
-        notify(run.reporter, write_release_rules(release, described, result.edits, result.masked, found.layout))
-        if described.output.codebook is not None:
-            texts = HeldTexts.merged([each.texts for each in run.read(run.finished, FOUND)])
-            recoded = masking.plan.recoded
-            write_release_codebook(
-                release, described, record, texts, result.masked.variables, recoded, described.data.cluster
-            )
-        gather(run, release, [each.variable for each in masked.published.values()])
-        record = publish_record(release, described, record)
-    return record.model_copy(update={"seconds": dict(run.clock.seconds)})
 
 
 def _for_tasks(described: Pipeline) -> Pipeline:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from maskwright.commands.running.stages import PipelineRun
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
@@ -53,15 +52,6 @@ def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
         )  # fmt: skip
 
 
-def refuse_release(
-    pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: ReleaseDecision
-) -> None:
-    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once."""
-    broken = list(_violated_edits(result, outcome))
-    log_waived(judgement)
-    refuse_results(pipeline, broken, pipeline.measures, record, judgement)
-
-
 def refuse_results(
     pipeline: Pipeline,
     broken: Sequence[Problem],
@@ -69,7 +59,7 @@ def refuse_results(
     record: RunRecord,
     judgement: ReleaseDecision,
 ) -> None:
-    """Stop the release for edits that do not hold, and for what else there is a reason for."""
+    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are reported at once."""
     missed = list(_missed_thresholds(measures, record))
     reasons = [*broken, *missed, *judgement.problems]
     _log_open(judgement)
@@ -139,13 +129,6 @@ def write_release_codebook(
     release.sealed("codebook")
 
 
-def publish(run: PipelineRun, record: RunRecord, found: Mapping[str, Measurement]) -> RunRecord:
-    """Write reports and records, move every file into place, and return the record as it is then."""
-    with run.clock("publish"):
-        record = publish_record(run.release, run.pipeline, record, contributions(run.pipeline.measures, found))
-    return record.model_copy(update={"seconds": dict(run.clock.seconds)})
-
-
 def publish_record(
     release: Release,
     pipeline: Pipeline,
@@ -160,12 +143,15 @@ def publish_record(
     return record
 
 
-def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem]:
+def violated_problems(result: MaskingResult, outcome: Outcome) -> list[Problem]:
+    """A problem for each edit that does not hold in the masked records."""
+    problems = []
     for each in violated_edits(outcome.edits):
         failed = result.infeasible.get(each.name)
         hint = f"no feasible point was found for {failed} row(s)" if failed else None
         message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
-        yield Problem(message, hint=hint)
+        problems.append(Problem(message, hint=hint))
+    return problems
 
 
 def _missed_thresholds(measures: Sequence[MeasureRequest], record: RunRecord) -> Iterator[Problem]:

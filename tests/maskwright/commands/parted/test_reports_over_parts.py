@@ -110,8 +110,8 @@ def test_reports_do_not_depend_on_engine_and_workers(folder: Path) -> None:
 
 
 def test_a_report_that_was_changed_on_the_way_releases_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from maskwright.commands.parted import running
-    from maskwright.commands.running.publish import refuse_release as whole
+    from maskwright.commands import run
+    from maskwright.commands.running.publish import refuse_results as whole
 
     def meddled(*arguments: Any) -> None:
         (share,) = folder.glob("out/.scratch-maskwright-*/finish/1/svrl")
@@ -119,7 +119,7 @@ def test_a_report_that_was_changed_on_the_way_releases_nothing(folder: Path, mon
         share.write_bytes(share.read_bytes().replace(b"record[", b"record ["))
         whole(*arguments)
 
-    monkeypatch.setattr(running, "refuse_release", meddled)
+    monkeypatch.setattr(run, "refuse_results", meddled)
     with pytest.raises(mw.DataError, match="was changed by another program"):
         mw.run(settings(folder, "out", execution=LOCAL))
     assert files(folder / "out") == {}

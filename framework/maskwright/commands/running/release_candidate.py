@@ -1,0 +1,84 @@
+"""What each form of data brings to a run: a plan to carry out, and a release that only has to be decided on.
+
+`maskwright.commands.run` puts the stages in order and takes every decision: once for all forms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
+
+    from maskwright.commands.running.loading import Clock
+    from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.errors import Problem
+    from maskwright.foundation.progress import Reporter
+    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.plugins.measurement import Measurement
+    from maskwright.release.files import Release
+    from maskwright.release.record.run_record import RunRecord
+    from maskwright.release.release_decision import ReleaseDecision
+
+
+class PlannedRun(Protocol):
+    """A run whose data and edits are read, and whose plan is made. Nothing is masked or written."""
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """What is run: with the measures that are usual where the pipeline names none."""
+
+    @property
+    def doubts(self) -> Sequence[Doubt]:
+        """About the data, the plan, and what is to be measured."""
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What a person should know before anything is masked."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan, as ``maskwright plan --json`` prints it and checks of plans get it."""
+
+    def extent(self, assumed: int | None) -> dict[str, Any]:
+        """Return how much there is to do: expected memory and time, of the records there are or as many as assumed."""
+
+    def carry_out(self, release: Release) -> ReleaseCandidate:
+        """Mask, write to temporary files, read back, validate and measure."""
+
+
+class ReleaseCandidate(Protocol):
+    """Masked data that were written to temporary files, read back, validated and measured.
+
+    `doubts`: that arose since the plan was made. `violated`: edits that do not hold in the masked data. `requests`,
+    `measured`: what was measured, and what came out, by label.
+    """
+
+    doubts: Sequence[Doubt]
+    violated: Sequence[Problem]
+    requests: Sequence[MeasureRequest]
+    measured: Mapping[str, Measurement]
+
+    def record(self, judgement: ReleaseDecision) -> RunRecord:
+        """Record of the run: not ok yet, and without outputs."""
+
+    def complete(self, record: RunRecord) -> None:
+        """Write what is only written of a release that nothing speaks against: its codebook, say."""
+
+
+def planned_run(
+    described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None = None
+) -> PlannedRun:
+    """Plan a run on data of any form; `resume`: of a run over parts, None where nothing but the plan is wanted."""
+    # Each imports much that no other run needs.
+    if described.levels is not None:
+        from maskwright.commands.levels.running import PlannedOnLevels
+
+        return PlannedOnLevels.of(described, reporter, clock)
+    if described.engine is not None:
+        from maskwright.commands.parted.running import planned_over_parts
+
+        return planned_over_parts(described, reporter, clock, stack, resume=resume)
+    from maskwright.commands.running.in_memory import PlannedInMemory
+
+    return PlannedInMemory.of(described, reporter, clock)
