@@ -31,6 +31,7 @@ from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.release_candidate import ReleaseCandidate
 from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.files import Release
     from maskwright.release.record.run_record import LikeClasses
@@ -127,16 +128,13 @@ class PlannedOnLevels:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CandidateOnLevels:
+class CandidateOnLevels(ReleaseCandidate):
     """Masked levels that were written, read back, validated and measured.
 
     `found`: verdicts on each level. `of_level`, `of_groups`: what was measured of each level, and of groups with their
     members. `notices`: of the whole run.
     """
 
-    doubts: Sequence[Doubt]
-    violated: Sequence[Problem]
-    requests: Sequence[MeasureRequest]
     run: _LevelsRun
     masked: MaskedLevels
     runs: Mapping[str, PipelineRun]
@@ -148,11 +146,6 @@ class CandidateOnLevels:
     alike: Sequence[LikeClasses]
     notices: tuple[str, ...]
     edits: PublishedEdits
-
-    @property
-    def measured(self) -> dict[str, Measurement]:
-        """What came out of every measure, by label."""
-        return {**self.of_groups, **{label: each for own in self.of_level.values() for label, each in own.items()}}
 
     def record(self, judgement: ReleaseDecision) -> RunRecord:
         """Record of the run, not ok yet."""
@@ -233,6 +226,7 @@ class _LevelsRun:
         ]  # fmt: skip
         return CandidateOnLevels(
             doubts=self._doubts(masked, released, arranged, found), violated=(*broken, *refuted),
+            measured={**of_groups, **{label: each for own in measured.values() for label, each in own.items()}},
             requests=(*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own)),
             run=self, masked=masked, runs=runs, of_level=measured, of_groups=of_groups, found=found, released=released,
             arranged=arranged, alike=alike, notices=(*notices, *messages), edits=edits,

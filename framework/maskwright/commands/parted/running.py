@@ -30,6 +30,7 @@ from maskwright.commands.running.cost_estimates import costs_json
 from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.release_candidate import ReleaseCandidate
 from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
 from maskwright.foundation.progress import notify, stage
@@ -48,7 +49,7 @@ from maskwright.release.record.record_parts import CutRecord
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -59,11 +60,9 @@ if TYPE_CHECKING:
     from maskwright.data.parts.model import Parts
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.errors import Problem
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
-    from maskwright.plugins.measurement import Measurement
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
     from maskwright.release.protection_checks import UnchangedCells
     from maskwright.release.record.run_record import RunRecord
@@ -162,13 +161,9 @@ class PlannedOverParts:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CandidateOverParts:
+class CandidateOverParts(ReleaseCandidate):
     """Masked parts that were written, read back, validated and measured."""
 
-    doubts: Sequence[Doubt]
-    violated: Sequence[Problem]
-    requests: Sequence[MeasureRequest]
-    measured: Mapping[str, Measurement]
     planned: PlannedOverParts
     release: Release
     masked: MaskedSteps

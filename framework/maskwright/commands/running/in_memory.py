@@ -9,6 +9,7 @@ from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan
 from maskwright.commands.running.preparation import prepare
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
+from maskwright.commands.running.release_candidate import ReleaseCandidate
 from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -18,17 +19,15 @@ from maskwright.release.measures.variable_selection import with_usual_losses
 from maskwright.release.protection_checks import unchanged_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.errors import Problem
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import MeasureRequest, Pipeline
-    from maskwright.plugins.measurement import Measurement
+    from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
     from maskwright.release.protection_checks import UnchangedCells
     from maskwright.release.record.run_record import RunRecord
@@ -102,13 +101,9 @@ class PlannedInMemory:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CandidateInMemory:
+class CandidateInMemory(ReleaseCandidate):
     """Masked records of one level that were written, read back, validated and measured."""
 
-    doubts: Sequence[Doubt]
-    violated: Sequence[Problem]
-    requests: Sequence[MeasureRequest]
-    measured: Mapping[str, Measurement]
     running: PipelineRun
     result: MaskingResult
     outcome: Outcome

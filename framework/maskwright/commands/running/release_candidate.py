@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ class PlannedRun(Protocol):
         """Mask, write to temporary files, read back, validate and measure."""
 
 
-class ReleaseCandidate(Protocol):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseCandidate(ABC):
     """Masked data that were written to temporary files, read back, validated and measured.
 
     `doubts`: that arose since the plan was made. `violated`: edits that do not hold in the masked data. `requests`,
@@ -59,9 +62,11 @@ class ReleaseCandidate(Protocol):
     requests: Sequence[MeasureRequest]
     measured: Mapping[str, Measurement]
 
+    @abstractmethod
     def record(self, judgement: ReleaseDecision) -> RunRecord:
         """Record of the run: not ok yet, and without outputs."""
 
+    @abstractmethod
     def complete(self, record: RunRecord) -> None:
         """Write what is only written of a release that nothing speaks against: its codebook, say."""
 
