@@ -124,7 +124,7 @@ class _Protected:
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
         return tuple(
-            StepLimit(group.step, limit)
+            StepLimit(plan.steps[group.step - 1], limit)
             for group, result in zip(plan.groups, self.results, strict=False)
             for limit in result.limits
             if limit.variable not in plan.recoded
@@ -149,27 +149,27 @@ def _protect(context: MaskingContext) -> _Protected:
     """Run the steps of the plan in order, all but the last ones that only remove."""
     plan = context.plan
     protected = _Protected(context.original, (), Standardisation.of(context.original, plan.masked))
-    for number, step in enumerate(plan.steps[: plan.shaping], 1):
+    for position, step in enumerate(plan.steps[: plan.shaping], 1):
         function = step.method.remove if step.method.is_remover else step.method.protect
-        title = f"Masking, step {number}: {step.method.name}{package_label(function)}"
+        title = f"Masking, step {step.number}: {step.method.name}{package_label(function)}"
         with stage(context.reporter, title) as progress:
-            protected = _protect_step(number, step, protected, context, progress)
+            protected = _protect_step(position, step, protected, context, progress)
     return protected
 
 
 def _protect_step(
-    number: int, step: Step, before: _Protected, context: MaskingContext, progress: Progress
+    place: int, step: Step, before: _Protected, context: MaskingContext, progress: Progress
 ) -> _Protected:
     """Mask the groups of one step, each from what the steps before made."""
     context = in_published_terms(context, before.data)
-    groups = [group for group in context.plan.groups if group.step == number]
+    groups = [group for group in context.plan.groups if group.step == place]
     data, results, standardisation = before.data, list(before.results), before.standardisation
     for position, planned in enumerate(groups):
         group = planned
         if before.data.origin is not None:
             group = with_fewer_records(context.plan, planned, context.original.taken(before.data.origin))
         share = part(progress, position / len(groups), (position + 1) / len(groups))
-        with step.placed(f"step {number} ({step.method.name}): "):
+        with step.placed(f"{step}: "):
             work = group_work(group, step, context.edits, context.plan.masked)
             result = protect_group(before.data, work, standardisation, context, share)
         if result.kept_rows is not None:
@@ -181,10 +181,10 @@ def _protect_step(
     doubts = [
         doubt
         for group, result in zip(groups, results[len(before.results) :], strict=True)
-        for doubt in unchanged_doubts(number, step, group.variables, before.data, data, result.labels)
+        for doubt in unchanged_doubts(step, group.variables, before.data, data, result.labels)
     ]
     found = [limit for result in results[len(before.results) :] for limit in result.limits]
-    coded = coded_values(number, found, before.data, data) if not step.only_removes else ()
+    coded = coded_values(step.number, found, before.data, data) if not step.only_removes else ()
     unkept = [
         keeper
         for group, result in zip(groups, results[len(before.results) :], strict=True)
@@ -207,7 +207,7 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     chosen = step.aggregation
     operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
-        group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
+        step.number, group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
         companions, step.planning.structural_zeros if step.holds_zeros else (),
     )  # fmt: skip
 
@@ -269,7 +269,7 @@ def _result(
         moved=tuple(moved_json(units, categories)),
         k=k,
         notes=tuple(
-            {"step": group.step, "variables": list(group.variables), **result.notes}
+            {"step": plan.steps[group.step - 1].number, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
         ),
         zeros=zeros,

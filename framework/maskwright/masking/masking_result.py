@@ -100,18 +100,17 @@ def _without_records(data: Dataset) -> Dataset:
 def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
     """What methods warn of, group by group of the plan."""
     for group, result in zip(plan.groups, results, strict=True):
-        method = plan.steps[group.step - 1].method.name
         for warning in result.notes.get("warnings", ()):
-            yield f"step {group.step} ({method}) on {_shown(group)}: {warning}"
+            yield f"{plan.steps[group.step - 1]} on {_shown(group)}: {warning}"
 
 
 def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[str]:
     """Which steps mask the whole file at once although there are to be blocks."""
     if block_size is None or records <= block_size:
         return
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         if isinstance(step.method, Method) and step.method.claims.cut == "none":
-            yield f"step {number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
+            yield f"step {step.number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
 
 
 def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:
@@ -120,7 +119,7 @@ def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]
         step = plan.steps[group.step - 1]
         for doubt in result.doubts:
             message = f"{step.method.name} on {_shown(group)}: {doubt}"
-            yield Doubt("method-warned", str(group.step), message, place=step.place)
+            yield Doubt("method-warned", str(step.number), message, place=step.place)
 
 
 def _shown(group: Group) -> str:
@@ -129,13 +128,13 @@ def _shown(group: Group) -> str:
 
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
     """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros."""
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         for name in step.planning.structural_zeros:
             before, after = (
                 float(np.sum(is_zero(data[name])) / max(int(np.sum(~data[name].missing)), 1))
                 for data in (original, masked)
             )
-            yield {"step": number, "variable": name, "before": before, "after": after}
+            yield {"step": step.number, "variable": name, "before": before, "after": after}
 
 
 def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -175,12 +174,11 @@ def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator
 
 def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[str]:
     """What methods that draw categories say of probabilities and counts is true before adjusting only."""
-    steps = {group.step for group in plan.groups if set(group.variables) & set(adjusted.names)}
+    places = {group.step for group in plan.groups if set(group.variables) & set(adjusted.names)}
     drawing = [
-        f"step {number} ({plan.steps[number - 1].method.name})"
-        for number in sorted(steps)
-        if not (plan.steps[number - 1].method.claims.deterministic or plan.steps[number - 1].method.claims.removes)
-    ]
+        str(step) for position, step in enumerate(plan.steps, 1)
+        if position in places and not (step.method.claims.deterministic or step.method.claims.removes)
+    ]  # fmt: skip
     if drawing:
         yield (
             f"probabilities, distances and counts that {', '.join(drawing)} had for {', '.join(adjusted.names)} are "
@@ -202,11 +200,12 @@ def published_note_doubts(
         if not moved and not changed:
             continue
         names = ", ".join(moved or sorted(own & set(changed[0].variables)))
-        why = "to keep edits" if moved else f"by step {changed[0].step} too"
+        why = "to keep edits" if moved else f"by step {plan.steps[changed[0].step - 1].number} too"
+        own_step = plan.steps[group.step - 1]
         yield Doubt(
-            "promise-not-kept", str(group.step),
+            "promise-not-kept", str(own_step.number),
             f"what is published of the changes of {names} is not all: the categories were changed {why}",
-            place=plan.steps[group.step - 1].place,
+            place=own_step.place,
             hint="mask variables that edits tie together jointly and in one step, or do not publish it",
         )  # fmt: skip
 

@@ -185,9 +185,9 @@ MOST_UNITS = 10**12
 
 @dataclass(frozen=True)
 class StepLimit:
-    """A limit, and the step that promises it; `step`: 1-based."""
+    """A limit, and the step that promises it."""
 
-    step: int
+    step: Step
     limit: Limit
 
 
@@ -196,12 +196,12 @@ def declared_limits(
 ) -> tuple[StepLimit, ...]:
     """Limits that the parameters of the steps set to what is published as values."""
     found: list[StepLimit] = []
-    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+    for step, own in zip(steps, chosen, strict=True):
         if step.method.claims.limits is None:
             continue
         variables = tuple(own.known[name] for name in own.names if name not in recoded)
-        with step.placed(f"step {number}: "):
-            found.extend(StepLimit(number, each) for each in step.method.claims.limits(step.params, variables))
+        with step.placed(f"step {step.number}: "):
+            found.extend(StepLimit(step, each) for each in step.method.claims.limits(step.params, variables))
     return tuple(found)
 
 
@@ -227,7 +227,7 @@ def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], 
     for each in limits:
         variable = variables[each.limit.variable]
         for name, rule in _rules(each.limit, variable, found=found):
-            (edit,) = EditSet.parse([{"rule": rule, "name": f"step-{each.step}: {name}"}])
+            (edit,) = EditSet.parse([{"rule": rule, "name": f"step-{each.step.number}: {name}"}])
             # Two groups of a step may say the same.
             edits[edit.name] = replace(edit, text=f"{name} found in the data", place=None) if found else edit
     return with_dates(EditSet(tuple(edits.values())), [*variables.values()])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit_set import EditSet
+from maskwright.planning.model import with_steps
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named
 
@@ -149,8 +150,8 @@ class Plan:
         from maskwright.foundation.html_tables import block, sentence, table  # of notebooks
 
         groups = [
-            (group.step, self.steps[group.step - 1].method.name, ", ".join(group.variables), ", ".join(group.edits))
-            for group in self.groups
+            (step.number, step.method.name, ", ".join(group.variables), ", ".join(group.edits))
+            for group, step in with_steps(self.groups, self.steps)
         ]
         keepers = [(each.edit, each.kept_by.replace("_", " "), each.how) for each in self.keepers]
         doubts = [(each.kind, each.subject, each.message) for each in self.doubts]
@@ -171,8 +172,8 @@ class Plan:
         return {
             "records": self.records,
             "steps": [
-                step_json(number, step, [_group_json(group, step) for group in self.groups if group.step == number])
-                for number, step in enumerate(self.steps, 1)
+                step_json(step, [_group_json(group, step) for group in self.groups if group.step == position])
+                for position, step in enumerate(self.steps, 1)
             ],
             "edits": [
                 {
@@ -204,11 +205,11 @@ class Plan:
         }
 
 
-def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def step_json(step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A step as plain data, as it is in `Plan.to_json`."""
     own = step.params.model_dump(mode="json", by_alias=True)
     return {
-        "step": number,
+        "step": step.number,
         "method": step.method.name,
         "params": own
         | {name: path.name for name, path in files_named(step.params).items()}

@@ -74,14 +74,14 @@ def recoded_variables(
     problems: list[Problem] = []
     listed: dict[str, set[str]] = {"weaken": set(), "drop": set()}
     coarse: dict[str, int] = {}
-    for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
+    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
         own = found.names if "detail" in step.method.claims.removes else ()
-        coarse |= dict.fromkeys(own, number)
+        coarse |= dict.fromkeys(own, step.number)
         requested = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
         for key, names in requested.items():
             listed[key].update(name for name in names if name in own)
             problems += [
-                Problem(f"step {number}: release_edits.{key}: {reason}")
+                Problem(f"step {step.number}: release_edits.{key}: {reason}")
                 for name in names
                 if name not in own
                 and (reason := unknown_name("variable that the step publishes as categories", name, own))
@@ -103,11 +103,11 @@ def published_before_data(
 ) -> dict[str, Variable]:
     """Recoded variables as they are published, where that is known before the steps are run."""
     known: dict[str, Variable | None] = {each.name: each for each in variables}
-    for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
+    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
         if "detail" not in step.method.claims.removes:
             continue
         publishes = step.method.claims.publishes
-        with step.placed(f"step {number}: "):
+        with step.placed(f"step {step.number}: "):
             for name in found.names:
                 before = known[name]
                 known[name] = None if before is None or publishes is None else publishes(step.params, before)

@@ -29,7 +29,7 @@ from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.suppressing.cells import without_cells
-from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go, numbered_by_pipeline
+from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,11 +99,9 @@ class _Run:
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         ready = planned.ready[name]
-        with numbered_by_pipeline(planned.steps[name].numbers):
-            found = mask(
-                ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution),
-                self.reporter,
-            )  # fmt: skip
+        found = mask(
+            ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution), self.reporter
+        )
         # What leaves the range is counted once all levels are masked: their values may still be moved.
         messages = tuple(each for each in found.notices if each not in found.out_of_range)
         return replace(found, notices=messages, out_of_range=())

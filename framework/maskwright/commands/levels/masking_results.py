@@ -62,7 +62,7 @@ def with_changed_weights(
         return record
     before, after = whole.loaded.linked.taken(rows[top])[low].data, left.loaded.linked[low].data
     found = whole.steps[top]
-    step = next(number for own, number in zip(found.steps, found.numbers, strict=True) if takes_records(own))
+    step = next(own.number for own in found.steps if takes_records(own))
     shares = {
         column.name: float(100 * np.mean(column.values == before[column.name].values))
         for column in after
@@ -306,9 +306,9 @@ class DoneToVariables:
         """Number of the step that names a derived variable, or else of the first of its level."""
         if name not in {each.variable for each in self.masked.planned.across.derived}:
             return None
-        named = (number for number, step in enumerate(self.described.steps, 1) if name in (step.variables or ()))
+        named = (step.number for step in self.described.steps if name in (step.variables or ()))
         of_level = self.masked.planned.steps[level]
-        return next(named, next(iter((*of_level.computed, *of_level.numbers)), None))
+        return next(named, next(iter((*of_level.computed, *(step.number for step in of_level.steps))), None))
 
     def _emptied(self, level: str, name: str) -> int:
         cells = self._cells.get((level, name))

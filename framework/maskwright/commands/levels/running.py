@@ -40,7 +40,7 @@ from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
-from maskwright.planning.levels.steps import in_pipeline, steps_requiring_k
+from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.files import Release
@@ -124,8 +124,7 @@ class _LevelsRun:
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
-        steps = self.planned.steps
-        own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
+        own = (each for of in masked.results.values() for each in of.notices)
         left = range_notices_of_levels(self.whole, masked)
         messages = (
             *own,
@@ -192,7 +191,7 @@ class _LevelsRun:
         insisting = steps_requiring_k(own, self.described.steps, bound)
         if edit not in self.planned.across.adjusted or not insisting:
             return None
-        params = f"with 'k_guarantee: report' in the params of step {insisting[0]}"
+        params = f"with 'k_guarantee: report' in the params of step {insisting[0].number}"
         way = f"{params} the records of a group are moved together, which breaks k"
         stated = next((each for each in self.planned.loaded.rules if each.name == edit), None)
         guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
@@ -297,8 +296,7 @@ class _LevelsRun:
             published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
             unchanged = unchanged_cells(original, published)
             last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
-            of_level = (*result.doubts, *ready.doubts_once_masked(result), *last)
-            doubts += self.planned.steps[name].in_pipeline(of_level)
+            doubts += (*result.doubts, *ready.doubts_once_masked(result), *last)
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
         doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
@@ -335,9 +333,8 @@ class _LevelsRun:
                 )  # fmt: skip
                 own = own.model_copy(update={"variables": done.of_steps(name, own.variables)})
             before = LevelRecord(records=len(level), original_records=self.loaded.records[name])
-            numbers = self.planned.steps[name].numbers
             plan = done.plan_of_unmasked(name) if own is None else own.plan
-            parts[name] = LevelPart(own, plan, numbers, self.loaded.arrival[name], found[name], before)
+            parts[name] = LevelPart(own, plan, self.loaded.arrival[name], found[name], before)
             untouched[name] = done.of_others(name)
         record = record_of_levels(
             parts, edits.bound, self.planned.across, alike, untouched, masked.adjusted, masked.infeasible,

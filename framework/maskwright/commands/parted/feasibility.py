@@ -161,17 +161,17 @@ def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
 
 def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
     size = pipeline.execution.block_size
-    for number, step in enumerate(pipeline.steps, 1):
+    for step in pipeline.steps:
         if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
-            message = f"step {number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
+            message = f"step {step.number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
             yield Problem(message, step.place, "execution: {block_size: 50000} is usual")
         if step.within:
-            message = f"step {number}: 'within' needs all records at once: a run over parts does not cut along it"
+            message = f"step {step.number}: 'within' needs all records at once: a run over parts does not cut along it"
             yield Problem(message, step.place, IN_MEMORY)
         why = refused_method(step.method)
         if why:
             yield Problem(
-                f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
+                f"step {step.number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
             )
 
 
@@ -230,7 +230,7 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
             continue
         for name in group.variables:
             if name in coarse or not plan.variables[name].is_numeric:
-                why = f"step {group.step}: {step.method.name} masks in blocks of near records"
+                why = f"step {step.number}: {step.method.name} masks in blocks of near records"
                 yield Problem(f"{why}, and {name} holds categories", step.place, IN_MEMORY)
     for edit in plan.edits:
         if plan.coarse.read_by(edit) and domain_tuples((edit,)):

@@ -60,9 +60,9 @@ def refuse_steps(request: MaskingRequest) -> None:
 def _refuse_units(request: MaskingRequest) -> None:
     """Only data of several levels have groups that can be masked as one record."""
     problems = [
-        Problem(f"step {number}: unit: {step.unit!r} is a level, and the data have none", step.place,
+        Problem(f"step {step.number}: unit: {step.unit!r} is a level, and the data have none", step.place,
                 "Declare `data: levels:`; `maskwright explain levels` says how.")
-        for number, step in enumerate(request.steps, 1) if step.unit is not None
+        for step in request.steps if step.unit is not None
     ]  # fmt: skip
     refuse_problems(problems)
 
@@ -80,11 +80,11 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     )
     problems = [
         Problem(
-            f"step {number}: {step.method.name} counts k in single records, and {message} are declared{named}",
+            f"step {step.number}: {step.method.name} counts k in single records, and {message} are declared{named}",
             step.place,
             hint,
         )
-        for number, step in enumerate(request.steps, 1)
+        for step in request.steps
         if step.promised is not None and not step.method.claims.counts_households
     ]
     refuse_problems(problems)
@@ -95,9 +95,10 @@ def _refuse_small_blocks(request: MaskingRequest) -> None:
     size = request.execution.block_size
     problems = [
         Problem(
-            f"block_size is {size}, but step {number} needs blocks of at least 2 k = {2 * step.k} records", step.place
+            f"block_size is {size}, but step {step.number} needs blocks of at least 2 k = {2 * step.k} records",
+            step.place,
         )
-        for number, step in enumerate(request.steps, 1)
+        for step in request.steps
         if size is not None and step.k is not None and size < 2 * step.k
     ]
     refuse_problems(problems)

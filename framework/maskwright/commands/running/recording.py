@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.progress import Caution
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.planning.model import with_steps
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
@@ -168,7 +169,7 @@ def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> 
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
     plan = run.prepared.plan
     masked_by = {
-        name: group.step for group in plan.groups if plan.steps[group.step - 1].method.changes_cells
+        name: step.number for group, step in with_steps(plan.groups, plan.steps) if step.method.changes_cells
         for name in group.variables
     } | _changed_weights(run)  # fmt: skip
     unchanged = {each.variable.name: each.percent for each in run.unchanged}
@@ -203,7 +204,7 @@ def _treatments(run: MeasuredRun) -> dict[str, Treatment]:
 
 def _changed_weights(run: MeasuredRun) -> dict[str, int]:
     """Weights that a step changed that took records away, with its number."""
-    steps = [number for number, step in enumerate(run.prepared.plan.steps, 1) if not step.method.changes_cells]
+    steps = [step.number for step in run.prepared.plan.steps if not step.method.changes_cells]
     return {
         each.variable.name: steps[0] for each in run.unchanged
         if steps and each.variable.role == "weight" and each.unchanged < each.cells

@@ -73,18 +73,19 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     state = _State(data, data, np.arange(len(data)))
     results: list[GroupResult] = []
     suppressing: list[_Suppressing] = []
-    for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
-        (group,) = [each for each in plan.groups if each.step == number]
-        with stage(context.reporter, f"Removing, step {number}: {step.method.name}") as progress:
+    for position, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
+        (group,) = [each for each in plan.groups if each.step == position]
+        with stage(context.reporter, f"Removing, step {step.number}: {step.method.name}") as progress:
             if state.data.origin is not None:
                 group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
             context = in_published_terms(context, state.shown)
             work = GroupWork(
-                number, step.method, step.params, group.variables, group.operators, context.edits.on(group.variables),
+                step.number, position, step.method, step.params, group.variables, group.operators,
+                context.edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
                 step.companions,
             )  # fmt: skip
-            with step.placed(f"step {number} ({step.method.name}): "):
+            with step.placed(f"{step}: "):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
                 if result.kept_rows is not None:
                     state, suppressing = state.taken(result), []

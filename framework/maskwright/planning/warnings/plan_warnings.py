@@ -146,14 +146,14 @@ def _rare_values(
 
 def _strata_of_few(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
     """How many strata of `within` are small, once for each step: there may be hundreds."""
-    for number, step in enumerate(steps, 1):
-        found = next((group.strata for group in groups if group.step == number), None)
+    for position, step in enumerate(steps, 1):
+        found = next((group.strata for group in groups if group.step == position), None)
         if found is None or not found.small[0]:
             continue
         count, records = found.small
         done = "masked by themselves" if step.planning.small_strata == "keep" else "joined with the nearest ones"
         yield (
-            f"step {number} ({step.method.name}): {count} of {found.within} strata of {', '.join(step.within)} have "
+            f"{step}: {count} of {found.within} strata of {', '.join(step.within)} have "
             f"fewer than {found.least} records, {records} in all: {done}"
         )
 
@@ -178,24 +178,24 @@ def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterato
     A later step keeps k when records that are equal stay equal, or when it promises as much of a group that holds the
     variables of the earlier one.
     """
-    for number, step in enumerate(steps, 1):
+    for position, step in enumerate(steps, 1):
         if step.k is None or step.planning.k_guarantee == "report":
             continue
-        own = [set(group.variables) for group in groups if group.step == number]
+        own = [set(group.variables) for group in groups if group.step == position]
         for later in groups:
             other = steps[later.step - 1]
-            if later.step <= number or other.only_removes:
+            if later.step <= position or other.only_removes:
                 continue
             shared = [names for names in own if names & set(later.variables)]
             if shared and not all(_keeps(other, set(later.variables), names, step.k) for names in shared):
                 touched = [name for name in later.variables if any(name in names for names in shared)]
                 how = "in other clusters" if other.method.makes_clusters else "record by record"
                 yield Doubt(
-                    "promise-undone-by-a-later-step", str(number),
-                    f"{step.method.name} promises k = {step.k}, and step {later.step} ({other.method.name}) changes "
-                    f"{', '.join(touched)} after it, {how}",
+                    "promise-undone-by-a-later-step", str(step.number),
+                    f"{step.method.name} promises k = {step.k}, and {other} changes {', '.join(touched)} after it, "
+                    f"{how}",
                     place=other.place,
-                    hint=f"set 'k_guarantee: report' in the params of step {number}: the smallest class is then "
+                    hint=f"set 'k_guarantee: report' in the params of step {step.number}: the smallest class is then "
                     "reported",
                 )  # fmt: skip
 
@@ -204,22 +204,21 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
     """Sentences about key variables that were drawn at random before, and about moved values that change again."""
     for later in groups:
         after = steps[later.step - 1]
-        for number, before in enumerate(steps[: later.step - 1], 1):
-            own = {name for group in groups if group.step == number for name in group.variables}
+        for position, before in enumerate(steps[: later.step - 1], 1):
+            own = {name for group in groups if group.step == position for name in group.variables}
             shared = ", ".join(name for name in later.variables if name in own)
             if not shared or before.method.claims.removes:
                 continue
             drawn = not before.method.claims.deterministic and not before.method.makes_clusters
             if after.method.has_keys and after.promised is not None and drawn:
                 yield (
-                    f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
-                    f"({before.method.name}) has changed at random: k equal records among these are no protection "
-                    "against who knows the true values"
+                    f"{after} counts values of {shared} that {before} has changed at random: k equal records among "
+                    "these are no protection against who knows the true values"
                 )
             elif "combinations" in before.method.claims.preserves and not after.method.claims.removes:
                 yield (
-                    f"step {later.step} ({after.method.name}) changes {shared} after step {number} "
-                    f"({before.method.name}): the combinations and counts that step {number} keeps are those before it"
+                    f"{after} changes {shared} after {before}: the combinations and counts that step {before.number} "
+                    "keeps are those before it"
                 )
 
 
@@ -249,8 +248,8 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
             reported.add(name)
             several, alike, _ = agreeing_households(data.households, codes.of(name))
             message = (
-                f"it is the same for all members of {alike} of the {several} households of two or more, and step "
-                f"{group.step} ({step.method.name}) masks members one by one"
+                f"it is the same for all members of {alike} of the {several} households of two or more, and {step} "
+                "masks members one by one"
             )
             yield Doubt("constant-within-households", name, message, alike, several, step.place)
 
@@ -291,14 +290,14 @@ def sign_notices(
 
     Nor of those that publish multiples of a base, since 0 is a multiple of any: what is not below 0 does not get there.
     """
-    multiples = {(each.step, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
+    multiples = {(each.step.number, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
     free = {
         name: steps[group.step - 1].method.name
         for group in groups
         if "range" not in steps[group.step - 1].method.claims.preserves
         and not steps[group.step - 1].method.claims.removes
         for name in group.variables
-        if data is not None and (group.step, name) not in multiples and never_negative(data[name])
+        if data is not None and (steps[group.step - 1].number, name) not in multiples and never_negative(data[name])
     }
     lines = lines_of_signs(edits, tuple(free))
     if lines:

@@ -199,7 +199,7 @@ def unused_key_doubts(
         keys = key_names(step, [known[name] for name in group.variables])
         for name in (step.variables or ()) if keys else ():
             if name not in keys and not known[name].as_is:
-                message = f"step {group.step} ({step.method.name}) uses its keys ({', '.join(keys)}), and it is none"
+                message = f"{step} uses its keys ({', '.join(keys)}), and it is none"
                 hint = _label_hint(name, labels) or "Name it in `keys`, or leave it out of the step."
                 yield Doubt("step-changed-nothing", name, message, place=step.place, hint=hint)
 
