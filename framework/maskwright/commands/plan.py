@@ -19,6 +19,7 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.normalisation import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import notices_of, said_once
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
@@ -159,7 +160,7 @@ def plan_pipeline(
         planned = ready.plan.to_json()
         checks = {"checks": plan_findings(request, planned)} if request.checks else {}
         costs = _costs(request, ready.plan, len(ready.original.names), assume_records)
-        return planned | {"doubts": doubts, "notices": list(ready.notices)} | checks | costs
+        return planned | {"doubts": doubts, "notices": [each.to_json() for each in ready.notices]} | checks | costs
     edits = read_rules(request)
     refuse_ranges(edits)
     named = [name for step in request.steps for name in step.named]
@@ -175,7 +176,11 @@ def plan_pipeline(
     dropped = dropped_edits(edits, plan)
     stated = recoded_edit_notices(plan.translations, dropped)
     costs = _costs(request, plan, len(variables), assume_records)
-    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *stated]} | costs
+    return (
+        plan.to_json()
+        | {"notices": [each.to_json() for each in (*notices_of("rules", edits.notes), *rule_notices, *stated)]}
+        | costs
+    )
 
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
@@ -211,7 +216,7 @@ def _plan_of_levels(request: Pipeline, reporter: Reporter, *, with_data: bool) -
     require_every_step_planned(request.steps, PlanRecord.model_validate(plan))
     found = {
         "doubts": [each.to_json() for each in doubt_records(decide_release(doubts, request.waivers))],
-        "notices": [each for each in dict.fromkeys(notices) if each not in plan["warnings"]],
+        "notices": [each for each in (one.to_json() for one in said_once(notices)) if each not in plan["warnings"]],
         "levels": {level.name: len(level) for level in planned.loaded.linked},
     }
     return plan | found | ({"checks": plan_findings(request, plan)} if request.checks else {})

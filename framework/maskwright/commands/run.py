@@ -13,8 +13,9 @@ from maskwright.commands.running.recording import MeasuredRun, run_json, run_rec
 from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.processes.resources import share_memory_with_arrow
-from maskwright.foundation.progress import Logged, Reporter, stage
+from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -57,10 +58,11 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
             failed = error
         _refuse_changed(each.extra, released, _facts(described))
         if failed is not None:
-            reporter.notice(f"everything is released and stays so; what comes after ended with {each.extra.name}")
+            message = f"everything is released and stays so; what comes after ended with {each.extra.name}"
+            notify(reporter, [Notice("ended-after-the-release", "", message)])
             raise failed
         if stated:
-            reporter.notice(f"{each.extra.name}: {stated}")
+            notify(reporter, [Notice("after-the-release", "", f"{each.extra.name}: {stated}")])
 
 
 def _facts(described: Pipeline) -> dict[Path, FileFacts]:

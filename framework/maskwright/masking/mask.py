@@ -11,6 +11,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import as_far_as, is_inside
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
@@ -22,7 +23,7 @@ from maskwright.masking.masked_value_checks import (
     coded_values,
     guarantee_doubts,
     range_counts,
-    range_sentences,
+    range_notices,
     smallest_classes,
     unchanged_doubts,
     value_as_code_doubts,
@@ -97,7 +98,7 @@ def mask(
     distortion = Distortion.of(*states, numeric, protected.standardisation)
     effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
     distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
-    mended: tuple[str, ...] = ()
+    mended: tuple[Notice, ...] = ()
     if distorted.doubts:
         # What is moved where the original violates an edit is mended, not distorted.
         obeying = Distortion.of(*_obeying(*states, context), numeric, protected.standardisation)
@@ -236,7 +237,7 @@ def _result(
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
-    moved: tuple[Distortion, DistortionDoubts, tuple[str, ...]],
+    moved: tuple[Distortion, DistortionDoubts, tuple[Notice, ...]],
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -257,7 +258,6 @@ def _result(
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
     lost = tuple(lost_spikes(left, masked, numeric))
-    out_of_range = tuple(range_sentences(range_counts(context.original, masked, numeric), edits))
     return MaskingResult(
         masked=replace(masked, notes=()),
         adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
@@ -275,19 +275,18 @@ def _result(
         zeros=zeros,
         notices=(
             *method_warnings(plan, results),
-            *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
+            *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *spike_notices(lost, plan),
             *moved[2],
-            *out_of_range,
+            *range_notices(range_counts(context.original, masked, numeric), edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
             *category_notices([each.counts for each in categories], plan),
             *removal.notices,
             *_notices_of_edits(context),
         ),
-        out_of_range=out_of_range,
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),
@@ -331,7 +330,7 @@ def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]
     }  # fmt: skip
 
 
-def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:
+def _notices_of_edits(context: MaskingContext) -> tuple[Notice, ...]:
     """What became of edits on recoded variables, beyond what the plan says."""
     if context.terms is None:
         return ()

@@ -12,7 +12,7 @@ from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.record_groups import class_codes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
-from maskwright.foundation.progress import Caution
+from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.constraint_system import RELATIVE
 from maskwright.planning.model import Step, key_names, size_compared_with, with_steps
 from maskwright.planning.strata import is_zero
@@ -228,8 +228,8 @@ def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dat
                 yield CodedValues(step, limit.variable, rows, side, float(np.max(side * others)))
 
 
-def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[str]:
-    """Sentences on values that have left their limit; a loss, and no disclosure."""
+def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[Notice]:
+    """Notices of values that have left their limit; a loss, and no disclosure."""
     for each in coded:
         column = masked[each.variable]
         if not column.variable.is_numeric:
@@ -239,10 +239,11 @@ def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterat
         left = int(np.sum(each.side * column.values[own] < each.reach))
         if left:
             side = "below" if each.side > 0 else "above"
-            yield (
+            message = (
                 f"of {int(own.sum())} values of {each.variable} that step {each.step} put at its limit, {left} have "
                 f"come to lie {side} others that it left as they were, to keep edits or by a later step"
             )
+            yield Notice("limit-left", each.variable, message, left, int(own.sum()), step=each.step)
 
 
 def value_as_code_doubts(columns: Iterable[Column]) -> Iterator[Doubt]:
@@ -305,19 +306,21 @@ def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> di
     return left
 
 
-def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:
-    """Sentences on values that have left the range of the original."""
+def range_notices(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[Notice]:
+    """Notices of values that have left the range of the original."""
     below, beyond = ({name: counts[at] for name, counts in left.items() if counts[at]} for at in (0, 1))
     counted = tuple(", ".join(f"{n} ({count})" for n, count in each.items()) for each in (below, beyond))
     if below:
         lines = lines_of_signs(edits, tuple(below))
         advice = f"; where a variable cannot be negative, add to the edits: {listed(lines)}" if lines else ""
-        yield Caution(f"masked values below 0, where the original has none: {counted[0]}{advice}")
+        message = f"masked values below 0, where the original has none: {counted[0]}{advice}"
+        yield Notice("below-zero", "", message, sum(below.values()))
     if beyond:
-        yield (
+        message = (
             f"masked values beyond the smallest or largest one of the original: {counted[1]}; where a variable "
             "has limits that no edit states, state them"
         )
+        yield Notice("beyond-the-original", "", message, sum(beyond.values()))
 
 
 NEARLY_ALL = 0.999

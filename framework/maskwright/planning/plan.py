@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.findings import Notice
     from maskwright.planning.applicable_edits import StepLimit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
@@ -78,7 +79,7 @@ class Plan:
     untouched: tuple[str, ...]
     dropped: tuple[str, ...]
     records: int | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     edits: EditSet
     recoded: frozenset[str] = frozenset()
     may_lose_cells: tuple[str, ...] = ()
@@ -162,7 +163,7 @@ class Plan:
             sentence(", ".join(self.untouched), "published as they are:"),
             sentence(", ".join(self.dropped), "not published:"),
             table(("doubt", "of", "because"), doubts),
-            *map(sentence, self.warnings),
+            *(sentence(str(each)) for each in self.warnings),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -201,7 +202,7 @@ class Plan:
             "may_lose_cells": list(self.may_lose_cells),
             "dropped": list(self.dropped),
             "new_keys": list(self.new_keys),
-            "warnings": list(self.warnings),
+            "warnings": [each.to_json() for each in self.warnings],
         }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 
@@ -194,16 +195,26 @@ def _straddling(found: Sequence[Straddling], coarse: RecodedVariables) -> Iterat
         yield f"{', '.join(shown[:MOST_SHOWN])}{more} of {name} has values on both sides of it"
 
 
-def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[Edit]) -> tuple[str, ...]:
+def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[Edit]) -> tuple[Notice, ...]:
     """Notices about edits that say less than before, or nothing."""
     weakened = [
-        f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}"
+        Notice(
+            "edit-weakened",
+            each.original.name,
+            f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}",
+            place=each.original.place,
+        )
         for each in translations
         if each.form == "weakened" and each.edit is not None
     ]
     gone = [
-        f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
-        "published as categories, of which it cannot be said"
+        Notice(
+            "edit-dropped",
+            edit.name,
+            f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
+            "published as categories, of which it cannot be said",
+            place=edit.place,
+        )
         for edit in dropped
     ]
     return (*weakened, *gone)

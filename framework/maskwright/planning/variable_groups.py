@@ -20,6 +20,7 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
 )
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -252,7 +253,7 @@ def _bound_by_unkept(
 
 def aggregation_notices(
     groups: Sequence[Group], steps: Sequence[Step], variables: Mapping[str, Variable], edits: EditSet
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     """Notices of variables that do not take the aggregation that their step asks for, and why."""
     for position, step in enumerate(steps, 1):
         chosen = step.aggregation
@@ -272,7 +273,8 @@ def aggregation_notices(
                     left.setdefault(why, []).append(name)
         for why, names in left.items():
             verb = "keeps" if len(names) == 1 else "keep"
-            yield f"step {step.number}: {', '.join(names)} {verb} the operator of the plan: {why}"
+            message = f"step {step.number}: {', '.join(names)} {verb} the operator of the plan: {why}"
+            yield Notice("other-aggregation", str(step.number), message, len(names), place=step.place)
 
 
 def _in_words(chosen: ChosenAggregation) -> str:

@@ -21,6 +21,7 @@ from maskwright.edits.levels.joint_rules import (
 )
 from maskwright.edits.levels.joint_writing import JointWriter
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -295,7 +296,7 @@ def _without_rare(
         loaded,
         linked=linked,
         standing=outcomes(linked, loaded.bound),
-        notices=(*loaded.notices, text + low.name),
+        notices=(*loaded.notices, Notice("rare-groups-left-out", "", text + low.name, lost, level=top.name)),
     )
 
 

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.edits.translation.values import Recoded
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
@@ -136,13 +137,13 @@ class PlannedLevels:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Of all levels."""
-        own = (doubt for ready in self.every.values() for doubt in ready.doubts)
+        own = (doubt.on(name) for name, ready in self.every.items() for doubt in ready.doubts)
         return (*own, *self.disclosed)
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[Notice, ...]:
         """What a person should know of the plan."""
-        own = (notice for ready in self.every.values() for notice in ready.notices)
+        own = (notice.on(name) for name, ready in self.every.items() for notice in ready.notices)
         return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
@@ -284,7 +285,7 @@ def _ready(
     ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
     if not any(len(each) for each in loaded.bound.edits.values()):
         return ready
-    return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
+    return replace(ready, notices=tuple(each for each in ready.notices if each.kind != NO_EDITS.kind))
 
 
 def _to_mask(
@@ -325,7 +326,7 @@ def _refuse_broken_structure(across: AcrossLevels, loaded: LoadedLevels) -> None
         shown = violation_counts(broken)
         names = [each.name for each in broken]
         ways = remedies_without_masking(loaded.linked, loaded.bound, names, localized=loaded.mended is not None)
-        hint = "; ".join((*(() if loaded.mended is None else loaded.mended.notices), ways))
+        hint = "; ".join((*(() if loaded.mended is None else map(str, loaded.mended.notices)), ways))
         message = f"records of the original violate edits of which no step masks a variable ({shown})"
         raise EditViolation(Problem(message, hint=hint))
 

@@ -37,6 +37,7 @@ from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import Problem
+from maskwright.foundation.findings import Notice, said_once
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
@@ -49,7 +50,7 @@ from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.measures.measuring import compared_levels, compute_level_measures, with_group_linkage
 from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.record_parts import doubt_records
+from maskwright.release.record.record_parts import doubt_records, notice_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
@@ -113,7 +114,7 @@ class _LevelsRun:
             masked = mask_levels(described, self.planned, self.seed, self.reporter, self.clock)
         return replace(self, planned=masked.planned)._released(masked, before, notices)
 
-    def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[str, ...]) -> RunRecord:
+    def _released(self, masked: MaskedLevels, before: tuple[Doubt, ...], notices: tuple[Notice, ...]) -> RunRecord:
         """Write, read back, validate, measure and publish what was masked."""
         described = self.described
         with self.clock("count alike"):
@@ -124,7 +125,7 @@ class _LevelsRun:
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
-        own = (each for of in masked.results.values() for each in of.notices)
+        own = (each.on(name) for name, of in masked.results.items() for each in of.notices)
         left = range_notices_of_levels(self.whole, masked)
         messages = (
             *own,
@@ -197,8 +198,8 @@ class _LevelsRun:
         guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
         return f"{way}; {BARE_TOTAL}" if guarded else way
 
-    def _notify(self, notices: Iterable[str]) -> None:
-        notify(self.reporter, dict.fromkeys(notices))
+    def _notify(self, notices: Iterable[Notice]) -> None:
+        notify(self.reporter, said_once(notices))
 
     @property
     def _files(self) -> LevelFiles:
@@ -296,7 +297,8 @@ class _LevelsRun:
             published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
             unchanged = unchanged_cells(original, published)
             last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
-            doubts += (*result.doubts, *ready.doubts_once_masked(result), *last)
+            own = (*result.doubts, *ready.doubts_once_masked(result), *last)
+            doubts += (each.on(name) for each in own)
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
         doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
@@ -313,7 +315,7 @@ class _LevelsRun:
         arranged: ArrangedLevels,
         judgement: ReleaseDecision,
         alike: Sequence[LikeClasses],
-        notices: tuple[str, ...],
+        notices: tuple[Notice, ...],
         edits: PublishedEdits,
     ) -> RunRecord:
         parts, untouched = {}, {}
@@ -349,7 +351,7 @@ class _LevelsRun:
                 "left_out": {name: count for name, count in self.loaded.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
-                "notices": tuple(dict.fromkeys((*notices, *record.notices))),
+                "notices": tuple(dict.fromkeys((*map(notice_record, notices), *record.notices))),
                 "dropped_edits": (
                     *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
                     *record.dropped_edits,

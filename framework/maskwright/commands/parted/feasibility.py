@@ -13,6 +13,7 @@ from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
 from maskwright.data.parts.part_files import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL, PROCESSES
@@ -238,11 +239,13 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
             yield Problem(why, edit.place, IN_MEMORY)
 
 
-def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
+def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[Notice, ...]:
     """Say which of the usual measures, that nobody asked for, are not computed."""
     kept = {each.label for each in after.measures}
     return tuple(
-        f"{each.label} is not computed, which no output needs: {refused_measure(each)}"
+        Notice(
+            "not-computed", each.label, f"{each.label} is not computed, which no output needs: {refused_measure(each)}"
+        )
         for each in before.measures
         if each.label not in kept
     )

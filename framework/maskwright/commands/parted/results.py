@@ -12,9 +12,10 @@ from maskwright.commands.parted.feasibility import clusters_of, home_of
 from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, unchanged_doubts
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
-from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_sentences
+from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices
 from maskwright.masking.masking_result import (
     MaskingResult,
     category_notices,
@@ -94,7 +95,7 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *range_sentences(_left(tasks.parts), edits),
+            *_warnings(plan, notes), *zero_notices(zeros), *range_notices(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
         ),
         doubts=(*_doubts(tasks, plan), *published_note_doubts(plan, notes, counts), *distorted.doubts),
@@ -132,19 +133,22 @@ def _notes(facts: Sequence[Facts]) -> dict[str, Any]:
     return notes
 
 
-def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
     for group, text in zip(plan.groups, notes, strict=True):
+        step = plan.steps[group.step - 1]
         for warning in text.get("warnings", ()):
-            yield f"{plan.steps[group.step - 1]} on {', '.join(group.variables[:5])}: {warning}"
+            message = f"{step} on {', '.join(group.variables[:5])}: {warning}"
+            yield Notice("method-says", str(step.number), message, place=step.place)
 
 
-def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
+def _conflicts(units: Sequence[UnitTotals]) -> Iterator[Notice]:
     for unit in units:
         for names in unit.conflicts:
-            yield (
+            message = (
                 f"in some records no masked values satisfy {' and '.join(names)} together: their unmasked values "
                 "exclude it"
             )
+            yield Notice("edits-exclude-each-other", "", message)
 
 
 def _moved(

@@ -31,6 +31,7 @@ from maskwright.commands.running.publish import publish_record, refuse_doubts, r
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
+from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, silent, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
@@ -117,7 +118,10 @@ def plan_parted(described: Pipeline, reporter: Reporter, assume_records: int | N
         | costs_json(costs, worker_limit(described, costs))
         | {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
-            "notices": [*stated, *plan.notices, *dropped_notices(usual, described)],
+            "notices": [
+                each.to_json()
+                for each in (*notices_of("over-parts", stated), *plan.notices, *dropped_notices(usual, described))
+            ],
         }
     )
 

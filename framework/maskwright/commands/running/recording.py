@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation.progress import Caution
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.planning.model import with_steps
 from maskwright.plugins.guarding.origin import origin_of
@@ -23,6 +22,7 @@ from maskwright.release.record.record_parts import (
     MovedRows,
     PlanRecord,
     doubt_records,
+    notice_record,
 )
 from maskwright.release.record.run_record import (
     ClassesRecord,
@@ -80,7 +80,6 @@ def run_record(run: MeasuredRun) -> RunRecord:
     changed = _changed_weights(run)
     plan = plan.model_copy(update={"untouched": tuple(name for name in plan.untouched if name not in changed)})
     block = described.execution.block_size
-    notices = (*prepared.notices, *result.notices)
     return RunRecord(
         maskwright=version("maskwright"),
         ok=False,
@@ -120,8 +119,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         moment_drift=_moment_drift(result),
         structural_zeros=tuple(ZeroShares.model_validate(each) for each in result.zeros),
         methods=tuple(MethodNotes.model_validate(notes) for notes in result.notes),
-        notices=notices,
-        cautions=tuple(dict.fromkeys(each for each in notices if isinstance(each, Caution))),
+        notices=tuple(notice_record(each) for each in (*prepared.notices, *result.notices)),
         seconds=dict(run.seconds),
     )
 

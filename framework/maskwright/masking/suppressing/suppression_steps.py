@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
 from maskwright.masking.protecting.assembling import GroupResult, with_group
@@ -60,7 +61,7 @@ class Removal:
     shown: Dataset
     not_applicable: Mapping[str, int] = field(default_factory=dict)
     suppressed: tuple[Mapping[str, Any], ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     stated: EditSet = field(default_factory=lambda: EditSet(()))
     again: SuppressedAgain | None = None
@@ -195,24 +196,30 @@ class _State:
     def lost_codes(self) -> dict[str, Booleans]:
         return lost_codes(self.data, self.shown, self.hidden)
 
-    def notices(self) -> Iterator[str]:
+    def notices(self) -> Iterator[Notice]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
             reasons = [f"{edits} of them because edits would reveal others"] if edits else []
             reasons += (
                 [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
             )
-            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in reasons)
+            message = f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(
+                f", {x}" for x in reasons
+            )
+            yield Notice("cells-suppressed", each["variable"], message, each["cells"])
         for name, gone in self.hidden.items():
             there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
             if 2 * cells > there:
                 # Rounded down: 100 % is all of them.
-                yield (
+                message = (
                     f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
                     "be analysed: recode it, ask for less with other keys, or leave it out of the release"
                 )
+                yield Notice("most-cells-suppressed", name, message, cells, there)
         for name, gone in self.lost_codes().items():
-            yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
+            count = int(gone.sum())
+            message = f"{count} missing code(s) of {name} are published as suppressed cells"
+            yield Notice("missing-codes-suppressed", name, message, count)
 
 
 def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
 from maskwright.planning.model import Group, Step, with_steps
 from maskwright.planning.strata import Strata, missing_codes
@@ -99,7 +100,7 @@ def _records_by_stratum(strata: Strata) -> list[Integers]:
     return np.split(order, np.searchsorted(strata.codes[order], np.arange(1, strata.count)))
 
 
-def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
+def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Notice]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
     for group, step in with_steps(groups, steps):
         if data is None or group.strata is None or not splits_by_pattern(step.method):
@@ -110,19 +111,20 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
         found = without_holes(_records_by_stratum(group.strata), missing, step.method, step.params)
         patterns = len({tuple(call.columns) for call in found})
         helped = sum(len(call.records) for call in found if call.beside is not None)
-        notice = (
+        message = (
             f"{step} takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
         if not step.method.claims.within_strata:
-            notice += ", together with all records that have them"
+            message += ", together with all records that have them"
         elif helped:
-            notice += (
+            message += (
                 f"; {helped} record(s) share theirs with too few others, and are masked as records that have the same "
                 "cells and more, so that what the method keeps exactly it keeps nearly for them"
             )
         empty = int(missing.all(axis=1).sum())
-        yield notice + (f"; {empty} record(s) have none of these cells" if empty else "")
+        message += f"; {empty} record(s) have none of these cells" if empty else ""
+        yield Notice("missing-patterns", str(step.number), message, patterns, place=step.place)
 
 
 def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
@@ -147,12 +149,13 @@ def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Da
             )  # fmt: skip
 
 
-def rare_missing_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
+def rare_missing_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Notice]:
     """The same of steps that need not keep k; parameters as for `rare_missing_doubts`."""
     for group, few in _with_rare_patterns(groups, steps, data):
         step = steps[group.step - 1]
         if step.planning.k_guarantee == "report":
-            yield _distinguished(group, few, step)
+            message = _distinguished(group, few, step)
+            yield Notice("missing-cells-distinguish", str(step.number), message, few, place=step.place)
 
 
 def _with_rare_patterns(

@@ -81,7 +81,11 @@ def plan_of_levels(
             ),
             "may_lose_cells": tuple(name for plan in every for name in plan.may_lose_cells),
             "dropped": tuple(dict.fromkeys(name for plan in every for name in plan.dropped)),
-            "warnings": tuple(dict.fromkeys(text for plan in every for text in plan.warnings)),
+            "warnings": tuple(
+                each if each.level is not None else each.model_copy(update={"level": name})
+                for name, plan in plans.items()
+                for each in plan.warnings
+            ),
         }
     )
 
@@ -159,7 +163,6 @@ def record_of_levels(
             "structural_zeros": _joined(each.structural_zeros for each in every),
             "methods": _joined(each.methods for each in every),
             "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
-            "cautions": tuple(dict.fromkeys(_joined(each.cautions for each in every))),
             "levels": {name: part.level for name, part in parts.items()},
             "k_of_groups": tuple(alike),
         }
