@@ -237,10 +237,11 @@ def outcome(request: Mapping[str, Any], reporter: JobReporter) -> dict[str, obje
 
 def planned(plan: Mapping[str, Any]) -> dict[str, object]:
     """A plan as the page shows it: cautions apart from other notices, and which steps have clusters."""
-    notices = plan.get("notices", ())
-    cautions = [each for each in notices if isinstance(each, mw.Caution)]
+    notices = [*plan.get("warnings", ()), *plan.get("notices", ())]
+    cautions, rest = (
+        list(dict.fromkeys(each["message"] for each in notices if each["is_caution"] is own)) for own in (True, False)
+    )
     steps = [{**each, "makes_clusters": _makes_clusters(each["method"])} for each in plan.get("steps", ())]
-    rest = [each for each in notices if each not in cautions]
     return {**plan, "steps": steps, "cautions": cautions, "notices": rest}
 
 

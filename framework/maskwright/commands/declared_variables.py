@@ -141,9 +141,9 @@ def _recoded(pipeline: Path) -> dict[str, int]:
     steps = resolve_steps(section, plugins(), [], pipeline.absolute().parent)
     keys = _declared_keys(root)
     found: dict[str, int] = {}
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         if "detail" in step.method.claims.removes:
-            found |= dict.fromkeys(_variables(step) or keys, number)
+            found |= dict.fromkeys(_variables(step) or keys, step.number)
     return found
 
 

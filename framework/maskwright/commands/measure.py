@@ -13,6 +13,7 @@ from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.record_groups import paired, with_households
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.foundation.yaml_document import Node
@@ -213,7 +214,8 @@ def measure_files(
         if column.variable.is_numeric and column.variable.role == "confidential" and column.name not in after
     ]
     for name in missing:
-        reporter.notice(f"{name} is not in the masked file and is not measured")
+        message = f"{name} is not in the masked file and is not measured"
+        notify(reporter, [Notice("not-in-the-masked-file", name, message)])
     if not measures:
         requests = _requests(usual_measures(before, after, files=True), overrides)
     found = compute_measures(requests, before, after, read_rule_files(edits), {}, 0, reporter, asked=bool(measures))

@@ -21,6 +21,7 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.normalisation import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import notices_of, said_once
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
@@ -152,9 +153,10 @@ def plan_pipeline(
         plan, described = planned.to_json(), planned.pipeline
         require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
         judgement = decide_release(planned.doubts, described.waivers)
+        notices = [each.to_json() for each in said_once(planned.notices)]
         found = {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
-            "notices": [each for each in dict.fromkeys(planned.notices) if each not in plan["warnings"]],
+            "notices": [each for each in notices if each not in plan["warnings"]],
         }
         checks = {"checks": plan_findings(described, plan)} if described.checks else {}
         return plan | found | checks | planned.extent(assume_records)
@@ -180,7 +182,8 @@ def _plan_without_data(request: Pipeline, assume_records: int | None) -> dict[st
     dropped = dropped_edits(edits, plan)
     stated = recoded_edit_notices(plan.translations, dropped)
     costs = _costs(request, plan, len(variables), assume_records)
-    return plan.to_json() | {"notices": [*edits.notes, *rule_notices, *stated]} | costs
+    notices = (*notices_of("rules", edits.notes), *rule_notices, *stated)
+    return plan.to_json() | {"notices": [each.to_json() for each in notices]} | costs
 
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:

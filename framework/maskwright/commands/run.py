@@ -20,6 +20,7 @@ from maskwright.commands.running.recording import run_json
 from maskwright.commands.running.release_candidate import planned_run
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
+from maskwright.foundation.findings import Notice, said_once
 from maskwright.foundation.processes.resources import share_memory_with_arrow
 from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.pipeline.reading import read_pipeline
@@ -60,10 +61,11 @@ def act_after_release(described: Pipeline, record: RunRecord, reporter: Reporter
             failed = error
         _refuse_changed(each.extra, released, _facts(described))
         if failed is not None:
-            reporter.notice(f"everything is released and stays so; what comes after ended with {each.extra.name}")
+            message = f"everything is released and stays so; what comes after ended with {each.extra.name}"
+            notify(reporter, [Notice("ended-after-the-release", "", message)])
             raise failed
         if stated:
-            reporter.notice(f"{each.extra.name}: {stated}")
+            notify(reporter, [Notice("after-the-release", "", f"{each.extra.name}: {stated}")])
 
 
 def _facts(described: Pipeline) -> dict[Path, FileFacts]:
@@ -207,7 +209,7 @@ def run(
 def _released(planned: PlannedRun, release: Release, listener: Reporter, clock: Clock) -> RunRecord:
     """Carry out a plan, decide on what came out, and publish it; the record of what was released."""
     described = planned.pipeline
-    notify(listener, dict.fromkeys((*release.notices, *planned.notices)))
+    notify(listener, said_once((*release.notices, *planned.notices)))
     if described.checks:
         apply_plan_checks(described, planned.to_json(), listener)
     refuse_doubts(described, decide_release(planned.doubts, described.waivers))

@@ -56,7 +56,7 @@ class Cell:
     def active(self) -> Pipeline:
         """The pipeline without the steps that k = 1 leaves out."""
         kept = [step for number, step in enumerate(self.pipeline.steps, 1) if number not in self.identity]
-        return replace(self.pipeline, steps=tuple(kept))
+        return replace(self.pipeline, steps=tuple(replace(step, number=own) for own, step in enumerate(kept, 1)))
 
     @property
     def is_deterministic(self) -> bool:

@@ -9,15 +9,14 @@ measuring and writing emit doubts where they know of them; `maskwright.release.r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from maskwright.foundation.findings import About, Finding, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maskwright.foundation.errors import Place
-
 Stage = Literal["reading", "planning", "masking", "measuring", "writing"]
-About = Literal["variable", "edit", "step", "measure", "file"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class DoubtKind:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Doubt(Finding):
     """A doubt about one variable, edit, step, measure or file.
 
     Attributes
@@ -55,6 +54,12 @@ class Doubt:
         In the pipeline or a rule file.
     hint : str or None
         A remedy more precise than that of the kind.
+    level : str or None
+        Of data of several levels: the level of the records that it is about.
+    step : int or None
+        Number in the pipeline, also where the doubt is about a variable.
+    variable, edit, measure : str or None
+        What else it concerns; that which it is about is filled in.
 
     Raises
     ------
@@ -68,21 +73,22 @@ class Doubt:
     'W101 column-not-understood: income: 97 of 100 cells are numbers, and the others are not'
     """
 
-    kind: str
-    subject: str
-    message: str
-    count: int | None = None
-    total: int | None = None
-    place: Place | None = None
-    hint: str | None = None
+    severity: ClassVar[Severity] = "doubt"
 
-    def __post_init__(self) -> None:
-        DOUBT_KINDS[self.kind]
+    @property
+    def about(self) -> About:
+        """What the subject is."""
+        return DOUBT_KINDS[self.kind].about
+
+    @property
+    def said(self) -> str:
+        """The message; of a measure, which may run on several levels, with the level."""
+        return f"on the level {self.level} {self.message}" if self.level and self.about == "measure" else self.message
 
     def __str__(self) -> str:
         described = DOUBT_KINDS[self.kind]
         named = f"step {self.subject}" if described.about == "step" else self.subject
-        return f"{described.id} {self.kind}: " + (f"{named}: " if named else "") + self.message
+        return f"{described.id} {self.kind}: " + (f"{named}: " if named else "") + self.said
 
     @property
     def remedy(self) -> str:

@@ -59,6 +59,15 @@ class Place:
         """Return a hint about how a file is written, for a place in one; None for an argument of a call."""
         return None if self.line is None else hint
 
+    def to_json(self) -> dict[str, Any]:
+        """Return file, line and column, as far as they are known; a file without its folders, and without its text."""
+        found = {
+            "file": self.file and self.file.replace("\\", "/").rpartition("/")[2],
+            "line": self.line,
+            "column": self.column,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
     def __str__(self) -> str:
         parts = [self.file or "", *(str(part) for part in (self.line, self.column) if part is not None)]
         return ":".join(part for part in parts if part)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from maskwright.foundation.findings import Notice
+
 LOGGER = logging.getLogger("maskwright")
 """What a program configures to hear of stages (DEBUG), notices and waived doubts (INFO), and open doubts (WARNING)."""
 
@@ -105,10 +107,11 @@ def part(progress: Progress, start: float, stop: float) -> Progress:
     return report
 
 
-def notify(reporter: Reporter, notices: Iterable[str]) -> None:
-    """Give a reporter several notices, in order."""
+def notify(reporter: Reporter, notices: Iterable[Notice | str]) -> None:
+    """Give a reporter several notices, in order: here they become sentences."""
     for notice in notices:
-        reporter.notice(notice)
+        text = str(notice)
+        reporter.notice(Caution(text) if isinstance(notice, Notice) and notice.is_caution else text)
 
 
 @contextmanager

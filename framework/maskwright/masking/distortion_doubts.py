@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.derivation import is_equality
 
 if TYPE_CHECKING:
@@ -81,12 +82,16 @@ def distortion_doubts(
     return DistortionDoubts(tuple(doubts), most)
 
 
-def mending_notices(all_records: Iterable[Doubt], obeying: Iterable[Doubt]) -> tuple[str, ...]:
+def mending_notices(all_records: Iterable[Doubt], obeying: Iterable[Doubt]) -> tuple[Notice, ...]:
     """What is said of variables that only records which violate an edit on arrival moved so far."""
     left = {each.subject for each in obeying}
     return tuple(
-        f"{each.subject}: {each.message}; nearly all of it in records that violate an edit in the original: right "
-        "where these are errors, wrong where good records violate the edit"
+        Notice(
+            "mended-violations",
+            each.subject,
+            f"{each.subject}: {each.message}; nearly all of it in records that violate an edit in the original: right "
+            "where these are errors, wrong where good records violate the edit",
+        )
         for each in all_records
         if each.subject not in left
     )

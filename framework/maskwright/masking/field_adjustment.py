@@ -14,6 +14,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.foundation.errors import EditError
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import adjust
@@ -72,25 +73,32 @@ def adjustment_record(found: Localisation, done: FieldAdjustment) -> dict[str, A
     return record | {"fields": record["fields"][:MOST_LISTED], "fields_omitted": omitted}
 
 
-def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[str, ...]:
-    """What was located and adjusted, in words; nothing where no record violates an edit."""
+def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[Notice, ...]:
+    """What was located and adjusted; nothing where no record violates an edit."""
     if not len(found.numbers):
         return ()
     records = "record(s)" if found.level is None else f"{found.level} record(s)"
     that = "that violate" if found.level is None else "that, with their members, violate"
     cells = ", ".join(f"{name}: {count}" for name, count in done.adjusted.items())
-    notices = [
+    message = (
         f"{done.mended} of {len(found.numbers)} {records} {that} an edit in the original data were mended by adjusting "
         f"{sum(done.adjusted.values())} field(s)" + (f" ({cells})" if cells else "")
-    ]
+    )
+    notices = [Notice("fields-adjusted", "", message, done.mended, len(found.numbers), level=found.level)]
     if done.filled:
         filled = ", ".join(f"{name}: {count}" for name, count in done.filled.items())
-        notices.append(f"missing cells were filled where an edit is violated because they are missing ({filled})")
+        message = f"missing cells were filled where an edit is violated because they are missing ({filled})"
+        notices.append(Notice("missing-cells-filled", "", message, sum(done.filled.values()), level=found.level))
     if found.unproven:
-        notices.append(f"{found.unproven} {records} may need fewer fields: that they do not was not proven")
-    notices += [f"{count} {records} were not localised: {why}" for why, (count, _) in found.obstacles.items()]
+        message = f"{found.unproven} {records} may need fewer fields: that they do not was not proven"
+        notices.append(Notice("fewest-fields-not-proven", "", message, found.unproven, level=found.level))
+    notices += [
+        Notice("errors-not-localised", "", f"{count} {records} were not localised: {why}", count, level=found.level)
+        for why, (count, _) in found.obstacles.items()
+    ]
     if done.left:
-        notices.append(f"{done.left} {records} could not be adjusted in the fields found; they are masked as they are")
+        message = f"{done.left} {records} could not be adjusted in the fields found; they are masked as they are"
+        notices.append(Notice("fields-not-adjusted", "", message, done.left, level=found.level))
     return tuple(notices)
 
 

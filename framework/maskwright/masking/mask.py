@@ -11,6 +11,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import as_far_as, is_inside
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
@@ -22,7 +23,7 @@ from maskwright.masking.masked_value_checks import (
     coded_values,
     guarantee_doubts,
     range_counts,
-    range_sentences,
+    range_notices,
     smallest_classes,
     unchanged_doubts,
     value_as_code_doubts,
@@ -97,7 +98,7 @@ def mask(
     distortion = Distortion.of(*states, numeric, protected.standardisation)
     effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
     distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
-    mended: tuple[str, ...] = ()
+    mended: tuple[Notice, ...] = ()
     if distorted.doubts:
         # What is moved where the original violates an edit is mended, not distorted.
         obeying = Distortion.of(*_obeying(*states, context), numeric, protected.standardisation)
@@ -124,7 +125,7 @@ class _Protected:
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
         return tuple(
-            StepLimit(group.step, limit)
+            StepLimit(plan.steps[group.step - 1], limit)
             for group, result in zip(plan.groups, self.results, strict=False)
             for limit in result.limits
             if limit.variable not in plan.recoded
@@ -149,27 +150,27 @@ def _protect(context: MaskingContext) -> _Protected:
     """Run the steps of the plan in order, all but the last ones that only remove."""
     plan = context.plan
     protected = _Protected(context.original, (), Standardisation.of(context.original, plan.masked))
-    for number, step in enumerate(plan.steps[: plan.shaping], 1):
+    for position, step in enumerate(plan.steps[: plan.shaping], 1):
         function = step.method.remove if step.method.is_remover else step.method.protect
-        title = f"Masking, step {number}: {step.method.name}{package_label(function)}"
+        title = f"Masking, step {step.number}: {step.method.name}{package_label(function)}"
         with stage(context.reporter, title) as progress:
-            protected = _protect_step(number, step, protected, context, progress)
+            protected = _protect_step(position, step, protected, context, progress)
     return protected
 
 
 def _protect_step(
-    number: int, step: Step, before: _Protected, context: MaskingContext, progress: Progress
+    place: int, step: Step, before: _Protected, context: MaskingContext, progress: Progress
 ) -> _Protected:
     """Mask the groups of one step, each from what the steps before made."""
     context = in_published_terms(context, before.data)
-    groups = [group for group in context.plan.groups if group.step == number]
+    groups = [group for group in context.plan.groups if group.step == place]
     data, results, standardisation = before.data, list(before.results), before.standardisation
     for position, planned in enumerate(groups):
         group = planned
         if before.data.origin is not None:
             group = with_fewer_records(context.plan, planned, context.original.taken(before.data.origin))
         share = part(progress, position / len(groups), (position + 1) / len(groups))
-        with step.placed(f"step {number} ({step.method.name}): "):
+        with step.placed(f"{step}: "):
             work = group_work(group, step, context.edits, context.plan.masked)
             result = protect_group(before.data, work, standardisation, context, share)
         if result.kept_rows is not None:
@@ -181,10 +182,10 @@ def _protect_step(
     doubts = [
         doubt
         for group, result in zip(groups, results[len(before.results) :], strict=True)
-        for doubt in unchanged_doubts(number, step, group.variables, before.data, data, result.labels)
+        for doubt in unchanged_doubts(step, group.variables, before.data, data, result.labels)
     ]
     found = [limit for result in results[len(before.results) :] for limit in result.limits]
-    coded = coded_values(number, found, before.data, data) if not step.only_removes else ()
+    coded = coded_values(step.number, found, before.data, data) if not step.only_removes else ()
     unkept = [
         keeper
         for group, result in zip(groups, results[len(before.results) :], strict=True)
@@ -207,7 +208,7 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     chosen = step.aggregation
     operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
-        group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
+        step.number, group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
         companions, step.planning.structural_zeros if step.holds_zeros else (),
     )  # fmt: skip
 
@@ -236,7 +237,7 @@ def _result(
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
-    moved: tuple[Distortion, DistortionDoubts, tuple[str, ...]],
+    moved: tuple[Distortion, DistortionDoubts, tuple[Notice, ...]],
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -257,7 +258,6 @@ def _result(
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
     lost = tuple(lost_spikes(left, masked, numeric))
-    out_of_range = tuple(range_sentences(range_counts(context.original, masked, numeric), edits))
     return MaskingResult(
         masked=replace(masked, notes=()),
         adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
@@ -269,25 +269,24 @@ def _result(
         moved=tuple(moved_json(units, categories)),
         k=k,
         notes=tuple(
-            {"step": group.step, "variables": list(group.variables), **result.notes}
+            {"step": plan.steps[group.step - 1].number, "variables": list(group.variables), **result.notes}
             for group, result in zip(plan.groups, results, strict=True)
         ),
         zeros=zeros,
         notices=(
             *method_warnings(plan, results),
-            *(f"edit {each.edit}: {each.how}" for each in protected.unkept),
+            *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *spike_notices(lost, plan),
             *moved[2],
-            *out_of_range,
+            *range_notices(range_counts(context.original, masked, numeric), edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
             *category_notices([each.counts for each in categories], plan),
             *removal.notices,
             *_notices_of_edits(context),
         ),
-        out_of_range=out_of_range,
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),
@@ -331,7 +330,7 @@ def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]
     }  # fmt: skip
 
 
-def _notices_of_edits(context: MaskingContext) -> tuple[str, ...]:
+def _notices_of_edits(context: MaskingContext) -> tuple[Notice, ...]:
     """What became of edits on recoded variables, beyond what the plan says."""
     if context.terms is None:
         return ()

@@ -12,7 +12,7 @@ from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.record_groups import class_codes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
-from maskwright.foundation.progress import Caution
+from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.constraint_system import RELATIVE
 from maskwright.planning.model import Step, key_names, size_compared_with, with_steps
 from maskwright.planning.strata import is_zero
@@ -64,25 +64,23 @@ def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
     for group, step in with_steps(plan.groups, plan.steps):
         size = step.group_records(len(masked))
         if size is not None:
-            yield _promised(group.step, step, group.variables, step.k, _counted(masked, group.variables, size))
+            yield _promised(step, group.variables, step.k, _counted(masked, group.variables, size))
 
 
 def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
     """Keys of the steps that promise k records with each combination of them."""
-    for number, step in enumerate(plan.steps, 1):
+    for position, step in enumerate(plan.steps, 1):
         promised = step.promised
         if not step.method.has_keys or promised is None:
             continue
-        names = [name for group in plan.groups if group.step == number for name in group.variables]
+        names = [name for group in plan.groups if group.step == position for name in group.variables]
         keys = key_names(step, [plan.variables[name] for name in names])
-        yield _promised(number, step, keys, promised, _counted(masked, keys, promised))
+        yield _promised(step, keys, promised, _counted(masked, keys, promised))
 
 
-def _promised(
-    number: int, step: Step, names: Sequence[str], requested: int | None, counted: Mapping[str, int]
-) -> dict[str, Any]:
+def _promised(step: Step, names: Sequence[str], requested: int | None, counted: Mapping[str, int]) -> dict[str, Any]:
     guaranteed = requested is not None and step.planning.k_guarantee == "require"
-    return {"step": number, "variables": list(names), "requested": requested, "guaranteed": guaranteed, **counted}
+    return {"step": step.number, "variables": list(names), "requested": requested, "guaranteed": guaranteed, **counted}
 
 
 def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
@@ -139,9 +137,9 @@ def multiple_doubts(
             edits = ", ".join(off.get(variable.name, ()))
             why = f", since adjusting found none that satisfy {edits}" if edits else ""
             yield Doubt(
-                "promise-not-kept", str(each.step),
+                "promise-not-kept", str(each.step.number),
                 f"{count} of {total} values of {variable.name} are no multiples of its base{why}",
-                count=count, total=total, place=plan.steps[each.step - 1].place, hint=_way_out(edits, variable),
+                count=count, total=total, place=each.step.place, hint=_way_out(edits, variable),
             )  # fmt: skip
 
 
@@ -154,7 +152,7 @@ def _way_out(edits: str, variable: Variable) -> str:
 
 
 def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterator[Doubt]:
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         for name in step.planning.structural_zeros:
             before, after = original[name], masked[name]
             if not after.variable.is_numeric:
@@ -166,7 +164,7 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
                 count = abs(int(zeros.sum()) - int(others.sum()))
             if count:
                 yield Doubt(
-                    "promise-not-kept", str(number),
+                    "promise-not-kept", str(step.number),
                     f"in {count} of {len(zeros)} records a structural zero of {name} became another value, or "
                     "another value a zero",
                     count=count, total=len(zeros), place=step.place,
@@ -182,7 +180,7 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
     on k values, and the plan counts patterns of missing cells that fewer than k records share.
     """
     for found in groups:
-        step = plan.steps[found["step"] - 1]
+        step = next(each for each in plan.steps if each.number == found["step"])
         promised = found["requested"] if step.planning.k_guarantee == "require" else None
         if promised is None:
             continue
@@ -202,8 +200,8 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
 class CodedValues:
     """Records whose value of a variable a step put at one of its limits.
 
-    `step`: 1-based. `records`: rows of the original; shape (m,). `reach`: how far the values that were not put there
-    go: what lies within has left the limit.
+    `step`: in the pipeline, 1 for the first. `records`: rows of the original; shape (m,). `reach`: how far the values
+    that were not put there go: what lies within has left the limit.
     """
 
     step: int
@@ -230,8 +228,8 @@ def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dat
                 yield CodedValues(step, limit.variable, rows, side, float(np.max(side * others)))
 
 
-def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[str]:
-    """Sentences on values that have left their limit; a loss, and no disclosure."""
+def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[Notice]:
+    """Notices of values that have left their limit; a loss, and no disclosure."""
     for each in coded:
         column = masked[each.variable]
         if not column.variable.is_numeric:
@@ -241,10 +239,11 @@ def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterat
         left = int(np.sum(each.side * column.values[own] < each.reach))
         if left:
             side = "below" if each.side > 0 else "above"
-            yield (
+            message = (
                 f"of {int(own.sum())} values of {each.variable} that step {each.step} put at its limit, {left} have "
                 f"come to lie {side} others that it left as they were, to keep edits or by a later step"
             )
+            yield Notice("limit-left", each.variable, message, left, int(own.sum()), step=each.step)
 
 
 def value_as_code_doubts(columns: Iterable[Column]) -> Iterator[Doubt]:
@@ -307,19 +306,21 @@ def range_counts(original: Dataset, masked: Dataset, names: Sequence[str]) -> di
     return left
 
 
-def range_sentences(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[str]:
-    """Sentences on values that have left the range of the original."""
+def range_notices(left: Mapping[str, tuple[int, int]], edits: EditSet) -> Iterator[Notice]:
+    """Notices of values that have left the range of the original."""
     below, beyond = ({name: counts[at] for name, counts in left.items() if counts[at]} for at in (0, 1))
     counted = tuple(", ".join(f"{n} ({count})" for n, count in each.items()) for each in (below, beyond))
     if below:
         lines = lines_of_signs(edits, tuple(below))
         advice = f"; where a variable cannot be negative, add to the edits: {listed(lines)}" if lines else ""
-        yield Caution(f"masked values below 0, where the original has none: {counted[0]}{advice}")
+        message = f"masked values below 0, where the original has none: {counted[0]}{advice}"
+        yield Notice("below-zero", "", message, sum(below.values()))
     if beyond:
-        yield (
+        message = (
             f"masked values beyond the smallest or largest one of the original: {counted[1]}; where a variable "
             "has limits that no edit states, state them"
         )
+        yield Notice("beyond-the-original", "", message, sum(beyond.values()))
 
 
 NEARLY_ALL = 0.999
@@ -327,7 +328,7 @@ NEARLY_ALL = 0.999
 
 
 def unchanged_doubts(
-    number: int, step: Step, names: Sequence[str], before: Dataset, after: Dataset, clusters: Integers | None = None
+    step: Step, names: Sequence[str], before: Dataset, after: Dataset, clusters: Integers | None = None
 ) -> Iterator[Doubt]:
     """Doubts about the variables that a step left as they were.
 
@@ -354,7 +355,7 @@ def unchanged_doubts(
         if count >= least * total:
             how = "as it was" if count == total else f"nearly as it was: {count} of {total} values are the same"
             yield Doubt(
-                "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
+                "step-changed-nothing", name, f"{step} left it {how}",
                 count=count, total=total, place=step.place,
             )  # fmt: skip
 

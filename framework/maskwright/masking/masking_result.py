@@ -12,6 +12,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import agreeing_households
@@ -40,11 +41,11 @@ class MaskingResult:
     one for each unit with edits, as in `run.json`. `moved`: rows that adjusting moved, each counted once however many
     units it is in, as in `run.json`. `notes`: what methods said, by step and group. `zeros`: share of zeros before and
     after, for variables with structural zeros. `notices`: what methods and adjustment did that a person should know.
-    `out_of_range`: which of the notices count masked values beyond the range of the original. `doubts`: what masking
-    may not have protected. `keepers`: of the limits that methods found in the data; the plan has those of the other
-    edits. `cost`: of masking, adjusting and rounding. `removal`: what the last steps took away. `terms`: in which the
-    edits on recoded variables are said; None: no variable is recoded. `distortion`: moments of the masked numeric
-    variables before and after adjusting. `doing_most`: edits that do most of what adjusting distorts, and what share.
+    `doubts`: what masking may not have protected. `keepers`: of the limits that methods found in the data; the plan has
+    those of the other edits. `cost`: of masking, adjusting and rounding. `removal`: what the last steps took away.
+    `terms`: in which the edits on recoded variables are said; None: no variable is recoded. `distortion`: moments of
+    the masked numeric variables before and after adjusting. `doing_most`: edits that do most of what adjusting
+    distorts, and what share.
     """
 
     masked: Dataset
@@ -55,8 +56,7 @@ class MaskingResult:
     k: Mapping[str, Any]
     notes: tuple[Mapping[str, Any], ...]
     zeros: tuple[Mapping[str, Any], ...] = ()
-    notices: tuple[str, ...] = ()
-    out_of_range: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     keepers: tuple[Keeper, ...] = ()
     cost: Cost = field(default_factory=Cost)
@@ -97,21 +97,24 @@ def _without_records(data: Dataset) -> Dataset:
     return replace(data, columns=tuple(columns))
 
 
-def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[str]:
+def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Notice]:
     """What methods warn of, group by group of the plan."""
     for group, result in zip(plan.groups, results, strict=True):
-        method = plan.steps[group.step - 1].method.name
+        step = plan.steps[group.step - 1]
         for warning in result.notes.get("warnings", ()):
-            yield f"step {group.step} ({method}) on {_shown(group)}: {warning}"
+            yield Notice("method-says", str(step.number), f"{step} on {_shown(group)}: {warning}", place=step.place)
 
 
-def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[str]:
+def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[Notice]:
     """Which steps mask the whole file at once although there are to be blocks."""
     if block_size is None or records <= block_size:
         return
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         if isinstance(step.method, Method) and step.method.claims.cut == "none":
-            yield f"step {number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
+            message = (
+                f"step {step.number}: {step.method.name} masks all records at once, not in blocks of {block_size:,}"
+            )
+            yield Notice("not-in-blocks", str(step.number), message, place=step.place)
 
 
 def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:
@@ -120,7 +123,7 @@ def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]
         step = plan.steps[group.step - 1]
         for doubt in result.doubts:
             message = f"{step.method.name} on {_shown(group)}: {doubt}"
-            yield Doubt("method-warned", str(group.step), message, place=step.place)
+            yield Doubt("method-warned", str(step.number), message, place=step.place)
 
 
 def _shown(group: Group) -> str:
@@ -129,63 +132,67 @@ def _shown(group: Group) -> str:
 
 def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
     """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros."""
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         for name in step.planning.structural_zeros:
             before, after = (
                 float(np.sum(is_zero(data[name])) / max(int(np.sum(~data[name].missing)), 1))
                 for data in (original, masked)
             )
-            yield {"step": number, "variable": name, "before": before, "after": after}
+            yield {"step": step.number, "variable": name, "before": before, "after": after}
 
 
-def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Sentences on what `structural_zeros` found."""
+def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
+    """Notices of what `structural_zeros` found."""
     for each in zeros:
-        yield (
+        message = (
             f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
             f"{100 * each['after']:.2f} % after"
         )
+        yield Notice("structural-zeros", each["variable"], message, step=each["step"])
 
 
-def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[str]:
+def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[Notice]:
     """Edits that records could not be brought onto together, whatever is masked."""
     for each in units:
         for names in each.adjustment.conflicts:
             *others, last = names
             several = f"{', '.join(others)} and {last} together" if others else last
-            yield f"in some records no masked values satisfy {several}: their unmasked values exclude it"
+            message = f"in some records no masked values satisfy {several}: their unmasked values exclude it"
+            yield Notice("edits-exclude-each-other", "", message)
 
 
-def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator[str]:
+def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator[Notice]:
     """What adjusting did to categories, how often the original came back by it, and what no longer holds then."""
     for each in adjusted:
         names = ", ".join(each.unit.variables)
         if each.changed:
-            yield (
+            message = (
                 f"{each.changed} categories of {names} were changed in {each.moved} record(s) to keep "
                 f"edits; {each.restored} of them came out as in the original"
             )
+            yield Notice("categories-adjusted", "", message, each.changed)
             yield from _before_adjusting(each, plan)
         if each.infeasible:
-            yield (
+            message = (
                 f"in {each.infeasible} record(s) no categories of {names} satisfy every edit: what is "
                 "published unmasked, or missing, excludes it"
             )
+            yield Notice("categories-not-adjusted", "", message, each.infeasible)
 
 
-def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[str]:
+def _before_adjusting(adjusted: CategoryCounts, plan: Plan) -> Iterator[Notice]:
     """What methods that draw categories say of probabilities and counts is true before adjusting only."""
-    steps = {group.step for group in plan.groups if set(group.variables) & set(adjusted.names)}
+    places = {group.step for group in plan.groups if set(group.variables) & set(adjusted.names)}
     drawing = [
-        f"step {number} ({plan.steps[number - 1].method.name})"
-        for number in sorted(steps)
-        if not (plan.steps[number - 1].method.claims.deterministic or plan.steps[number - 1].method.claims.removes)
-    ]
+        str(step) for position, step in enumerate(plan.steps, 1)
+        if position in places and not (step.method.claims.deterministic or step.method.claims.removes)
+    ]  # fmt: skip
     if drawing:
-        yield (
+        message = (
             f"probabilities, distances and counts that {', '.join(drawing)} had for {', '.join(adjusted.names)} are "
             "those before edits were kept"
         )
+        yield Notice("counts-before-adjusting", "", message)
 
 
 def published_note_doubts(
@@ -202,11 +209,12 @@ def published_note_doubts(
         if not moved and not changed:
             continue
         names = ", ".join(moved or sorted(own & set(changed[0].variables)))
-        why = "to keep edits" if moved else f"by step {changed[0].step} too"
+        why = "to keep edits" if moved else f"by step {plan.steps[changed[0].step - 1].number} too"
+        own_step = plan.steps[group.step - 1]
         yield Doubt(
-            "promise-not-kept", str(group.step),
+            "promise-not-kept", str(own_step.number),
             f"what is published of the changes of {names} is not all: the categories were changed {why}",
-            place=plan.steps[group.step - 1].place,
+            place=own_step.place,
             hint="mask variables that edits tie together jointly and in one step, or do not publish it",
         )  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.doubts import Doubt
-from maskwright.foundation.progress import Caution
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -72,13 +72,13 @@ def _frequent(values: Floats) -> Floats:
     return np.unique(np.partition(values, ranks)[ranks])
 
 
-def spike_notices(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Caution]:
-    """Sentences on spikes that steps lost which change values."""
+def spike_notices(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Notice]:
+    """Notices of spikes that steps lost which change values."""
     drawn = _drawn(plan)
     for each in lost:
         if each.variable not in drawn:
             way = " ('structural_zeros' in the params of its step keeps them)" if each.is_zero else ""
-            yield Caution(f"{each}{way}")
+            yield Notice("frequent-value-lost", each.variable, f"{each}{way}", each.records)
 
 
 def spike_doubts(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Doubt]:

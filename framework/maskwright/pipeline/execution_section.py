@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from maskwright.data.parts.part_files import could_match, is_several
 from maskwright.foundation.errors import Problem
+from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import elements_of, only, read_model, without
@@ -139,16 +140,17 @@ def allowed_packages(section: Node | None, problems: list[Problem]) -> tuple[str
     return read.allow
 
 
-def choice_notices(pipeline: Pipeline) -> Iterator[str]:
-    """Sentences about plugins that claim the files of a pipeline too, and are not used for them."""
+def choice_notices(pipeline: Pipeline) -> Iterator[Notice]:
+    """Notices about plugins that claim the files of a pipeline too, and are not used for them."""
     registry = plugins()
     sources = [pipeline.data] if pipeline.levels is None else list(pipeline.levels.sources.values())
     files = {each.path.name: each.source.name for each in sources}
     written = pipeline.output.level_data.values() or (pipeline.output.data,)
     files |= {path.name: pipeline.output.source.name for path in written}
     for file, chosen in files.items():
-        yield from registry.other_claims("source", file, chosen)
+        yield from notices_of("other-plugin-claims", registry.other_claims("source", file, chosen))
     rules = () if not isinstance(pipeline.edits, tuple) else pipeline.edits
     for each in rules:
         if isinstance(each, RuleFile):
-            yield from registry.other_claims("rule_language", each.path.name, each.reader.name)
+            claims = registry.other_claims("rule_language", each.path.name, each.reader.name)
+            yield from notices_of("other-plugin-claims", claims)

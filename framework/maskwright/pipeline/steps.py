@@ -41,7 +41,7 @@ def resolve_steps(section: Node, registry: Registry, problems: list[Problem], fo
         hint = "Start each step with '- method: ...' on its own line."
         problems.append(Problem(f"protect: expected a list of steps, not {found}", section.place, hint))
         return ()
-    steps = [_step(node, registry, problems, folder) for node in section]
+    steps = [_step(number, node, registry, problems, folder) for number, node in enumerate(section, 1)]
     return tuple(step for step in steps if step is not None)
 
 
@@ -49,12 +49,10 @@ def totals_without_levels(steps: Sequence[Step]) -> list[Problem]:
     """A problem for each step that says how totals over members are made, where records have no members."""
     hint = "Leave it out: totals of a record's own variables are kept as their edits say."
     message = "totals: data of one level have no totals over members"
-    return [
-        Problem(f"step {n}: {message}", step.place, hint) for n, step in enumerate(steps, 1) if step.planning.totals
-    ]
+    return [Problem(f"step {step.number}: {message}", step.place, hint) for step in steps if step.planning.totals]
 
 
-def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
+def _step(number: int, node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:
     before = len(problems)
     entry = read_model(StepEntry, _without_empty_params(texts(node, ("variables", "groups", "within"))), problems)
     name = node.get("method")
@@ -86,6 +84,7 @@ def _step(node: Node, registry: Registry, problems: list[Problem], folder: Path)
         node.place,
         entry.unit,
         entry.within,
+        number,
     )
     try:
         with step.placed():

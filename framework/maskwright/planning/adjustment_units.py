@@ -156,7 +156,8 @@ def broken_by_adjustment(
                 for each in conjuncts(edits[name]) if set(each.variables) & set(unit.variables)
             )
         ]  # fmt: skip
-        promise = f"step {strict[0]} promises k = {steps[strict[0] - 1].k}"
+        promising = steps[strict[0] - 1]
+        promise = f"step {promising.number} promises k = {promising.k}"
         if crossing:
             moving = {
                 name for group in groups if not steps[group.step - 1].only_removes for name in group.variables
@@ -168,7 +169,7 @@ def broken_by_adjustment(
             message += "bringing them onto the edits means moving single records, which breaks k"
             way = "mask these variables in one step"
         hint = f"{way}, or set 'k_guarantee: report' in the step's params"
-        problems.append(Problem(message, steps[strict[0] - 1].place, hint))
+        problems.append(Problem(message, promising.place, hint))
     return problems
 
 
@@ -196,7 +197,7 @@ def _again(homes: Sequence[Group], number: int, unit: AdjustmentUnit, steps: Seq
     """``step 2 (noise) changes sales besides``: the steps that share variables of a unit with one that promises k."""
     own = {name for group in homes if group.step == number for name in group.variables}.intersection(unit.variables)
     others = {group.step: [name for name in group.variables if name in own] for group in homes if group.step != number}
-    named = [f"step {other} ({steps[other - 1].method.name}) changes {', '.join(names)} besides"
+    named = [f"{steps[other - 1]} changes {', '.join(names)} besides"
              for other, names in others.items() if names]  # fmt: skip
     return " and ".join(named) or f"other steps change {', '.join(n for n in unit.variables if n not in own)}"
 

@@ -24,6 +24,7 @@ from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,10 +44,10 @@ if TYPE_CHECKING:
 # Findings about rules reported in a run.
 MOST_FINDINGS = 5
 
-NO_EDITS = "no edits are declared: the masked data are checked against nothing"
+NO_EDITS = Notice("no-edits", "", "no edits are declared: the masked data are checked against nothing")
 
 
-def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[str, ...]]:
+def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[Notice, ...]]:
     """Edits of the run, and notices about those that fire on no record of the original.
 
     All stated edits are kept: a condition that no original record obeys may come true of a masked one. Those about
@@ -68,7 +69,11 @@ def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSe
         )
     path = record_path(data.layout)
     silent = tuple(edit for edit in stated if fired[edit.name] == 0)
-    notices = tuple(f"edit {edit.name!r} never fired: {_why_not_applied(edit, path)}" for edit in silent)
+    notices = tuple(
+        Notice("edit-never-fired", edit.name, f"edit {edit.name!r} never fired: {_why_not_applied(edit, path)}",
+               place=edit.place)
+        for edit in silent
+    )  # fmt: skip
     return EditSet(tuple(edit if fires(edit, path) else _without_effect(edit) for edit in stated)), notices
 
 
@@ -108,7 +113,9 @@ def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Colle
         raise EditError(problems)
 
 
-def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thorough: bool = True) -> tuple[str, ...]:
+def refuse_contradictions(
+    edits: EditSet, variables: Sequence[Variable], *, thorough: bool = True
+) -> tuple[Notice, ...]:
     """Stop before anything runs when no record could satisfy all edits, or none on the published grid."""
     binding = tuple(edit for edit in edits if edit.severity == "error")
     # Declared bounds are rules already.
@@ -119,11 +126,12 @@ def refuse_contradictions(edits: EditSet, variables: Sequence[Variable], *, thor
     analysis = _analysis(binding, known, thorough)
     if analysis.blocking:
         raise EditError([problem for finding in analysis.blocking for problem in _problems_of(finding, edits)])
-    messages = [finding.message for finding in analysis.findings]
-    more = len(messages) - MOST_FINDINGS
+    notices = [Notice("rules-conflict", "", each.message, place=each.place) for each in analysis.findings]
+    more = len(notices) - MOST_FINDINGS
     if more > 0:
-        messages = [*messages[:MOST_FINDINGS], f"and {more} more findings about the rules: maskwright edits lists them"]
-    return tuple(messages)
+        message = f"and {more} more findings about the rules: maskwright edits lists them"
+        notices = [*notices[:MOST_FINDINGS], Notice("rules-conflict", "", message, more)]
+    return tuple(notices)
 
 
 def _problems_of(finding: Finding, edits: EditSet) -> Iterator[Problem]:
@@ -185,9 +193,9 @@ MOST_UNITS = 10**12
 
 @dataclass(frozen=True)
 class StepLimit:
-    """A limit, and the step that promises it; `step`: 1-based."""
+    """A limit, and the step that promises it."""
 
-    step: int
+    step: Step
     limit: Limit
 
 
@@ -196,12 +204,12 @@ def declared_limits(
 ) -> tuple[StepLimit, ...]:
     """Limits that the parameters of the steps set to what is published as values."""
     found: list[StepLimit] = []
-    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+    for step, own in zip(steps, chosen, strict=True):
         if step.method.claims.limits is None:
             continue
         variables = tuple(own.known[name] for name in own.names if name not in recoded)
-        with step.placed(f"step {number}: "):
-            found.extend(StepLimit(number, each) for each in step.method.claims.limits(step.params, variables))
+        with step.placed(f"step {step.number}: "):
+            found.extend(StepLimit(step, each) for each in step.method.claims.limits(step.params, variables))
     return tuple(found)
 
 
@@ -227,7 +235,7 @@ def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], 
     for each in limits:
         variable = variables[each.limit.variable]
         for name, rule in _rules(each.limit, variable, found=found):
-            (edit,) = EditSet.parse([{"rule": rule, "name": f"step-{each.step}: {name}"}])
+            (edit,) = EditSet.parse([{"rule": rule, "name": f"step-{each.step.number}: {name}"}])
             # Two groups of a step may say the same.
             edits[edit.name] = replace(edit, text=f"{name} found in the data", place=None) if found else edit
     return with_dates(EditSet(tuple(edits.values())), [*variables.values()])

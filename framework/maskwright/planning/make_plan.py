@@ -187,14 +187,14 @@ def _grouped(
     categories = category_units(steps, chosen, known, edits + limits, changes.recoded)
     found = _Grouped(chosen, changes, promised, limits, categories)
     groups: list[Group] = []
-    for number, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+    for position, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         # What is published as categories has no groups of values to keep edits in.
         touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
         relevant = EditSet(tuple(touching))
         together = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
-        with step.placed(f"step {number}: "):
+        with step.placed(f"step {step.number}: "):
             groups.extend(
-                _plan_group(number, step, group, own.known, relevant, changes, found.is_kept_by_categories, data)
+                _plan_group(position, step, group, own.known, relevant, changes, found.is_kept_by_categories, data)
                 for group in together
             )
     return replace(found, groups=groups, units=adjustment_units(groups, steps, known, edits + limits, changes))
@@ -241,7 +241,7 @@ def _may_lose_cells(
 
 
 def _plan_group(
-    number: int,
+    position: int,
     step: Step,
     group: tuple[str, ...],
     known: Mapping[str, Variable],
@@ -260,9 +260,9 @@ def _plan_group(
     strata = None
     if data is not None:
         strata = _strata(step, group, cut_by, edits, data)
-        refuse_missing(number, step, group, strata, data)
+        refuse_missing(step, group, strata, data)
     names = tuple(edit.name for edit in own)
-    return Group(number, group, operators.names, operators.computed, names, cut_by, strata)
+    return Group(position, group, operators.names, operators.computed, names, cut_by, strata)
 
 
 def _is_inside(edit: Edit, group: Sequence[str], changes: Changes) -> bool:

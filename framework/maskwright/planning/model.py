@@ -131,7 +131,8 @@ class Step:
 
     `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
-    members as one record. `within`: variables by whose values the records are masked apart.
+    members as one record. `within`: variables by whose values the records are masked apart. `number`: in the pipeline,
+    1 for the first; a plan of one level has some of its steps only.
     """
 
     method: Method
@@ -143,11 +144,15 @@ class Step:
     place: Place | None = None
     unit: str | None = None
     within: tuple[str, ...] = ()
+    number: int = 1
 
     @property
     def is_deterministic(self) -> bool:
         """Whether neither its method nor its partition draws random numbers."""
         return self.method.claims.deterministic and (self.partition is None or self.partition.partition.deterministic)
+
+    def __str__(self) -> str:
+        return f"step {self.number} ({self.method.name})"
 
     @contextmanager
     def placed(self, lead: str = "") -> Iterator[None]:
@@ -155,11 +160,12 @@ class Step:
         try:
             yield
         except InputError as error:
-            found = []
-            for each in error.problems:
-                message = each.message if each.message.startswith("step ") else lead + each.message
-                found.append(each if each.place is not None else replace(each, message=message, place=self.place))
-            raise type(error)(found) from error
+            raise type(error)(
+                [
+                    each if each.place is not None else replace(each, message=lead + each.message, place=self.place)
+                    for each in error.problems
+                ]
+            ) from error
 
     @cached_property
     def promised(self) -> int | None:
@@ -250,8 +256,8 @@ class Step:
 class Group:
     """Variables that one step masks together.
 
-    `step`: 1-based. `computed`: variables computed from masked ones, for product edits. `edits`: names of the edits
-    inside the group. `strata`: none when planned without data.
+    `step`: place of the step among those of the plan, 1 for the first. `computed`: variables computed from masked ones,
+    for product edits. `edits`: names of the edits inside the group. `strata`: none when planned without data.
     """
 
     step: int

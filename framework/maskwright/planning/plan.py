@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit_set import EditSet
+from maskwright.planning.model import with_steps
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.translate import Translation
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.findings import Notice
     from maskwright.planning.applicable_edits import StepLimit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
 
@@ -77,7 +79,7 @@ class Plan:
     untouched: tuple[str, ...]
     dropped: tuple[str, ...]
     records: int | None
-    warnings: tuple[str, ...]
+    warnings: tuple[Notice, ...]
     edits: EditSet
     recoded: frozenset[str] = frozenset()
     may_lose_cells: tuple[str, ...] = ()
@@ -149,8 +151,8 @@ class Plan:
         from maskwright.foundation.html_tables import block, sentence, table  # of notebooks
 
         groups = [
-            (group.step, self.steps[group.step - 1].method.name, ", ".join(group.variables), ", ".join(group.edits))
-            for group in self.groups
+            (step.number, step.method.name, ", ".join(group.variables), ", ".join(group.edits))
+            for group, step in with_steps(self.groups, self.steps)
         ]
         keepers = [(each.edit, each.kept_by.replace("_", " "), each.how) for each in self.keepers]
         doubts = [(each.kind, each.subject, each.message) for each in self.doubts]
@@ -161,7 +163,7 @@ class Plan:
             sentence(", ".join(self.untouched), "published as they are:"),
             sentence(", ".join(self.dropped), "not published:"),
             table(("doubt", "of", "because"), doubts),
-            *map(sentence, self.warnings),
+            *(sentence(str(each)) for each in self.warnings),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -171,8 +173,8 @@ class Plan:
         return {
             "records": self.records,
             "steps": [
-                step_json(number, step, [_group_json(group, step) for group in self.groups if group.step == number])
-                for number, step in enumerate(self.steps, 1)
+                step_json(step, [_group_json(group, step) for group in self.groups if group.step == position])
+                for position, step in enumerate(self.steps, 1)
             ],
             "edits": [
                 {
@@ -200,15 +202,15 @@ class Plan:
             "may_lose_cells": list(self.may_lose_cells),
             "dropped": list(self.dropped),
             "new_keys": list(self.new_keys),
-            "warnings": list(self.warnings),
+            "warnings": [each.to_json() for each in self.warnings],
         }
 
 
-def step_json(number: int, step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def step_json(step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A step as plain data, as it is in `Plan.to_json`."""
     own = step.params.model_dump(mode="json", by_alias=True)
     return {
-        "step": number,
+        "step": step.number,
         "method": step.method.name,
         "params": own
         | {name: path.name for name, path in files_named(step.params).items()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 
@@ -74,14 +75,14 @@ def recoded_variables(
     problems: list[Problem] = []
     listed: dict[str, set[str]] = {"weaken": set(), "drop": set()}
     coarse: dict[str, int] = {}
-    for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
+    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
         own = found.names if "detail" in step.method.claims.removes else ()
-        coarse |= dict.fromkeys(own, number)
+        coarse |= dict.fromkeys(own, step.number)
         requested = {"weaken": step.planning.release_edits.weaken, "drop": step.planning.release_edits.drop}
         for key, names in requested.items():
             listed[key].update(name for name in names if name in own)
             problems += [
-                Problem(f"step {number}: release_edits.{key}: {reason}")
+                Problem(f"step {step.number}: release_edits.{key}: {reason}")
                 for name in names
                 if name not in own
                 and (reason := unknown_name("variable that the step publishes as categories", name, own))
@@ -103,11 +104,11 @@ def published_before_data(
 ) -> dict[str, Variable]:
     """Recoded variables as they are published, where that is known before the steps are run."""
     known: dict[str, Variable | None] = {each.name: each for each in variables}
-    for number, (step, found) in enumerate(zip(steps, variables_of_steps(steps, variables), strict=True), 1):
+    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
         if "detail" not in step.method.claims.removes:
             continue
         publishes = step.method.claims.publishes
-        with step.placed(f"step {number}: "):
+        with step.placed(f"step {step.number}: "):
             for name in found.names:
                 before = known[name]
                 known[name] = None if before is None or publishes is None else publishes(step.params, before)
@@ -194,16 +195,26 @@ def _straddling(found: Sequence[Straddling], coarse: RecodedVariables) -> Iterat
         yield f"{', '.join(shown[:MOST_SHOWN])}{more} of {name} has values on both sides of it"
 
 
-def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[Edit]) -> tuple[str, ...]:
+def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[Edit]) -> tuple[Notice, ...]:
     """Notices about edits that say less than before, or nothing."""
     weakened = [
-        f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}"
+        Notice(
+            "edit-weakened",
+            each.original.name,
+            f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}",
+            place=each.original.place,
+        )
         for each in translations
         if each.form == "weakened" and each.edit is not None
     ]
     gone = [
-        f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
-        "published as categories, of which it cannot be said"
+        Notice(
+            "edit-dropped",
+            edit.name,
+            f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
+            "published as categories, of which it cannot be said",
+            place=edit.place,
+        )
         for edit in dropped
     ]
     return (*weakened, *gone)

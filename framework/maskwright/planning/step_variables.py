@@ -35,19 +35,17 @@ def wrong_order(steps: Sequence[Step], names: Sequence[Sequence[str]], variables
 
 
 def _broken(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> Iterator[Problem]:
-    for number, (step, own) in enumerate(zip(steps, names, strict=True), 1):
-        for later, (other, theirs) in enumerate(zip(steps[number:], names[number:], strict=True), number + 1):
+    for position, (step, own) in enumerate(zip(steps, names, strict=True), 1):
+        for other, theirs in zip(steps[position:], names[position:], strict=True):
             if not other.only_removes and ("cells" in step.method.claims.removes or step.method.has_keys):
                 yield Problem(
-                    f"step {number} ({step.method.name}) works on the values that are published, and step {later} "
-                    f"({other.method.name}) changes values after it",
+                    f"{step} works on the values that are published, and {other} changes values after it",
                     other.place,
                 )
                 break
             if _guarantee(step) is not None and _takes(other, set(own) & set(theirs)):
                 yield Problem(
-                    f"step {number} ({step.method.name}) promises k = {_guarantee(step)}, and step {later} "
-                    f"({other.method.name}) takes away from its groups",
+                    f"{step} promises k = {_guarantee(step)}, and {other} takes away from its groups",
                     other.place,
                 )
                 break
@@ -75,13 +73,13 @@ def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
     found = other_order(steps, works)
     if found is not None:
         return found
-    promising = [number for number, step in enumerate(steps) if _guarantee(step) is not None]
+    promising = [position for position, step in enumerate(steps) if _guarantee(step) is not None]
     for size in range(1, len(promising) + 1):
         for chosen in combinations(promising, size):
-            reporting = [_reporting(step) if number in chosen else step for number, step in enumerate(steps)]
+            reporting = [_reporting(step) if position in chosen else step for position, step in enumerate(steps)]
             found = other_order(reporting, works)
             if found is not None:
-                whose = " and ".join(f"step {number + 1}" for number in chosen)
+                whose = " and ".join(f"step {steps[position].number}" for position in chosen)
                 return (
                     f"no order keeps all promises; with 'k_guarantee: report' in the params of {whose}, whose smallest "
                     f"class is then reported and not promised, {found}"
@@ -101,7 +99,7 @@ def other_order(steps: Sequence[Step], works: Callable[[Sequence[Step]], bool]) 
     for order in sorted(orders, key=lambda order: sum(first > second for first, second in combinations(order, 2))):
         moved = [steps[position] for position in order]
         if works(moved):
-            listed = ", ".join(f"step {position + 1} ({steps[position].method.name})" for position in order)
+            listed = ", ".join(map(str, moved))
             return "\n".join([f"this order works: {listed}; write", *(f"      - {_written(each)}" for each in moved)])
     return None
 
@@ -154,9 +152,9 @@ def _chosen(steps: Sequence[Step], variables: Sequence[Variable]) -> tuple[list[
     known = {variable.name: variable for variable in variables}
     problems: list[Problem] = []
     found: list[StepVariables] = []
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         own: list[Problem] = []
-        names = _step_variables(step, known, own, number)
+        names = _step_variables(step, known, own)
         problems.extend(replace(problem, place=step.place) for problem in own)
         found.append(StepVariables(names, known))
         if "detail" in step.method.claims.removes:
@@ -200,22 +198,21 @@ def default_variables(step: Step, known: Mapping[str, Variable]) -> set[str]:
     return usual
 
 
-def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Problem], number: int) -> tuple[str, ...]:
+def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Problem]) -> tuple[str, ...]:
     listed = [name for group in step.groups for name in group]
     wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *step.keys, *listed]))
     strangers = [name for name in (*wanted, *step.planning.adjustment_weights) if name not in known]
-    problems.extend(Problem(f"step {number}: {unknown_name('variable', name, known)}") for name in strangers)
+    problems.extend(Problem(f"step {step.number}: {unknown_name('variable', name, known)}") for name in strangers)
     if len(set(listed)) < len(listed):
-        problems.append(Problem(f"step {number}: a variable is listed in two groups"))
-    problems.extend(_independent_problems(step, known, wanted, number))
+        problems.append(Problem(f"step {step.number}: a variable is listed in two groups"))
+    problems.extend(_independent_problems(step, known, wanted))
     if step.variables is None and not step.dependents:
         default = default_variables(step, known)
         wanted = [name for name in known if name in default or name in wanted]
         if not wanted:
             problems.append(
                 Problem(
-                    f"step {number} ({step.method.name}) has nothing to mask: no numeric variable has the role "
-                    "confidential or quasi_identifier",
+                    f"{step} has nothing to mask: no numeric variable has the role confidential or quasi_identifier",
                     hint="name the variables of the step with 'variables: [...]'",
                 )
             )
@@ -225,13 +222,14 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
             continue
         if variable.role == "identifier":
             becomes = "gets new random values" if variable.renewed else "is dropped"
-            problems.append(Problem(f"step {number}: {name!r} is an identifier: it {becomes}, so it cannot be masked"))
+            message = f"step {step.number}: {name!r} is an identifier: it {becomes}, so it cannot be masked"
+            problems.append(Problem(message))
         elif variable.renewed:
-            problems.append(Problem(f"step {number}: {name!r} gets new random values, so it cannot be masked"))
+            problems.append(Problem(f"step {step.number}: {name!r} gets new random values, so it cannot be masked"))
         elif variable.role == "weight":
             problems.append(
                 Problem(
-                    f"step {number}: {name!r} is a weight: it is published as it is, so it cannot be masked",
+                    f"step {step.number}: {name!r} is a weight: it is published as it is, so it cannot be masked",
                     hint="leave it out of the step (a sample divides it by the share drawn all the same); or declare "
                     f"what else it is, `{name}: {{role: confidential}}`, and nothing is weighted by it",
                 )
@@ -240,79 +238,78 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
             able = ", ".join(sorted(step.method.claims.variable_types))
             problems.append(
                 Problem(
-                    f"step {number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
+                    f"step {step.number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
                     f"the method takes {able}"
                 )
             )
-    problems.extend(_wrong_zeros(step, known, wanted, number))
-    problems.extend(_wrong_strata(step, known, wanted, number))
+    problems.extend(_wrong_zeros(step, known, wanted))
+    problems.extend(_wrong_strata(step, known, wanted))
     return tuple(name for name in known if name in wanted)
 
 
-def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
+def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str]) -> Iterator[Problem]:
     """Mistakes in the list of variables with structural zeros."""
     names = step.planning.structural_zeros
     if names and "detail" in step.method.claims.removes:
         what = "publishes categories instead of numbers: no zero is averaged with other values"
-        yield Problem(f"step {number}: structural_zeros: {step.method.name!r} {what}")
+        yield Problem(f"step {step.number}: structural_zeros: {step.method.name!r} {what}")
     for name in names:
         if name in known and name not in wanted:
             what = f"it is {known[name].type}, its role {known[name].role}"
             reason = f"no variable that the step masks called {name!r}: {what}"
-            yield Problem(f"step {number}: structural_zeros: {reason}")
+            yield Problem(f"step {step.number}: structural_zeros: {reason}")
         elif name not in wanted:
             reason = unknown_name("variable that the step masks", name, wanted)
-            yield Problem(f"step {number}: structural_zeros: {reason}")
+            yield Problem(f"step {step.number}: structural_zeros: {reason}")
         elif name in known and not known[name].is_numeric:
-            yield Problem(f"step {number}: structural_zeros: {name!r} is {known[name].type}, not a number")
+            yield Problem(f"step {step.number}: structural_zeros: {name!r} is {known[name].type}, not a number")
 
 
-def _wrong_strata(step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int) -> Iterator[Problem]:
+def _wrong_strata(step: Step, known: Mapping[str, Variable], wanted: Sequence[str]) -> Iterator[Problem]:
     """Mistakes in the variables by whose values the records are masked apart."""
     kept = step.planning.small_strata == "keep"
     for name in step.within:
         if name not in known:
-            yield Problem(f"step {number}: within: {unknown_name('variable', name, known)}")
+            yield Problem(f"step {step.number}: within: {unknown_name('variable', name, known)}")
         elif name in wanted:
-            yield Problem(f"step {number}: {name!r} is both masked and in 'within'")
+            yield Problem(f"step {step.number}: {name!r} is both masked and in 'within'")
         elif known[name].role == "identifier":
-            yield Problem(f"step {number}: within: {name!r} is an identifier: each record has its own")
+            yield Problem(f"step {step.number}: within: {name!r} is an identifier: each record has its own")
     if step.within and step.method.claims.removes:
         message = f"{step.method.name!r} decides for the whole file what it takes away"
-        yield Problem(f"step {number}: within: {message}", hint="`maskwright explain` lists its own parameters")
+        yield Problem(f"step {step.number}: within: {message}", hint="`maskwright explain` lists its own parameters")
     if kept and not step.within:
-        yield Problem(f"step {number}: small_strata: the step has no 'within'")
+        yield Problem(f"step {step.number}: small_strata: the step has no 'within'")
     elif kept and (step.moves_records or step.group_records(1) is not None):
         why = "makes groups of records" if step.group_records(1) is not None else "moves or draws records"
         yield Problem(
-            f"step {number}: small_strata: {step.method.name!r} {why}, for which a small stratum has too few: "
+            f"step {step.number}: small_strata: {step.method.name!r} {why}, for which a small stratum has too few: "
             "'merge' joins it with the nearest one"
         )
 
 
-def _independent_problems(
-    step: Step, known: Mapping[str, Variable], wanted: Sequence[str], number: int
-) -> Iterator[Problem]:
+def _independent_problems(step: Step, known: Mapping[str, Variable], wanted: Sequence[str]) -> Iterator[Problem]:
     """Mistakes in the variables that a method reads beside those it masks."""
     if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):
         dependent = step.method.parameter(DependentVariables)
         yield Problem(
-            f"step {number}: 'variables' and '{dependent}' name different variables",
+            f"step {step.number}: 'variables' and '{dependent}' name different variables",
             hint=f"leave 'variables' out: '{dependent}' says what is masked",
         )
     independent = step.method.parameter(IndependentVariables)
     for name in step.companions:
         variable = known.get(name)
         if variable is None:
-            yield Problem(f"step {number}: {unknown_name('variable', name, known)}")
+            yield Problem(f"step {step.number}: {unknown_name('variable', name, known)}")
         elif name in wanted:
             where = f"in '{independent}'" if name in step.independents else "read by it as it is"
-            yield Problem(f"step {number}: {name!r} is both masked and {where}")
+            yield Problem(f"step {step.number}: {name!r} is both masked and {where}")
         elif name not in step.independents:
             if variable.role == "identifier":
-                yield Problem(f"step {number}: {name!r} is an identifier: method {step.method.name!r} cannot read it")
+                message = f"{name!r} is an identifier: method {step.method.name!r} cannot read it"
+                yield Problem(f"step {step.number}: {message}")
         elif not variable.is_numeric or variable.role == "identifier":
             what = "an identifier" if variable.role == "identifier" else variable.type
             yield Problem(
-                f"step {number}: method {step.method.name!r} reads numbers in '{independent}'; {name!r} is {what}"
+                f"step {step.number}: method {step.method.name!r} reads numbers in '{independent}'; {name!r} is {what}"
             )

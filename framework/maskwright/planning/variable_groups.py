@@ -20,6 +20,7 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
 )
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -252,15 +253,15 @@ def _bound_by_unkept(
 
 def aggregation_notices(
     groups: Sequence[Group], steps: Sequence[Step], variables: Mapping[str, Variable], edits: EditSet
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     """Notices of variables that do not take the aggregation that their step asks for, and why."""
-    for number, step in enumerate(steps, 1):
+    for position, step in enumerate(steps, 1):
         chosen = step.aggregation
         if chosen is None:
             continue
         left: dict[str, list[str]] = {}
         for group in groups:
-            if group.step != number:
+            if group.step != position:
                 continue
             own = [edit for edit in edits if edit.name in group.edits]
             bound = _bound_by_unkept(group.variables, own, chosen)
@@ -272,7 +273,8 @@ def aggregation_notices(
                     left.setdefault(why, []).append(name)
         for why, names in left.items():
             verb = "keeps" if len(names) == 1 else "keep"
-            yield f"step {number}: {', '.join(names)} {verb} the operator of the plan: {why}"
+            message = f"step {step.number}: {', '.join(names)} {verb} the operator of the plan: {why}"
+            yield Notice("other-aggregation", str(step.number), message, len(names), place=step.place)
 
 
 def _in_words(chosen: ChosenAggregation) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.files import PRIVATE, sync_folder
+from maskwright.foundation.findings import Notice
 from maskwright.release.data_file import file_facts
 from maskwright.release.work_folders import JOURNAL, UNFINISHED, Staging, hold, others, refuse_live
 
@@ -168,9 +169,9 @@ def _at(staging: Path, folder: str) -> Path:
     return Path(os.path.normpath(staging.parent / folder)) / staging.name
 
 
-def sweep(own: Staging, names: set[str]) -> tuple[str, ...]:
+def sweep(own: Staging, names: set[str]) -> tuple[Notice, ...]:
     """Refuse to work beside a live run on the same files, and end what dead ones left."""
-    notices: list[str] = []
+    notices: list[Notice] = []
     for path in others(own):
         found = hold(path)
         if found is not None:
@@ -180,7 +181,7 @@ def sweep(own: Staging, names: set[str]) -> tuple[str, ...]:
     return tuple(notices)
 
 
-def _end(dead: Staging) -> tuple[str, ...]:
+def _end(dead: Staging) -> tuple[Notice, ...]:
     """End what a dead run left, here and in the other folders of its set."""
     with contextlib.ExitStack() as locks:
         locks.callback(dead.let_go)
@@ -204,7 +205,8 @@ def _end(dead: Staging) -> tuple[str, ...]:
         return ()
     done = "they are all in place now" if completed else "those they were to replace are back"
     names = ", ".join(str(entry.target) for entry in entries)
-    return (f"an earlier run was cut off while it put its files in place; {done}: {names}",)
+    message = f"an earlier run was cut off while it put its files in place; {done}: {names}"
+    return (Notice("earlier-run-ended", "", message, len(entries)),)
 
 
 def _held(path: Path, entries: Sequence[Entry]) -> Staging:

@@ -216,15 +216,15 @@ def treatment(
     """What a run did to a variable."""
     if plan.variables[name].renewed:
         return NEW_KEYS
-    numbers = dict.fromkeys(group.step for group in plan.groups if name in group.variables)
+    positions = dict.fromkeys(group.step for group in plan.groups if name in group.variables)
     computed = {group.step for group in plan.groups if name in group.computed}
-    steps = [(number, plan.steps[number - 1]) for number in numbers]
-    shaping = [(number, step) for number, step in steps if not step.only_removes]
+    steps = [(position, plan.steps[position - 1]) for position in positions]
+    shaping = [(position, step) for position, step in steps if not step.only_removes]
     messages = [
-        f"computed from masked values (step {number})" if number in computed else _named(number, step)
-        for number, step in shaping
+        f"computed from masked values (step {step.number})" if position in computed else _named(step)
+        for position, step in shaping
     ]
-    suppressing = [_named(number, step) for number, step in steps if "cells" in step.method.claims.removes]
+    suppressing = [_named(step) for _, step in steps if "cells" in step.method.claims.removes]
     if suppressing:
         messages.append(f"{_cells(emptied)} emptied by {' and '.join(suppressing)}")
     elif emptied:
@@ -232,7 +232,7 @@ def treatment(
     if reweighted:
         messages.append("divided by the share of the records that was drawn")
     altered = bool(shaping or emptied or reweighted)
-    leaving = [_named(number, step) for number, step in steps if "records" in step.method.claims.removes]
+    leaving = [_named(step) for _, step in steps if "records" in step.method.claims.removes]
     if not messages and leaving:
         messages.append(f"unchanged in the records that {' and '.join(leaving)} leaves")
     return Treatment("; ".join(messages), altered) if messages else UNCHANGED
@@ -247,5 +247,5 @@ def _cells(count: int) -> str:
     return f"{count:,} cell" + "s" * (count != 1)
 
 
-def _named(number: int, step: Step) -> str:
-    return f"{step.method.name} (step {number})"
+def _named(step: Step) -> str:
+    return f"{step.method.name} (step {step.number})"

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO
 
+    from maskwright.foundation.findings import Notice
+
 
 PREFIX = ".maskwright-to-send-"
 
@@ -136,7 +138,7 @@ class Release:
         self._stagings: dict[object, Staging] = {}
         self._sealed: dict[str, FileFacts] = {}
         self._is_unsettled = False
-        self.notices: tuple[str, ...] = ()
+        self.notices: tuple[Notice, ...] = ()
 
     def __enter__(self) -> Self:
         refuse_to_overwrite({f"output {key}": target for key, target in self._targets.items()})

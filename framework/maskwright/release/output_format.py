@@ -14,6 +14,7 @@ from maskwright.data.missing import is_code_text
 from maskwright.data.number_text import read_numbers
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import Expression, MissingAs, nodes, rewritten
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +90,7 @@ def _with_new_codes(edit: Edit, renamed: Renamed) -> Edit:
     return replace(edit, expression=rewritten(edit.expression, change))
 
 
-def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
+def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[Notice]:
     """Sentences about missing codes that are to be written in another format than they came in; names and counts."""
     if source.name == data.layout.format:
         return
@@ -109,18 +110,21 @@ def missing_code_notices(data: Dataset, source: Source, *, has_codebook: bool = 
         nothing += [_code_text(column.name, each) for each in empty]
         values += [_code_text(column.name, each) for each in lost if each not in empty]
     if letters:
-        yield f"missing codes have other names in the masked file ({source.name}): {_listed(letters)}"
+        message = f"missing codes have other names in the masked file ({source.name}): {_listed(letters)}"
+        yield Notice("missing-codes-renamed", "", message, len(letters))
     if values:
         hint = "" if has_codebook else "; a codebook says what they mean: `output: {codebook: about.csv}`"
-        yield (
+        message = (
             f"the masked file ({source.name}) does not say which values mean 'no value', and these are values like "
             f"others there: {_listed(values)}{hint}"
         )
+        yield Notice("missing-codes-are-values", "", message, len(values))
     if nothing:
-        yield (
+        message = (
             f"the masked file ({source.name}) cannot hold these missing codes among numbers or dates, and has empty "
             f"cells in their place: {_listed(nothing)}"
         )
+        yield Notice("missing-codes-emptied", "", message, len(nothing))
 
 
 def keeps_code(variable: Variable, code: str) -> bool:
@@ -141,17 +145,18 @@ def _listed(messages: Sequence[str]) -> str:
     return ", ".join(messages[:MOST_SHOWN]) + more
 
 
-def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[str]:
+def label_notices(data: Dataset, source: Source, *, has_codebook: bool = False) -> Iterator[Notice]:
     """A sentence about labels for which another format than that of the original has no place."""
     if source.name == data.layout.format or has_codebook or source.format.holds is None or source.format.holds.labels:
         return
     of_variables = sum(each.label is not None for each in data.variables)
     of_values = sum(bool(each.labels) for each in data.variables)
     if of_variables or of_values:
-        yield (
+        message = (
             f"the masked file ({source.name}) has no place for labels: those of {of_variables} variables, and of the "
             f"values of {of_values}, are left out; `output: {{codebook: about.csv}}` writes them beside it"
         )
+        yield Notice("labels-left-out", "", message, of_variables + of_values)
 
 
 FORMULA = r"^(?:[=+@-].|[\t\r])"
@@ -160,9 +165,9 @@ ESCAPE = "'"
 """What a spreadsheet takes for 'the rest is text'."""
 
 
-def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator[str]:
+def formula_notices(data: Dataset, edits: EditSet, *, escapes: bool) -> Iterator[Notice]:
     """How many cells of each variable are such texts, and names of variables that are."""
-    yield from formula_sentences(formula_cells(data), data.names, edits, escapes=escapes)
+    yield from formulas_of(formula_cells(data), data.names, edits, escapes=escapes)
 
 
 def formula_cells(data: Dataset) -> dict[str, int]:
@@ -174,10 +179,8 @@ def formula_cells(data: Dataset) -> dict[str, int]:
     return {name: count for name, count in cells.items() if count}
 
 
-def formula_sentences(
-    cells: Mapping[str, int], names: Sequence[str], edits: EditSet, *, escapes: bool
-) -> Iterator[str]:
-    """Sentences on such texts, and on names of variables that are."""
+def formulas_of(cells: Mapping[str, int], names: Sequence[str], edits: EditSet, *, escapes: bool) -> Iterator[Notice]:
+    """Notices of such texts, and on names of variables that are."""
     for name, count in cells.items():
         readers = [edit.name for edit in edits if name in edit.variables]
         done = (
@@ -187,11 +190,13 @@ def formula_sentences(
             if readers
             else "an apostrophe is put before each"
         )
-        yield f"{name}: {count} cell(s) begin like a formula, which a spreadsheet would run; {done}"
+        message = f"{name}: {count} cell(s) begin like a formula, which a spreadsheet would run; {done}"
+        yield Notice("like-a-formula", name, message, count)
     texts = pa.array(names, pa.string())
     odd = texts.filter(pc.match_substring_regex(texts, FORMULA)).to_pylist()
     if odd:
-        yield f"names of variables that begin like a formula, which a spreadsheet would run: {', '.join(odd)}"
+        message = f"names of variables that begin like a formula, which a spreadsheet would run: {', '.join(odd)}"
+        yield Notice("names-like-formulas", "", message, len(odd))
 
 
 def escaped(data: Dataset, edits: EditSet) -> Dataset:

@@ -141,11 +141,7 @@ _HINT = "nothing was published; this is a mistake in Maskwright: please report i
 def require_every_step_planned(steps: Sequence[Step], plan: PlanRecord) -> None:
     """Refuse a plan that lacks a step."""
     planned = {each.step for each in plan.steps if each.groups}
-    _refuse(
-        Problem(f"step {number} ({step.method.name}) is not in the plan", step.place, _HINT)
-        for number, step in enumerate(steps, 1)
-        if number not in planned
-    )
+    _refuse(Problem(f"{step} is not in the plan", step.place, _HINT) for step in steps if step.number not in planned)
 
 
 def require_every_step_run(steps: Sequence[Step], record: RunRecord) -> None:

@@ -15,6 +15,7 @@ from maskwright.data.number_text import write_numbers
 from maskwright.data.record_groups import household_columns
 from maskwright.data.stored_cells import rows_of
 from maskwright.data.variable import Variable
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.parts_writing import WRITTEN
 
@@ -218,21 +219,23 @@ def arranged(
     return Arranged(data, is_shuffled, old)
 
 
-def arrangement_notices(released: Arranged) -> Iterator[str]:
+def arrangement_notices(released: Arranged) -> Iterator[Notice]:
     """What a person should know of order and keys; nothing where all is as it was."""
     if released.keys and not released.is_shuffled:
-        yield (
+        message = (
             f"{', '.join(released.keys)}: published with new values, and the records in their old order "
             "(release.order: kept), by which whoever has the original pairs them"
         )
+        yield Notice("order-kept", "", message)
     for old in released.old:
         codes, texts = old_keys(old)
         repeats = int(np.count_nonzero(codes >= 0)) - len(texts)
         if repeats and old.variable.role == "identifier" and old.name != released.data.cluster:
-            yield (
+            message = (
                 f"{old.name} has {repeats} repeats: equal ones are equal in the new key too, which shows what belongs "
                 "together"
             )
+            yield Notice("repeated-keys", old.name, message, repeats)
 
 
 def random_order(n: int, households: NDArray[np.int64] | None, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import Problem
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,11 +51,12 @@ class ReleaseDecision:
         return waivers_to_write(self.open)
 
     @property
-    def notices(self) -> Iterator[str]:
+    def notices(self) -> Iterator[Notice]:
         """Waivers that were not needed: perhaps a name is misspelt, perhaps the cause has gone."""
         for waiver in self.unneeded:
             named = f" of {', '.join(waiver.subjects)}" if waiver.subjects != ("",) else ""
-            yield f"the waiver of {waiver.kind.name}{named} was not needed: there is no such doubt"
+            message = f"the waiver of {waiver.kind.name}{named} was not needed: there is no such doubt"
+            yield Notice("waiver-not-needed", "", message)
 
 
 def decide_release(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> ReleaseDecision:

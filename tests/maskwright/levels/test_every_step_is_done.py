@@ -150,8 +150,8 @@ def test_a_step_that_is_lost_stops_the_release(
 ) -> None:
     def lossy(*given: Any) -> Any:
         found = without_derived(*given)
-        kept = [each for each in zip(found.steps, found.numbers, strict=True) if each[0].method.name != "sampling"]
-        return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept), found.computed)
+        kept = tuple(step for step in found.steps if step.method.name != "sampling")
+        return LevelSteps(kept, found.computed)
 
     monkeypatch.setattr(planning, "without_derived", lossy)
     path = str(pipeline(tmp_path, "flat", [SAMPLING, TOTAL, INCOME]))

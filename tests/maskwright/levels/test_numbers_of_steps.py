@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import maskwright as mw
-from maskwright.planning.levels.steps import in_pipeline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +53,3 @@ def test_a_wrong_order_is_told_of_all_levels_at_once(folder: Path) -> None:
     assert "step 2 (microaggregation) promises k = 3, and step 3 (local_suppression)" in said
     assert "step 3 (local_suppression) promises k = 2, and step 4 (sampling)" in said
     assert "in the params of step 1 and step 2" in said
-
-
-def test_only_numbers_of_steps_that_there_are() -> None:
-    assert in_pipeline("step 2 after step 1; step 9; in 1 step 3", (4, 7)) == "step 7 after step 4; step 9; in 1 step 3"

@@ -107,8 +107,8 @@ def print_plan(shown: Mapping[str, object]) -> None:
     listed(out, "published grid", _grid(plan.grid))
     if plan.costs is not None:
         print_costs(out, plan.costs)
-    print_notices(out, plan.warnings, "warning")
-    print_notices(out, plan.notices, "note")
+    print_notices(out, [each.message for each in plan.warnings], "warning")
+    print_notices(out, [each.message for each in plan.notices], "note")
     for check in plan.checks:
         out.print()
         item(out, f"{check.check}, which {'refuses this plan' if check.refuses else 'warns'}: ", check.message)

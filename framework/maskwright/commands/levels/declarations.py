@@ -24,6 +24,7 @@ from maskwright.edits.levels.structure import MembersColumn, Structure
 from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.pipeline.variable_names import names_of_files, with_nearest_names, wrong_level_names
 from maskwright.planning.step_variables import default_variables
@@ -186,7 +187,7 @@ def _names(expression: Expression) -> Iterator[str]:
 KIND = "constant-within-groups"
 
 
-def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[Doubt, ...], tuple[str, ...]]:
+def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[Doubt, ...], tuple[Notice, ...]]:
     """Doubts about variables that steps name and that are probably those of the groups; a notice of the others."""
     if described.levels is None or described.levels.form != "flat":
         return (), ()
@@ -207,15 +208,16 @@ def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[
                 f"it is declared of {low.name}, differs from {top.name} to {top.name}, and is the same in all rows of "
                 f"{groups} with two or more: it is probably a variable of {top.name}"
             )
-            doubts.append(Doubt(KIND, name, message, alike, several, hint=_what_to_write(top, low, [name])))
+            hint = _what_to_write(top, low, [name])
+            doubts.append(Doubt(KIND, name, message, alike, several, hint=hint, level=low.name))
     others = [name for name in found if name not in named]
     if not others:
         return tuple(doubts), ()
-    notice = (
+    message = (
         f"declared of {low.name}, and the same in all rows of nearly every {top.name}: {', '.join(others)}. "
         f"{_what_to_write(top, low, others)}"
     )
-    return tuple(doubts), (notice,)
+    return tuple(doubts), (Notice("same-within-groups", "", message, len(others), level=low.name),)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from maskwright.edits.levels.structure import StructureColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.planning.applicable_edits import without_violations
 from maskwright.release.file_validation import check_nested
 
@@ -61,7 +62,7 @@ class FalseOnMissing:
 
     arrival: Mapping[str, Outcome]
     records: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def false_on_missing(
@@ -101,8 +102,9 @@ def false_on_missing(
     }
     records = {name: np.logical_or.reduce(each) for name, each in errors.items() if each}
     message = ", ".join(f"{name}: {int(each.sum())}" for name, each in broken.items())
-    notices = (f"tests that are false where cells are missing ({message} records): {WHAT_TO_DO}",) if broken else ()
-    return FalseOnMissing(reported, records, notices)
+    message = f"tests that are false where cells are missing ({message} records): {WHAT_TO_DO}"
+    notice = Notice("false-on-missing", "", message, len(broken))
+    return FalseOnMissing(reported, records, (notice,) if broken else ())
 
 
 def unknown_records(edit: Edit, linked: LinkedData, bound: BoundEdits) -> NDArray[np.bool_]:
@@ -207,7 +209,7 @@ class InputViolations:
     """
 
     linked: LinkedData
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
 
@@ -233,7 +235,8 @@ def on_violation(
     if not varying:
         return InputViolations(linked)
     message = ", ".join(f"{name}: {count}" for name, count in varying.items())
-    notice = f"the rows of a {top.name} differ in what is declared of it ({message}): the most frequent value is taken"
+    message = f"the rows of a {top.name} differ in what is declared of it ({message}): the most frequent value is taken"
+    notice = Notice("most-frequent-taken", "", message, len(varying), level=top.name)
     return InputViolations(with_most_frequent(next(iter(files.values())), linked), (notice,), doubts)
 
 
@@ -257,7 +260,8 @@ def _dropped(
     kept = linked.taken(np.flatnonzero(~bad).astype(np.int64))
     dropped = {before.name: len(before) - len(after) for before, after in zip(linked, kept, strict=True)}
     lost = ", ".join(f"{count} {name}" for name, count in dropped.items())
-    notice = f"records of groups that violate an edit in the original data were dropped: {lost} ({shown})"
+    message = f"records of groups that violate an edit in the original data were dropped: {lost} ({shown})"
+    notice = Notice("records-dropped", "", message, int(bad.sum()), len(top), level=top.name)
     many = dropped_doubts(int(bad.sum()), len(top), f"records of {top.name}", broken)
     return InputViolations(kept, (notice,), (*doubts, *many), dropped)
 

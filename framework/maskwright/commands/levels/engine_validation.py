@@ -20,7 +20,8 @@ from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.errors import Problem, refuse_problems
-from maskwright.foundation.progress import silent, stage
+from maskwright.foundation.findings import Notice
+from maskwright.foundation.progress import notify, silent, stage
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import Pipeline, RuleFile, RuleText
 from maskwright.release.data_file import written_file
@@ -138,7 +139,7 @@ def engine_rules(described: Pipeline) -> EngineRules | None:
     )
 
 
-def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]:
+def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[Notice, ...]:
     """Notices about equalities of Schematron that a processor may find broken where they hold."""
     strict = [
         edit.name
@@ -153,7 +154,7 @@ def binary_sum_notices(linked: LinkedData, bound: BoundEdits) -> tuple[str, ...]
         "XPath adds binary numbers, in the order of the document, and may find a sum of numbers with decimals unequal "
         "where it is equal; give it a tolerance"
     )
-    return (f"{', '.join(strict)}: {message}: {TOLERANCE}",)
+    return (Notice("sums-in-binary", "", f"{', '.join(strict)}: {message}: {TOLERANCE}", len(strict)),)
 
 
 def _has_fractions(data: Dataset, name: str) -> bool:
@@ -182,7 +183,8 @@ def validate_by_engine(
             return ()
         if len(requested) < len(rules.edits):
             others = ", ".join(edit.name for edit in rules.edits if edit not in requested.edits)
-            reporter.notice(f"no engine is asked about edits that hold in another form than they are stated: {others}")
+            message = f"no engine is asked about edits that hold in another form than they are stated: {others}"
+            notify(reporter, [Notice("not-asked-of-an-engine", "", message)])
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         svrl = stream if by_engine else None
         adjacent = _on_structure(released, published, found, requested, levels_of(described)) if by_engine else []

@@ -23,6 +23,7 @@ from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, Structu
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.localisation.search import Located
 from maskwright.foundation.errors import Problem, refuse_problems
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.masking.field_adjustment import FieldAdjustment, adjust_fields, adjustment_notices, adjustment_record
 
@@ -275,7 +276,7 @@ class CorrectedLevels:
 
     linked: LinkedData
     record: dict[str, Any]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
 
 def corrected_levels(
@@ -306,8 +307,12 @@ def corrected_levels(
         {name: filled[name] for name in names if filled[name]}, len(rows) - len(left), len(left),
     )  # fmt: skip
     why = Counter(groups.left_out[row] for row in left if row in groups.left_out)
-    messages = (f"{count} {found.level} record(s) violate an edit still: {reason}" for reason, count in why.items())
-    return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *messages))
+    still = (
+        Notice("violated-still", "", f"{count} {found.level} record(s) violate an edit still: {reason}", count,
+               level=found.level)
+        for reason, count in why.items()
+    )  # fmt: skip
+    return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *still))
 
 
 def _without_keys(located: LocatedGroups, keys: Collection[str]) -> LocatedGroups:

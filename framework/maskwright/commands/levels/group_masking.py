@@ -21,6 +21,7 @@ from maskwright.edits.levels.joint_rules import (
 )
 from maskwright.edits.levels.joint_writing import JointWriter
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -35,7 +36,7 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.keepers import LEAST_CERTAIN
 from maskwright.planning.levels.cross_level_edits import AcrossLevels
-from maskwright.planning.model import Keeper
+from maskwright.planning.model import Keeper, with_steps
 from maskwright.planning.strata import missing_codes
 from maskwright.planning.warnings.missing_cells import rare_missing_records
 
@@ -89,31 +90,33 @@ class MaskedGroups:
 
 def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
     """Whether the steps mask whole groups."""
-    requested = [(number, step) for number, step in enumerate(steps, 1) if step.unit is not None]
+    requested = [step for step in steps if step.unit is not None]
     if not requested:
         return False
     top = linked.levels[0].name
     problems = []
-    for number, step in requested:
+    for step in requested:
         if step.unit != top:
-            message = f"step {number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
+            message = f"step {step.number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
             problems.append(Problem(message, step.place))
         if step.planning.totals:
-            message = f"step {number}: totals: a {top} is masked with its members, and its totals with them"
+            message = f"step {step.number}: totals: a {top} is masked with its members, and its totals with them"
             problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`."))
         if step.keys or step.dependents or step.companions or step.method.claims.removes:
-            message = f"step {number}: {step.method.name} cannot mask a {top} with its members as one record"
+            message = f"step {step.number}: {step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
             problems.append(Problem(message, step.place, hint))
         elif not step.method.claims.within_strata:
             message = (
-                f"step {number}: {step.method.name} needs all records at once, and a {top} is masked with those of "
-                "its composition"
+                f"step {step.number}: {step.method.name} needs all records at once, and a {top} is masked with those "
+                "of its composition"
             )
             problems.append(Problem(message, step.place, "Take a method that masks clusters, as microaggregation."))
     if len(requested) < len(steps):
-        number, other = next((number, step) for number, step in enumerate(steps, 1) if step.unit is None)
-        message = f"step {number} masks each level by itself, and step {requested[0][0]} a {top} with its members"
+        other = next(step for step in steps if step.unit is None)
+        message = (
+            f"step {other.number} masks each level by itself, and step {requested[0].number} a {top} with its members"
+        )
         hint = f"Say `unit: {top}` in each step, or in none."
         if other.method.claims.removes or other.keys or other.dependents or other.companions:
             hint = (
@@ -293,7 +296,7 @@ def _without_rare(
         loaded,
         linked=linked,
         standing=outcomes(linked, loaded.bound),
-        notices=(*loaded.notices, text + low.name),
+        notices=(*loaded.notices, Notice("rare-groups-left-out", "", text + low.name, lost, level=top.name)),
     )
 
 
@@ -386,7 +389,10 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
                 linked[name].groups,
                 whole.costs,
             ),
-            notes=tuple({"step": group.step, "variables": list(group.variables)} for group in each.plan.groups),
+            notes=tuple(
+                {"step": step.number, "variables": list(group.variables)}
+                for group, step in with_steps(each.plan.groups, each.plan.steps)
+            ),
             doubts=(*guarantee_doubts(each.plan, each.original, data, {}), *distorted.doubts),
             distortion=whole.distortion.get(name),
             doing_most=distorted.doing_most,

@@ -39,6 +39,7 @@ from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import silent, stage
 from maskwright.pipeline.execution_section import choice_notices
 from maskwright.pipeline.variable_names import (
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import LevelSources, Pipeline, VariableUse
 
 
-def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iterator[str]:
+def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iterator[Notice]:
     """Files whose letters beyond ASCII are all UTF-8, and that are read in another encoding, which takes any bytes."""
     for name, data in files.items():
         encoding = getattr(levels.sources[name].params, "encoding", None)
@@ -70,11 +71,12 @@ def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iter
             continue
         texts = {text for each in data.variables for text in each.categories if not text.isascii()}
         if texts and all(_is_utf8(text, encoding) for text in texts):
-            yield (
+            message = (
                 f"{levels.sources[name].name} is read as {encoding}, and its letters beyond ASCII are UTF-8: they are "
                 f"taken for others (an umlaut for two signs). One `encoding` holds for the files of all levels: save "
                 f"this one as {encoding}, or all as UTF-8"
             )
+            yield Notice("other-encoding", "", message, level=name)
 
 
 def _is_utf8(text: str, encoding: str) -> bool:
@@ -106,7 +108,7 @@ class LoadedLevels:
     files: dict[str, Dataset]
     rules: EditSet
     records: Mapping[str, int]
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     doubts: tuple[Doubt, ...] = field(default=())
     mended: CorrectedLevels | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -163,11 +165,11 @@ def _checked(
     arrival = dict(found.arrival)
     notes = (
         *identifier_notices(dropped_identifiers(levels_of(described))),
-        *linked.notes,
+        *notices_of("reading", linked.notes),
         *sums,
         *found.notices,
         *encoding_notices(levels_of(described), files),
-        *_once(note for each in files.values() for note in each.notes),
+        *notices_of("reading", _once(note for each in files.values() for note in each.notes)),
     )
     records = {level.name: len(level) for level in linked}
     wrong = _once(
@@ -192,7 +194,7 @@ def _checked(
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
     doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *wrong, *done.doubts))
-    notices = (*choice_notices(described), *notes, *rules.notes, *stated)
+    notices = (*choice_notices(described), *notes, *notices_of("rules", rules.notes), *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 

@@ -14,6 +14,7 @@ from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Execution, Standardisation
 from maskwright.masking.levels.adjustment import (
@@ -29,7 +30,7 @@ from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.suppressing.cells import without_cells
-from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go, numbered_by_pipeline
+from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +58,7 @@ class LevelResults:
     planned: PlannedLevels
     results: Mapping[str, MaskingResult]
     rows: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def level_by_level(
@@ -75,7 +76,7 @@ def level_by_level(
         return run.from_below(planned, top, low)
     results: dict[str, MaskingResult] = {}
     rows: dict[str, NDArray[np.int64]] = {}
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     if top in planned.ready:
         results[top] = result = run.masked(planned, top)
         kept = result.masked.origin
@@ -83,11 +84,16 @@ def level_by_level(
             rows[top] = kept
             factors = _factors(planned.ready[top].original.taken(kept), result.masked)
             left = _weighted(planned.loaded.linked.taken(kept), low, factors)
-            notices = (_removal_notice(planned.loaded.linked, left),)
+            message = _removed(planned.loaded.linked, left)
+            notices = (Notice("groups-taken-away", "", message, level=top),)
             planned = run.on(planned, left, (low,))
     if low in planned.ready:
         results[low] = run.masked(planned, low)
     return LevelResults(planned, results, rows, notices)
+
+
+OUT_OF_RANGE = ("below-zero", "beyond-the-original")
+"""Notices that are made once all levels are masked: their values may still be moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +105,10 @@ class _Run:
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         ready = planned.ready[name]
-        with numbered_by_pipeline(planned.steps[name].numbers):
-            found = mask(
-                ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution),
-                self.reporter,
-            )  # fmt: skip
-        # What leaves the range is counted once all levels are masked: their values may still be moved.
-        messages = tuple(each for each in found.notices if each not in found.out_of_range)
-        return replace(found, notices=messages, out_of_range=())
+        found = mask(
+            ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution), self.reporter
+        )
+        return replace(found, notices=tuple(each for each in found.notices if each.kind not in OUT_OF_RANGE))
 
     def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:
         """Plan of some levels on the groups that are left."""
@@ -140,19 +142,19 @@ class _Run:
                 )
             planned = self.on(planned, linked.taken(np.flatnonzero(~without).astype(np.int64)), (low,))
         left = planned.loaded.linked
-        notices: tuple[str, ...] = ()
+        notices: tuple[Notice, ...] = ()
         if taken:
             planned = self.on(planned, left, (top,))
             along = len(before[low]) - len(left[low]) - taken
             along_with = f"{along} of these {low} records go along with {taken} that steps take away"
-            notices = (f"{_removal_notice(before, left)}; {along_with}",)
+            notices = (Notice("groups-taken-away", "", f"{_removed(before, left)}; {along_with}", level=low),)
         results = {low: result}
         if top in planned.ready:
             results = {top: self.masked(planned, top), low: result}
         return LevelResults(planned, results, {}, notices)
 
 
-def _removal_notice(before: LinkedData, left: LinkedData) -> str:
+def _removed(before: LinkedData, left: LinkedData) -> str:
     counts = ", ".join(f"{len(a) - len(b)} {a.name}" for a, b in zip(before, left, strict=True))
     return f"records are taken away in whole {before.levels[0].name} groups: {counts}"
 
@@ -204,7 +206,7 @@ class MaskedLevels:
     emptied: SuppressionState
     repaired: Repaired | None = None
     together: MovedTogether | None = None
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
     failing: Mapping[str, int] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
@@ -303,17 +305,18 @@ def _with_totals_derived(linked: LinkedData, loaded: LoadedLevels, planned: Plan
     return linked.with_data({top: replace(kept, columns=tuple(others[column.name] for column in kept))})
 
 
-def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[str]:
-    """Derived cells that had a value and have none, in words: what they are computed from has missing cells."""
+def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[Notice]:
+    """Derived cells that had a value and have none: what they are computed from has missing cells."""
     top = original.names[0]
     ways = (planned.across, *(() if planned.otherwise is None else (planned.otherwise,)))
     for each in {derived.variable: derived for way in ways for derived in way.derived}.values():
         lost = int((masked[top].data[each.variable].missing & ~original[top].data[each.variable].missing).sum())
         if lost:
-            yield (
+            message = (
                 f"{each.variable}: {lost:,} cells that had a value are missing in the masked data: what edit "
                 f"{each.edit!r} computes them from is missing there"
             )
+            yield Notice("derived-cells-missing", each.variable, message, lost, level=top, edit=each.edit)
 
 
 def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:
@@ -378,19 +381,23 @@ def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLev
     return results
 
 
-def _notices(found: MovedTogether, top: str, *, derives: bool) -> tuple[str, ...]:
-    messages = []
+def _notices(found: MovedTogether, top: str, *, derives: bool) -> tuple[Notice, ...]:
+    notices = []
     if found.moved.any():
-        messages.append(
-            f"{int(found.moved.sum()):,} {top} records were moved with their members onto edits: k does not hold for "
-            "what was moved"
+        count = int(found.moved.sum())
+        message = (
+            f"{count:,} {top} records were moved with their members onto edits: k does not hold for what was moved"
         )
+        notices.append(Notice("groups-moved", "", message, count, level=top))
     instead = "their totals are derived" if derives else "they are left as they are"
     for name, count in found.failing.items():
-        messages.append(f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}")
+        message = f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}"
+        notices.append(Notice("groups-not-moved", name, message, count, level=top))
     if found.large.any():
-        messages.append(
-            f"{int(found.large.sum()):,} {top} records have more members than largest_group, {instead}: a larger one "
+        count = int(found.large.sum())
+        message = (
+            f"{count:,} {top} records have more members than largest_group, {instead}: a larger one "
             f"(`largest_group` of the level {top}) has values searched for them too, which takes longer"
         )
-    return tuple(messages)
+        notices.append(Notice("groups-too-large", "", message, count, level=top))
+    return tuple(notices)

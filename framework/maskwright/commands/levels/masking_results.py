@@ -10,7 +10,8 @@ import numpy as np
 
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.edit_set import EditSet
-from maskwright.masking.masked_value_checks import range_counts, range_sentences
+from maskwright.foundation.findings import Notice
+from maskwright.masking.masked_value_checks import range_counts, range_notices
 from maskwright.masking.suppressing.inference_findings import complementary_to, primary_suppressions
 from maskwright.masking.suppressing.weight_inference import (
     factors_of_weights,
@@ -62,7 +63,7 @@ def with_changed_weights(
         return record
     before, after = whole.loaded.linked.taken(rows[top])[low].data, left.loaded.linked[low].data
     found = whole.steps[top]
-    step = next(number for own, number in zip(found.steps, found.numbers, strict=True) if takes_records(own))
+    step = next(own.number for own in found.steps if takes_records(own))
     shares = {
         column.name: float(100 * np.mean(column.values == before[column.name].values))
         for column in after
@@ -160,7 +161,7 @@ def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LikeCl
     return four_counts(masked.linked, groups, own_groups, own, derived, below, largest)
 
 
-def class_size_notices(masked: MaskedLevels, alike: Sequence[LikeClasses]) -> tuple[str, ...]:
+def class_size_notices(masked: MaskedLevels, alike: Sequence[LikeClasses]) -> tuple[Notice, ...]:
     """What to tell of groups that are unlike others although their records are not."""
     if not alike or not alike[-1].below:
         return ()
@@ -168,7 +169,8 @@ def class_size_notices(masked: MaskedLevels, alike: Sequence[LikeClasses]) -> tu
     whole = alike[-1]
     groups = [GroupClassSizes.model_validate(each) for own in masked.results.values() for each in own.k["groups"]]
     message = f"{k_among_records(groups)}Derived totals, and the key that says who belongs together, tell "
-    return (f"{message}{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others",)
+    message += f"{top} records apart: {whole.below:,} of {whole.records:,} are unlike k - 1 others"
+    return (Notice("groups-unlike-others", "", message, whole.below, whole.records, level=top),)
 
 
 def _counted_together(
@@ -192,8 +194,8 @@ def _counted_together(
     return {names: k or largest for names, k in found.values() if there.issuperset(names)}
 
 
-def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tuple[str, ...]:
-    """Sentences on masked values of any level beyond the original's smallest or largest value: counts alone."""
+def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tuple[Notice, ...]:
+    """Notices of masked values of any level beyond the original's smallest or largest value: counts alone."""
     left: dict[str, tuple[int, int]] = {}
     for level in masked.linked:
         ready = planned.ready.get(level.name)
@@ -206,7 +208,7 @@ def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tup
         left |= range_counts(original, level.data, there)
     bound = planned.loaded.bound
     stated = {edit.name: edit for edits in bound.edits.values() for edit in edits}
-    return tuple(range_sentences(left, EditSet(tuple(stated.values()))))
+    return tuple(range_notices(left, EditSet(tuple(stated.values()))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,9 +308,9 @@ class DoneToVariables:
         """Number of the step that names a derived variable, or else of the first of its level."""
         if name not in {each.variable for each in self.masked.planned.across.derived}:
             return None
-        named = (number for number, step in enumerate(self.described.steps, 1) if name in (step.variables or ()))
+        named = (step.number for step in self.described.steps if name in (step.variables or ()))
         of_level = self.masked.planned.steps[level]
-        return next(named, next(iter((*of_level.computed, *of_level.numbers)), None))
+        return next(named, next(iter((*of_level.computed, *(step.number for step in of_level.steps))), None))
 
     def _emptied(self, level: str, name: str) -> int:
         cells = self._cells.get((level, name))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.findings import Notice
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.measure import Measure
 
@@ -112,7 +113,7 @@ class LevelMeasures:
     of_level: Mapping[str, tuple[MeasureRequest, ...]]
     of_groups: tuple[MeasureRequest, ...]
     thresholds: Mapping[str, float]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     compared: frozenset[str]
     doubts: tuple[Doubt, ...]
 
@@ -142,17 +143,16 @@ def measures_of_levels(described: Pipeline, loaded: LoadedLevels, planned: Plann
         masked = planned.ready[name].plan.masked
         for each in requests:
             about = measure_doubts([each], thresholds, _given_to(each, name, loaded.linked, given), masked)
-            doubts += [replace(found, subject=each.label.removeprefix(f"{name}."), message=f"on the level {name} "
-                               + found.message) for found in about]  # fmt: skip
+            doubts += [replace(found, subject=each.label.removeprefix(f"{name}."), level=name) for found in about]
     return LevelMeasures(named, of_groups, thresholds, notices, compared, tuple(doubts))
 
 
 def requests_by_level(
     requests: Sequence[MeasureRequest], linked: LinkedData, given: Mapping[str, Measurable]
-) -> tuple[dict[str, tuple[MeasureRequest, ...]], tuple[str, ...], list[Problem]]:
+) -> tuple[dict[str, tuple[MeasureRequest, ...]], tuple[Notice, ...], list[Problem]]:
     """Measures that run on each level; those of groups with their members are left out."""
     chosen: dict[str, tuple[MeasureRequest, ...]] = dict.fromkeys(given, ())
-    notices: list[str] = []
+    notices: list[Notice] = []
     problems: list[Problem] = []
     for each in requests:
         if each.measure.claims.of_levels:

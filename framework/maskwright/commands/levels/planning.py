@@ -50,8 +50,6 @@ from maskwright.planning.levels.recoded_edits import published_categories, recod
 from maskwright.planning.levels.steps import (
     adjusted_totals,
     checked_under_guarantees,
-    in_pipeline,
-    numbered_by_pipeline,
     refuse_given_back,
     require_k_of_groups,
     require_totals,
@@ -74,6 +72,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.edits.translation.values import Recoded
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
@@ -113,25 +112,22 @@ class PlannedLevels:
     def to_json(self) -> dict[str, Any]:
         """One plan of all levels, as plain data."""
         plans = {name: PlanRecord.model_validate(ready.plan.to_json()) for name, ready in self.every.items()}
-        numbers = {name: found.numbers for name, found in self.steps.items()}
         records = len(self.loaded.linked.levels[-1])
-        return plan_of_levels(plans, numbers, self.loaded.bound, self.across, records, self.cross_level).to_json()
+        return plan_of_levels(plans, self.loaded.bound, self.across, records, self.cross_level).to_json()
 
     @property
     def cross_level(self) -> CrossLevelPlan:
         """What the plans of the levels do not say: what is derived instead of masked, and drawn in whole groups."""
         top, low = self.loaded.linked.levels
         computed = tuple(
-            StepRecord.model_validate(step_json(number, step, [computed_json(step.variables or ())]))
-            for found in self.steps.values() for number, step in found.computed.items()
+            StepRecord.model_validate(step_json(step, [computed_json(step.variables or ())]))
+            for found in self.steps.values() for step in found.computed.values()
         )  # fmt: skip
         taken = f"whole {top.name} records, with all their {low.name} records"
         return CrossLevelPlan(
             computed + tuple(
-                StepRecord.model_validate(
-                    step_json(number, found.steps[found.numbers.index(number)], [computed_json(names)])
-                )
-                for found in self.steps.values() for number, names in found.derived.items()
+                StepRecord.model_validate(step_json(step, [computed_json(found.derived[step.number])]))
+                for found in self.steps.values() for step in found.steps if step.number in found.derived
             ),
             {each.name: each.decimals for ready in self.every.values() for each in ready.plan.derived},
             {number: taken for found in self.steps.values() for number in found.drawing},
@@ -140,16 +136,14 @@ class PlannedLevels:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Of all levels, by the numbers of the steps in the pipeline."""
-        own = (doubt for name, ready in self.every.items() for doubt in self.steps[name].in_pipeline(ready.doubts))
+        """Of all levels."""
+        own = (doubt.on(name) for name, ready in self.every.items() for doubt in ready.doubts)
         return (*own, *self.disclosed)
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[Notice, ...]:
         """What a person should know of the plan."""
-        own = (
-            in_pipeline(text, self.steps[name].numbers) for name, each in self.every.items() for text in each.notices
-        )
+        own = (notice.on(name) for name, ready in self.every.items() for notice in ready.notices)
         return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
 
 
@@ -170,7 +164,7 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
     variables[linked.levels[0].name] += tuple(column.variable for column in read)
     # Before the steps of each level are read: all mistakes in them, and in their order, are reported at once.
     variables_of_steps(described.steps, [each for own in variables.values() for each in own])
-    treatments = {name: treatment(found.steps, found.numbers, variables[name]) for name, found in steps.items()}
+    treatments = {name: treatment(found.steps, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
     loaded = with_exact_sums(described.steps, loaded, variables, masked)
     linked = loaded.linked
@@ -256,7 +250,7 @@ def _plan_group_masking(
             replace(step, variables=chosen.names, groups=(chosen.names,), unit=None)
             for step, chosen in zip(found.steps, variables_of_steps(found.steps, variables), strict=True)
         ]
-        steps[level.name] = LevelSteps(tuple(own), found.numbers)
+        steps[level.name] = LevelSteps(tuple(own))
         if own:
             # The plan lists what is masked of the level; its edits are kept, and checked, with those of whole groups.
             ready[level.name] = _ready(described, loaded, level, steps[level.name], EditSet(), (), reporter, clock)
@@ -284,15 +278,14 @@ def _ready(
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     computed = [name for name in data.names if name not in level.data]
-    with numbered_by_pipeline(steps.numbers):
-        ready = prepare(request, reporter, clock, computed=computed)
+    ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
     dropped = dropped_identifiers(levels_of(described))
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
     ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
     if not any(len(each) for each in loaded.bound.edits.values()):
         return ready
-    return replace(ready, notices=tuple(each for each in ready.notices if each != NO_EDITS))
+    return replace(ready, notices=tuple(each for each in ready.notices if each.kind != NO_EDITS.kind))
 
 
 def _to_mask(
@@ -333,7 +326,7 @@ def _refuse_broken_structure(across: AcrossLevels, loaded: LoadedLevels) -> None
         shown = violation_counts(broken)
         names = [each.name for each in broken]
         ways = remedies_without_masking(loaded.linked, loaded.bound, names, localized=loaded.mended is not None)
-        hint = "; ".join((*(() if loaded.mended is None else loaded.mended.notices), ways))
+        hint = "; ".join((*(() if loaded.mended is None else map(str, loaded.mended.notices)), ways))
         message = f"records of the original violate edits of which no step masks a variable ({shown})"
         raise EditViolation(Problem(message, hint=hint))
 

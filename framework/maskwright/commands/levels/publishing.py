@@ -18,6 +18,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure, StructureColumn
 from maskwright.edits.levels.structure_edits import spans_records, with_conditions
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import stage
 from maskwright.masking.levels.suppression_state import dropped_names
 from maskwright.release.codebook import HeldTexts
@@ -245,7 +246,7 @@ class LevelFiles:
         edits: PublishedEdits,
         found: Mapping[str, Outcome],
         by_engine: Collection[str] = (),
-    ) -> tuple[str, ...]:
+    ) -> tuple[Notice, ...]:
         """Judge the written tables a second time, by other means: it has the last word."""
         source = self.described.output.source
         if not has_reference_reader(source):
@@ -264,9 +265,10 @@ class LevelFiles:
             }
             alone = validate_levels_by_reference(profiled, released, edits.bound, found, edits.reference, by_engine)
         count = sum(len(each.edits) for each in found.values())
-        return (f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}",) if alone else ()
+        message = f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}"
+        return (Notice("validated-once", "", message, len(alone), count),) if alone else ()
 
-    def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[str, ...]:
+    def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[Notice, ...]:
         """Write the rules that hold in the published data, where they are asked for."""
         columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
         return write_release_rules(self.release, self.described, edits.rules, columns, None)

@@ -36,10 +36,11 @@ from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice, said_once
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
-from maskwright.planning.levels.steps import in_pipeline, steps_requiring_k
+from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
@@ -47,7 +48,7 @@ from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.measures.measuring import compared_levels, compute_level_measures, with_group_linkage
 from maskwright.release.protection_checks import unchanged_cells
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.record_parts import doubt_records
+from maskwright.release.record.record_parts import doubt_records, notice_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
@@ -100,7 +101,7 @@ class PlannedOnLevels:
         return (*self.planned.loaded.doubts, *self.planned.doubts, *self.measures.doubts)
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[Notice, ...]:
         """What a person should know before anything is masked."""
         return (*self.planned.loaded.notices, *self.planned.notices, *self.measures.notices)
 
@@ -144,7 +145,7 @@ class CandidateOnLevels(ReleaseCandidate):
     released: LinkedData
     arranged: ArrangedLevels
     alike: Sequence[LikeClasses]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     edits: PublishedEdits
 
     def record(self, judgement: ReleaseDecision) -> RunRecord:
@@ -171,7 +172,7 @@ class _LevelsRun:
     reporter: Reporter
     clock: Clock
 
-    def written(self, masked: MaskedLevels, notices: tuple[str, ...]) -> CandidateOnLevels:
+    def written(self, masked: MaskedLevels, notices: tuple[Notice, ...]) -> CandidateOnLevels:
         """Write what was masked, read it back, validate and measure it."""
         with self.clock("count alike"):
             alike = class_sizes_of(self.planned, masked)
@@ -181,8 +182,7 @@ class _LevelsRun:
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
-        steps = self.planned.steps
-        own = (in_pipeline(each, steps[name].numbers) for name, of in masked.results.items() for each in of.notices)
+        own = (each.on(name) for name, of in masked.results.items() for each in of.notices)
         left = range_notices_of_levels(self.whole, masked)
         messages = (
             *own,
@@ -241,14 +241,14 @@ class _LevelsRun:
         insisting = steps_requiring_k(own, self.described.steps, bound)
         if edit not in self.planned.across.adjusted or not insisting:
             return None
-        params = f"with 'k_guarantee: report' in the params of step {insisting[0]}"
+        params = f"with 'k_guarantee: report' in the params of step {insisting[0].number}"
         way = f"{params} the records of a group are moved together, which breaks k"
         stated = next((each for each in self.planned.loaded.rules if each.name == edit), None)
         guarded = stated is not None and stated.assertion is not None and stated.kind != "linear"
         return f"{way}; {BARE_TOTAL}" if guarded else way
 
-    def _notify(self, notices: Iterable[str]) -> None:
-        notify(self.reporter, dict.fromkeys(notices))
+    def _notify(self, notices: Iterable[Notice]) -> None:
+        notify(self.reporter, said_once(notices))
 
     @property
     def files(self) -> LevelFiles:
@@ -346,8 +346,8 @@ class _LevelsRun:
             published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
             unchanged = unchanged_cells(original, published)
             last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
-            of_level = (*result.doubts, *ready.doubts_once_masked(result), *last)
-            doubts += self.planned.steps[name].in_pipeline(of_level)
+            own = (*result.doubts, *ready.doubts_once_masked(result), *last)
+            doubts += (each.on(name) for each in own)
         doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
         doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
@@ -377,9 +377,8 @@ class _LevelsRun:
                 )  # fmt: skip
                 own = own.model_copy(update={"variables": done.of_steps(name, own.variables)})
             before = LevelRecord(records=len(level), original_records=self.loaded.records[name])
-            numbers = self.planned.steps[name].numbers
             plan = done.plan_of_unmasked(name) if own is None else own.plan
-            parts[name] = LevelPart(own, plan, numbers, self.loaded.arrival[name], found[name], before)
+            parts[name] = LevelPart(own, plan, self.loaded.arrival[name], found[name], before)
             untouched[name] = done.of_others(name)
         record = record_of_levels(
             parts, edits.bound, self.planned.across, candidate.alike, untouched, masked.adjusted, masked.infeasible,
@@ -394,7 +393,7 @@ class _LevelsRun:
                 "left_out": {name: count for name, count in self.loaded.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
-                "notices": tuple(dict.fromkeys((*candidate.notices, *record.notices))),
+                "notices": tuple(dict.fromkeys((*map(notice_record, candidate.notices), *record.notices))),
                 "dropped_edits": (
                     *(DroppedEdit(name=edit.name, text=edit.text) for edit in self.planned.dropped),
                     *record.dropped_edits,

@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.doubts import DOUBT_KINDS
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
-from maskwright.planning.levels.steps import in_pipeline
 from maskwright.planning.step_variables import default_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
-    from maskwright.foundation.doubts import Doubt
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
     from maskwright.planning.model import PlanningParams, Step
 
@@ -25,43 +22,26 @@ if TYPE_CHECKING:
 class LevelSteps:
     """Steps that mask variables of one level.
 
-    `numbers`: of each in the pipeline, 1 for the first. `computed`: steps whose variables are all derived across
-    levels, by their numbers in the pipeline: nothing is left to mask. `derived`: variables that the other steps name,
-    and that are derived, by the numbers of the steps.
+    `computed`: steps whose variables are all derived across levels, by their numbers in the pipeline: nothing is left
+    to mask. `derived`: variables that the other steps name, and that are derived, by the numbers of the steps.
     """
 
     steps: tuple[Step, ...] = ()
-    numbers: tuple[int, ...] = ()
     computed: Mapping[int, Step] = field(default_factory=dict)
     derived: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def drawing(self) -> tuple[int, ...]:
         """Numbers of the steps that draw whole groups."""
-        return tuple(number for step, number in zip(self.steps, self.numbers, strict=True) if _draws_records(step))
-
-    def in_pipeline(self, doubts: Iterable[Doubt]) -> Iterator[Doubt]:
-        """Doubts of a run of this level alone, with the numbers that its steps have in the pipeline.
-
-        A waiver of step 2 must not waive the second step of another level.
-        """
-        for doubt in doubts:
-            stated = replace(
-                doubt,
-                message=in_pipeline(doubt.message, self.numbers),
-                hint=None if doubt.hint is None else in_pipeline(doubt.hint, self.numbers),
-            )
-            if DOUBT_KINDS[doubt.kind].about == "step" and 0 < int(doubt.subject) <= len(self.numbers):
-                stated = replace(stated, subject=str(self.numbers[int(doubt.subject) - 1]))
-            yield stated
+        return tuple(step.number for step in self.steps if _draws_records(step))
 
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
     """Those of the steps that name variables of a level, and only these variables."""
     known = {variable.name: variable for variable in maskable(level)}
     elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
-    found, numbers = [], []
-    for number, step in enumerate(steps, 1):
+    found = []
+    for step in steps:
         named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
         if _draws_records(step):
             # Whole groups are drawn, whatever the step names.
@@ -70,12 +50,10 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
                 free = [n for n, each in known.items() if n not in step.companions and each.role != "weight"]
                 chosen = [n for n in free if n in wanted] or free
                 found.append(replace(step, variables=tuple(chosen), groups=()))
-                numbers.append(number)
             continue
         if not named:
             if default_variables(step, known):
                 found.append(step)
-                numbers.append(number)
             continue
         own = [name for name in named if name in known]
         if not own:
@@ -83,24 +61,23 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
         parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
         if parameters and any(name in known for name in (*step.dependents, *step.keys)):
             named_here, others = (", ".join(dict.fromkeys(names)) for names in (own, parameters))
-            message = f"step {number}: {others} and {named_here} are variables of different levels"
+            message = f"step {step.number}: {others} and {named_here} are variables of different levels"
             raise InputError(Problem(message, step.place, "Take a step for each level."))
         kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
         groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
         planning = _planning_without(step.planning, elsewhere)
         own_groups = tuple(group for group in groups if group)
         found.append(replace(step, variables=kept, groups=own_groups, planning=planning))
-        numbers.append(number)
     refuse_problems(
         [
             Problem(
-                f"step {number}: within: {name!r} is a variable of another level than those that the step masks",
+                f"step {step.number}: within: {name!r} is a variable of another level than those that the step masks",
                 step.place, "Name a variable of the same level: one of the groups may be copied to their members.",
             )
-            for step, number in zip(found, numbers, strict=True) for name in step.within if name in elsewhere
+            for step in found for name in step.within if name in elsewhere
         ]
     )  # fmt: skip
-    return LevelSteps(tuple(found), tuple(numbers))
+    return LevelSteps(tuple(found))
 
 
 def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
@@ -123,21 +100,20 @@ def refuse_unknown_variables(steps: Sequence[Step], linked: LinkedData) -> None:
     names = [each.name for level in linked for each in maskable(level)]
     keys = {name for level in linked for name in level.key_columns}
     problems = []
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         for name in (*(step.variables or ()), *step.keys, *step.dependents):
             if name in keys:
-                problems.append(Problem(f"step {number}: {name!r} is a key or a pointer: it is not masked", step.place))
+                problems.append(
+                    Problem(f"step {step.number}: {name!r} is a key or a pointer: it is not masked", step.place)
+                )
             elif name not in names:
-                problems.append(Problem(f"step {number}: {unknown_name('variable', name, names)}", step.place))
+                problems.append(Problem(f"step {step.number}: {unknown_name('variable', name, names)}", step.place))
     refuse_problems(problems)
 
 
 def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
     """Refuse steps on two levels that take records away: each would have to look at what the other leaves."""
-    removing = {
-        name: [number for number, step in zip(found.numbers, found.steps, strict=True) if takes_records(step)]
-        for name, found in steps.items()
-    }
+    removing = {name: [step.number for step in found.steps if takes_records(step)] for name, found in steps.items()}
     named = {name: numbers for name, numbers in removing.items() if numbers}
     if len(named) > 1:
         message = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
@@ -163,16 +139,16 @@ def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -
     """
     kept, computed, instead = [], {}, {}
     known = {variable.name: variable for variable in maskable(level)}
-    for step, number in zip(found.steps, found.numbers, strict=True):
+    for step in found.steps:
         named = step.variables
         if named is None:
             # Parameters say what a step masks, where they name variables: geography, carry_along.
             named = step.dependents or tuple(default_variables(step, known))
         gone = tuple(name for name in named if name in derived)
         if gone and not _draws_records(step):
-            instead[number] = gone
+            instead[step.number] = gone
         if step.variables is None:
-            kept.append((step, number))
+            kept.append(step)
             continue
         names = tuple(name for name in step.variables if name not in derived)
         if not names and _draws_records(step):
@@ -180,11 +156,11 @@ def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -
             names = tuple(name for name in others if name not in step.companions) or (records_name(level),)
         groups = tuple(tuple(name for name in group if name not in derived) for group in step.groups)
         if names:
-            kept.append((replace(step, variables=names, groups=tuple(group for group in groups if group)), number))
+            kept.append(replace(step, variables=names, groups=tuple(group for group in groups if group)))
         else:
-            computed[number] = step
-            instead.pop(number)
-    return LevelSteps(tuple(step for step, _ in kept), tuple(number for _, number in kept), computed, instead)
+            computed[step.number] = step
+            instead.pop(step.number)
+    return LevelSteps(tuple(kept), computed, instead)
 
 
 def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLevels) -> None:
@@ -192,13 +168,12 @@ def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLeve
     edits = {each.variable: each.edit for each in across.derived}
     problems = []
     for found in steps.values():
-        for step, number in zip(found.steps, found.numbers, strict=True):
+        for step in found.steps:
             read = (*(step.variables or ()), *step.keys) if step.only_removes and not _draws_records(step) else ()
             for name in dict.fromkeys((*read, *step.companions)):
                 if name in edits:
                     message = (
-                        f"step {number} ({step.method.name}) needs the values of {name}, which are computed by edit "
-                        f"{edits[name]!r} after all steps"
+                        f"{step} needs the values of {name}, which are computed by edit {edits[name]!r} after all steps"
                     )
                     hint = (
                         f"Leave {name} out of this step, or out of the steps that mask it; or run this step in a "

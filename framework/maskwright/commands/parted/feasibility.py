@@ -13,6 +13,7 @@ from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
 from maskwright.data.parts.part_files import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL, PROCESSES
@@ -161,17 +162,17 @@ def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
 
 def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
     size = pipeline.execution.block_size
-    for number, step in enumerate(pipeline.steps, 1):
+    for step in pipeline.steps:
         if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
-            message = f"step {number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
+            message = f"step {step.number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
             yield Problem(message, step.place, "execution: {block_size: 50000} is usual")
         if step.within:
-            message = f"step {number}: 'within' needs all records at once: a run over parts does not cut along it"
+            message = f"step {step.number}: 'within' needs all records at once: a run over parts does not cut along it"
             yield Problem(message, step.place, IN_MEMORY)
         why = refused_method(step.method)
         if why:
             yield Problem(
-                f"step {number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
+                f"step {step.number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
             )
 
 
@@ -230,7 +231,7 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
             continue
         for name in group.variables:
             if name in coarse or not plan.variables[name].is_numeric:
-                why = f"step {group.step}: {step.method.name} masks in blocks of near records"
+                why = f"step {step.number}: {step.method.name} masks in blocks of near records"
                 yield Problem(f"{why}, and {name} holds categories", step.place, IN_MEMORY)
     for edit in plan.edits:
         if plan.coarse.read_by(edit) and domain_tuples((edit,)):
@@ -238,11 +239,13 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
             yield Problem(why, edit.place, IN_MEMORY)
 
 
-def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[str, ...]:
+def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[Notice, ...]:
     """Say which of the usual measures, that nobody asked for, are not computed."""
     kept = {each.label for each in after.measures}
     return tuple(
-        f"{each.label} is not computed, which no output needs: {refused_measure(each)}"
+        Notice(
+            "not-computed", each.label, f"{each.label} is not computed, which no output needs: {refused_measure(each)}"
+        )
         for each in before.measures
         if each.label not in kept
     )

@@ -42,7 +42,7 @@ from maskwright.masking.category_adjustment import occurring_categories
 from maskwright.masking.masked_value_checks import Extent
 from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.measurement import Further
-from maskwright.release.output_format import formula_sentences
+from maskwright.release.output_format import formulas_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
+    from maskwright.foundation.findings import Notice
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
@@ -141,14 +142,14 @@ def _extents(found: ScannedFile, plan: Plan) -> dict[str, Extent]:
     }
 
 
-def _formula_notices(facts: Iterable[Mapping[str, Any]], result: MaskingResult) -> tuple[str, ...]:
-    """Sentences on texts that a spreadsheet would run, where one may open the files."""
+def _formula_notices(facts: Iterable[Mapping[str, Any]], result: MaskingResult) -> tuple[Notice, ...]:
+    """Notices of texts that a spreadsheet would run, where one may open the files."""
     notes = [each["formulas"] for each in facts if "formulas" in each]
     if not notes:
         return ()
     cells = {name: sum(each.get(name, 0) for each in notes) for name in result.masked.names}
     shown = {name: count for name, count in cells.items() if count}
-    return tuple(formula_sentences(shown, result.masked.names, result.edits, escapes=False))
+    return tuple(formulas_of(shown, result.masked.names, result.edits, escapes=False))
 
 
 def _occurring(run: PartedRun, reported: Stored, done: MaskedSteps) -> tuple[NDArray[np.int64], ...]:

@@ -186,14 +186,13 @@ def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[s
             known = counted.setdefault(name, [0, 0, []])
             known[0], known[1] = known[0] + total, known[1] + same
             known[2] += extremes or []
-    number = plan.groups[group].step
-    step = plan.steps[number - 1]
+    step = plan.steps[plan.groups[group].step - 1]
     least = 1.0 if step.method.claims.changes_few else NEARLY_ALL
     for name, (total, same, extremes) in counted.items():
         if total and min(extremes) < max(extremes) and same >= least * total:
             how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"
             yield Doubt(
-                "step-changed-nothing", name, f"step {number} ({step.method.name}) left it {how}",
+                "step-changed-nothing", name, f"{step} left it {how}",
                 count=same, total=total, place=step.place,
             )  # fmt: skip
 

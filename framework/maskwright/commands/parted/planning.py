@@ -25,6 +25,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
+from maskwright.foundation.findings import Notice, notices_of
 from maskwright.masking.context import Standardisation
 from maskwright.planning.applicable_edits import (
     applicable,
@@ -163,7 +164,7 @@ class PartsPlan:
     plan: Plan
     edits: EditSet
     standardisation: Standardisation
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
     doubts: tuple[Doubt, ...]
     dropped: tuple[Edit, ...] = ()
 
@@ -189,7 +190,8 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     dropped = dropped_edits(edits, plan)
     plan = replace(plan, records=found.records, dropped=found.identifiers)
     notices = (
-        *identifier_notices(found.identifiers), *found.notes, *found.stated.notes, *silent, *rules,
+        *identifier_notices(found.identifiers), *notices_of("reading", found.notes),
+        *notices_of("rules", found.stated.notes), *silent, *rules,
         *recoded_edit_notices(plan.translations, dropped), *plan.warnings,
         *publication_notices(sample, plan, broken, ()),
     )  # fmt: skip

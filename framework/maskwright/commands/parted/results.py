@@ -12,9 +12,10 @@ from maskwright.commands.parted.feasibility import clusters_of, home_of
 from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, unchanged_doubts
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
-from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_sentences
+from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices
 from maskwright.masking.masking_result import (
     MaskingResult,
     category_notices,
@@ -89,12 +90,12 @@ def masking_result(
         moved=tuple(_moved(tasks, plan, units, counts)),
         k=tasks.k,
         notes=tuple(
-            {"step": group.step, "variables": list(group.variables), **text}
+            {"step": plan.steps[group.step - 1].number, "variables": list(group.variables), **text}
             for group, text in zip(plan.groups, notes, strict=True)
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *range_sentences(_left(tasks.parts), edits),
+            *_warnings(plan, notes), *zero_notices(zeros), *range_notices(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
         ),
         doubts=(*_doubts(tasks, plan), *published_note_doubts(plan, notes, counts), *distorted.doubts),
@@ -132,20 +133,22 @@ def _notes(facts: Sequence[Facts]) -> dict[str, Any]:
     return notes
 
 
-def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
     for group, text in zip(plan.groups, notes, strict=True):
+        step = plan.steps[group.step - 1]
         for warning in text.get("warnings", ()):
-            method = plan.steps[group.step - 1].method.name
-            yield f"step {group.step} ({method}) on {', '.join(group.variables[:5])}: {warning}"
+            message = f"{step} on {', '.join(group.variables[:5])}: {warning}"
+            yield Notice("method-says", str(step.number), message, place=step.place)
 
 
-def _conflicts(units: Sequence[UnitTotals]) -> Iterator[str]:
+def _conflicts(units: Sequence[UnitTotals]) -> Iterator[Notice]:
     for unit in units:
         for names in unit.conflicts:
-            yield (
+            message = (
                 f"in some records no masked values satisfy {' and '.join(names)} together: their unmasked values "
                 "exclude it"
             )
+            yield Notice("edits-exclude-each-other", "", message)
 
 
 def _moved(
@@ -167,11 +170,11 @@ def _moved(
 
 
 def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         for name in step.planning.structural_zeros:
             cells = [[sum(each["zeros"][name][file][at] for each in parts) for at in (0, 1)] for file in (0, 1)]
             before, after = (zeros / max(there, 1) for zeros, there in cells)
-            yield {"step": number, "variable": name, "before": before, "after": after}
+            yield {"step": step.number, "variable": name, "before": before, "after": after}
 
 
 def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
@@ -181,11 +184,11 @@ def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
         step = plan.steps[group.step - 1]
         for doubt in dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())):
             message = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
-            yield Doubt("method-warned", str(group.step), message, place=step.place)
+            yield Doubt("method-warned", str(step.number), message, place=step.place)
         scarce = dict.fromkeys(name for each in facts for name in each.get("scarce", ()))
         if scarce:
             yield Doubt(
-                "promise-not-kept", str(group.step),
+                "promise-not-kept", str(step.number),
                 f"in some blocks fewer than k = {step.k} records have a value of {', '.join(scarce)}: what is "
                 "published of it there is an average of fewer",
                 place=step.place, hint="mask it in memory or in larger blocks, or leave 'missing' at own_pattern",
@@ -194,12 +197,12 @@ def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
     flags = _flags(reported, plan)
     yield from class_doubts(plan, flags, reported.k["groups"])
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], {})
-    for number, step in enumerate(plan.steps, 1):
+    for step in plan.steps:
         for name in step.planning.structural_zeros:
             moved = sum(each["zeros_moved"][name] for each in reported.parts)
             if moved:
                 yield Doubt(
-                    "promise-not-kept", str(number),
+                    "promise-not-kept", str(step.number),
                     f"in {moved} of {reported.records} records a structural zero of {name} became another value, or "
                     "another value a zero", count=moved, total=reported.records, place=step.place,
                     hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
@@ -225,7 +228,7 @@ def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[st
         if size is not None:
             groups.append(
                 {
-                    "step": group.step, "variables": list(group.variables), "requested": step.k, "expected": size,
+                    "step": step.number, "variables": list(group.variables), "requested": step.k, "expected": size,
                     "guaranteed": step.k is not None and step.planning.k_guarantee == "require",
                 }
             )  # fmt: skip

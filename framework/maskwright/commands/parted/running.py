@@ -33,6 +33,7 @@ from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import ReleaseCandidate
 from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
+from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
@@ -96,7 +97,7 @@ def planned_over_parts(
     usual = with_usual_losses(described, plan.plan, plugins())
     run.pipeline = refuse_plan(usual, plan.plan)
     stated = _support(run.pipeline) if resume is None else ()
-    notices = (*dict.fromkeys(stated), *plan.notices, *dropped_notices(usual, run.pipeline))
+    notices = (*notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline))
     doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan))
     return PlannedOverParts(run, found, plan, doubts, notices)
 
@@ -119,7 +120,7 @@ class PlannedOverParts:
     found: ScannedFile
     plan: PartsPlan
     doubts: tuple[Doubt, ...]
-    notices: tuple[str, ...]
+    notices: tuple[Notice, ...]
 
     @property
     def pipeline(self) -> Pipeline:

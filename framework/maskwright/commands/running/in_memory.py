@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.preparation import ReadyRun
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
+    from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -55,7 +56,7 @@ class PlannedInMemory:
         return self.ready.doubts
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[Notice, ...]:
         """What a person should know before anything is masked."""
         return self.ready.notices
 

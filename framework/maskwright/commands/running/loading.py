@@ -17,6 +17,7 @@ from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem, refuse_problems
+from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.release_outcomes import EditViolation
@@ -86,7 +87,7 @@ class CheckedInput:
     arrival: Outcome
     broken: Mapping[str, int]
     identifiers: tuple[Variable, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     localisation: Mapping[str, Any] | None = None
     keys: Keys = field(default_factory=lambda: Keys(Dataset(())))
@@ -146,13 +147,14 @@ def load_input(
         *original.doubts, *wrong, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated),
     )  # fmt: skip
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
-    notices = (*gone, *unpublished, *original.notes, *stated.notes, *silent_notices, *more, *rule_notices)
+    read = (*notices_of("reading", original.notes), *notices_of("rules", stated.notes))
+    notices = (*gone, *unpublished, *read, *silent_notices, *more, *rule_notices)
     return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
 
 
 def _with_errors_located(
     request: MaskingRequest, original: Dataset, edits: EditSet, domain: Domain, reporter: Reporter, timed: Clock
-) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
+) -> tuple[Dataset, dict[str, Any], tuple[Notice, ...]]:
     """Original with the fewest fields adjusted, which they are, and notices."""
     from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
 
@@ -235,16 +237,17 @@ def identifiers_in_file(data: DataSource, identifiers: Sequence[str]) -> Sequenc
     return [name for name in identifiers if name not in data.described_only or name in there]
 
 
-def identifier_notices(dropped: Iterable[str]) -> tuple[str, ...]:
+def identifier_notices(dropped: Iterable[str]) -> tuple[Notice, ...]:
     """One line on all identifiers that are dropped."""
     names = tuple(dropped)
     what = "are identifiers: they are" if len(names) > 1 else "is an identifier: it is"
-    return (f"{', '.join(names)} {what} not published",) if names else ()
+    notice = Notice("identifiers-not-published", "", f"{', '.join(names)} {what} not published", len(names))
+    return (notice,) if names else ()
 
 
 def _on_violation(
     request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
-) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[str, ...]]:
+) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[Notice, ...]]:
     """Do what the pipeline says with records that violate an edit: those kept, and where they stood; None: all are."""
     broken = violated_edits(arrival.edits)
     if not broken or request.on_input_violation == "mask":
@@ -261,11 +264,8 @@ def _on_violation(
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
     outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
     dropped = len(original) - len(kept)
-    return (
-        (kept, rows),
-        outcome,
-        (f"{dropped} record(s) that violate an edit in the original data were dropped ({shown})",),
-    )
+    message = f"{dropped} record(s) that violate an edit in the original data were dropped ({shown})"
+    return (kept, rows), outcome, (Notice("records-dropped", "", message, dropped, len(original)),)
 
 
 def read_by_rules(edits: EditSet, identifiers: Iterable[str]) -> tuple[str, ...]:
@@ -300,7 +300,7 @@ def input_violation(broken: Iterable[EditOutcome], hint: str) -> EditViolation:
 
 def check_unpublished(
     request: MaskingRequest, whole: Dataset, edits: EditSet, identifiers: Collection[str]
-) -> tuple[NDArray[np.int64] | None, tuple[str, ...], tuple[EditOutcome, ...]]:
+) -> tuple[NDArray[np.int64] | None, tuple[Notice, ...], tuple[EditOutcome, ...]]:
     """Check the original against edits that read identifiers."""
     if not len(edits):
         return None, (), ()
@@ -321,15 +321,16 @@ def check_unpublished(
     return kept, notices, tuple(broken)
 
 
-def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *, dropped: bool) -> str:
+def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *, dropped: bool) -> Notice:
     names = ", ".join(name for name in edit.variables if name in identifiers)
     found = "every record obeys it"
     if violations:
         found = f"{violations} of {n} record(s) violate it and " + ("were dropped" if dropped else "are not mended")
-    return (
+    message = (
         f"edit {edit.name!r} reads {names}, which is not published: it checks the original only, where {found}; it is "
         "no rule of the release"
     )
+    return Notice("checks-the-original-only", edit.name, message, violations, n, edit.place)
 
 
 def left_of(data: Dataset, rows: NDArray[np.int64]) -> Dataset:

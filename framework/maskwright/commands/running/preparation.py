@@ -11,7 +11,8 @@ from maskwright.commands.running.loading import CheckedInput, Clock, explained_b
 from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
-from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.findings import Notice
+from maskwright.foundation.progress import Reporter, notify, stage
 from maskwright.foundation.release_outcomes import PlanRefused
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.execution_section import choice_notices
@@ -60,9 +61,9 @@ def refuse_steps(request: MaskingRequest) -> None:
 def _refuse_units(request: MaskingRequest) -> None:
     """Only data of several levels have groups that can be masked as one record."""
     problems = [
-        Problem(f"step {number}: unit: {step.unit!r} is a level, and the data have none", step.place,
+        Problem(f"step {step.number}: unit: {step.unit!r} is a level, and the data have none", step.place,
                 "Declare `data: levels:`; `maskwright explain levels` says how.")
-        for number, step in enumerate(request.steps, 1) if step.unit is not None
+        for step in request.steps if step.unit is not None
     ]  # fmt: skip
     refuse_problems(problems)
 
@@ -80,11 +81,11 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     )
     problems = [
         Problem(
-            f"step {number}: {step.method.name} counts k in single records, and {message} are declared{named}",
+            f"step {step.number}: {step.method.name} counts k in single records, and {message} are declared{named}",
             step.place,
             hint,
         )
-        for number, step in enumerate(request.steps, 1)
+        for step in request.steps
         if step.promised is not None and not step.method.claims.counts_households
     ]
     refuse_problems(problems)
@@ -95,9 +96,10 @@ def _refuse_small_blocks(request: MaskingRequest) -> None:
     size = request.execution.block_size
     problems = [
         Problem(
-            f"block_size is {size}, but step {number} needs blocks of at least 2 k = {2 * step.k} records", step.place
+            f"block_size is {size}, but step {step.number} needs blocks of at least 2 k = {2 * step.k} records",
+            step.place,
         )
-        for number, step in enumerate(request.steps, 1)
+        for step in request.steps
         if size is not None and step.k is not None and size < 2 * step.k
     ]
     refuse_problems(problems)
@@ -190,15 +192,15 @@ def _with_digits_for_xpath(loaded: CheckedInput, plan: Plan) -> CheckedInput:
     columns = {each.name: each.as_stored() for each in read if each.name in kept - exact - changed}
     notices = []
     if columns:
-        notices.append(
-            f"{', '.join(columns)}: published with the digits of the file, with which tests in XPath calculate"
-        )
+        message = f"{', '.join(columns)}: published with the digits of the file, with which tests in XPath calculate"
+        notices.append(Notice("digits-of-the-file", "", message, len(columns)))
     others = [each.name for each in read if each.name in kept - altered - columns.keys()]
     if others:
-        notices.append(
+        message = (
             f"{', '.join(others)}: published as decimals, with which sums in binary arithmetic may differ: a test in "
             "XPath has to allow for half a unit of the last decimal, as `maskwright edits --to schematron` writes it"
         )
+        notices.append(Notice("published-as-decimals", "", message, len(others)))
     return replace(
         loaded, original=loaded.original.with_columns(columns), notices=(*loaded.notices, *notices)
     )  # fmt: skip
@@ -256,7 +258,7 @@ def dropped_edits(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
     return tuple(edit for edit in edits if edit.name not in kept)
 
 
-def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
+def _earlier_release_notices(request: MaskingRequest) -> tuple[Notice, ...]:
     """Notice when the record to be replaced says that these data were released before, with other random numbers.
 
     Two releases of one file that were masked at random can be averaged, which takes noise away.
@@ -271,24 +273,26 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
         before = {entry["sha256"] for entry in record["inputs"] if entry["role"] == "data"}
         seed = record["seed"]
     except (OSError, ValueError, KeyError, TypeError):
-        return (f"{path.name} exists and is no run record: it will be replaced",)
+        return (Notice("replaces-another-file", "", f"{path.name} exists and is no run record: it will be replaced"),)
     if data_facts(request.data)["sha256"] not in before or seed == request.seed:
         return ()
     danger = "whoever gets both releases can average them and so remove noise"
-    return (f"{path.name} says that these data were masked before with another seed: {danger}",)
+    message = f"{path.name} says that these data were masked before with another seed: {danger}"
+    return (Notice("released-before", "", message),)
 
 
-def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...]:
+def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[Notice, ...]:
     """Notice where workers are asked for, and nothing makes the blocks that they would share."""
     workers = request.execution.workers
     strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
     if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:
         return ()
     message = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
-    return (f"{message}: add `block_size: 50000` for blocks, or `engine: processes` for a run over parts",)
+    message += ": add `block_size: 50000` for blocks, or `engine: processes` for a run over parts"
+    return (Notice("idle-workers", "", message),)
 
 
-def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[str, ...]:
+def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[Notice, ...]:
     """Who else claims the files, and what the format of the masked file cannot say."""
     if not isinstance(request, Pipeline):
         return ()
@@ -316,9 +320,7 @@ def _refuse_unwritable(request: MaskingRequest, loaded: CheckedInput) -> None:
 def apply_plan_checks(described: Pipeline, plan: Mapping[str, Any], reporter: Reporter) -> None:
     """Tell what the checks of a pipeline warn of, and stop where one refuses."""
     found = list(_findings(described, plan))
-    for name, each in found:
-        if not each.refuses:
-            reporter.notice(f"{name}: {each.message}")
+    notify(reporter, (Notice("plan-check", "", f"{name}: {each.message}") for name, each in found if not each.refuses))
     refused = [Problem(f"{name}: {each.message}", hint=each.hint) for name, each in found if each.refuses]
     if refused:
         raise PlanRefused(refused)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation.progress import Caution
 from maskwright.pipeline.resolved import RuleFile
+from maskwright.planning.model import with_steps
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import plugins
@@ -22,6 +22,7 @@ from maskwright.release.record.record_parts import (
     MovedRows,
     PlanRecord,
     doubt_records,
+    notice_record,
 )
 from maskwright.release.record.run_record import (
     ClassesRecord,
@@ -79,7 +80,6 @@ def run_record(run: MeasuredRun) -> RunRecord:
     changed = _changed_weights(run)
     plan = plan.model_copy(update={"untouched": tuple(name for name in plan.untouched if name not in changed)})
     block = described.execution.block_size
-    notices = (*prepared.notices, *result.notices)
     return RunRecord(
         maskwright=version("maskwright"),
         ok=False,
@@ -119,8 +119,7 @@ def run_record(run: MeasuredRun) -> RunRecord:
         moment_drift=_moment_drift(result),
         structural_zeros=tuple(ZeroShares.model_validate(each) for each in result.zeros),
         methods=tuple(MethodNotes.model_validate(notes) for notes in result.notes),
-        notices=notices,
-        cautions=tuple(dict.fromkeys(each for each in notices if isinstance(each, Caution))),
+        notices=tuple(notice_record(each) for each in (*prepared.notices, *result.notices)),
         seconds=dict(run.seconds),
     )
 
@@ -168,7 +167,7 @@ def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> 
 def _variables(run: MeasuredRun) -> Iterator[VariableRecord]:
     plan = run.prepared.plan
     masked_by = {
-        name: group.step for group in plan.groups if plan.steps[group.step - 1].method.changes_cells
+        name: step.number for group, step in with_steps(plan.groups, plan.steps) if step.method.changes_cells
         for name in group.variables
     } | _changed_weights(run)  # fmt: skip
     unchanged = {each.variable.name: each.percent for each in run.unchanged}
@@ -203,7 +202,7 @@ def _treatments(run: MeasuredRun) -> dict[str, Treatment]:
 
 def _changed_weights(run: MeasuredRun) -> dict[str, int]:
     """Weights that a step changed that took records away, with its number."""
-    steps = [number for number, step in enumerate(run.prepared.plan.steps, 1) if not step.method.changes_cells]
+    steps = [step.number for step in run.prepared.plan.steps if not step.method.changes_cells]
     return {
         each.variable.name: steps[0] for each in run.unchanged
         if steps and each.variable.role == "weight" and each.unchanged < each.cells

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.errors import Problem
+    from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.measurement import Measurement
@@ -36,7 +37,7 @@ class PlannedRun(Protocol):
         """About the data, the plan, and what is to be measured."""
 
     @property
-    def notices(self) -> Sequence[str]:
+    def notices(self) -> Sequence[Notice]:
         """What a person should know before anything is masked."""
 
     def to_json(self) -> dict[str, Any]:

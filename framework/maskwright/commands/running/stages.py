@@ -14,6 +14,7 @@ import numpy as np
 from maskwright.commands.reading import load
 from maskwright.data.stored_cells import rows_of
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import Progress, Reporter, notify, part, stage
 from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
@@ -80,7 +81,7 @@ class PipelineRun:
     reporter: Reporter
     clock: Clock
 
-    def notify(self, notices: Iterable[str]) -> None:
+    def notify(self, notices: Iterable[Notice]) -> None:
         """Give these notices to the reporter of the run."""
         notify(self.reporter, notices)
 
@@ -141,7 +142,7 @@ class PipelineRun:
         escapes = output.source.format.is_opened_in_spreadsheets and output.escapes_formulas
         return unescaped(released, result.edits, self.ready.original) if escapes else released
 
-    def validate(self, result: MaskingResult, progress: Progress) -> tuple[Outcome, list[str]]:
+    def validate(self, result: MaskingResult, progress: Progress) -> tuple[Outcome, list[Notice]]:
         """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made.
 
         Told as well is which edits nobody has judged a second time. Works in a thread, so it tells nobody by itself.
@@ -168,7 +169,8 @@ class PipelineRun:
             )  # fmt: skip
         if not alone:
             return outcome, []
-        return outcome, [f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"]
+        message = f"{len(alone)} of {len(outcome.edits)} edits have no second opinion: {', '.join(alone)}"
+        return outcome, [Notice("validated-once", "", message, len(alone), len(outcome.edits))]
 
     def measure(self, released: Dataset) -> dict[str, Measurement]:
         """Loss and risk of what was read back, by label."""
@@ -178,7 +180,7 @@ class PipelineRun:
             about = unmasked_variable_notices(names, plan.altered)
             categories = released_categories(original, released, plan.altered)
             if any(each.asked for each in requests):
-                self.notify(about[:1])
+                self.notify(notices_of("unmasked-variables-measured", about[:1]))
             found = compute_measures(
                 requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
                 (*names, *categories), about=about,
@@ -186,7 +188,11 @@ class PipelineRun:
                 drawn=plan.draws_records,
             )  # fmt: skip
         self.notify(
-            f"{each.label} has no contributions of single records: none are written"
+            Notice(
+                "no-contributions",
+                each.label,
+                f"{each.label} has no contributions of single records: none are written",
+            )
             for each in requests
             if each.per_record and found[each.label].per_record is None
         )
@@ -199,7 +205,7 @@ def write_release_rules(
     edits: EditSet,
     columns: Iterable[Column],
     layout: Layout | None,
-) -> tuple[str, ...]:
+) -> tuple[Notice, ...]:
     """Write the rules that hold in the published data, where they are asked for; notices on them."""
     target = pipeline.output.edits
     if target is None:

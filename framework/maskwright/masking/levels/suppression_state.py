@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
@@ -57,7 +58,7 @@ class SuppressionState:
     cells: LevelCellMasks = field(default_factory=dict)
     complementary: LevelCellMasks = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def suppress_across_levels(
@@ -171,7 +172,7 @@ def _for_guarantees(
 
 def _suppression_notices(
     complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     for source, gone in complementary.items():
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
@@ -181,7 +182,9 @@ def _suppression_notices(
             (own, "what a step promises of its keys is lost by the cells that went so"),
         ):
             if cells.any():
-                yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
+                count = int(cells.sum())
+                message = f"{count} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
+                yield Notice("cells-suppressed", source[1], message, count, level=source[0])
 
 
 def codes_taken(result: MaskingResult) -> dict[str, Booleans]:

@@ -84,7 +84,7 @@ def protect_group(
             block = replace(block, gathered=gathered[int(work.strata[calls[number].records[0]])])
         # Where any cut gives the same values, blocks draw from the same numbers, each record its own of them.
         part = () if work.method.claims.cut == "any" or gathered is not None else (number,)
-        rng = generator(context.seed, "protect", work.step, *work.variables, *part)
+        rng = generator(context.seed, "protect", work.stream, *work.variables, *part)
         masked = _protect_block(block, work, rng, context, alone=len(calls) == 1)
         return widened(masked, calls[number], len(source.variables))
 
@@ -144,7 +144,7 @@ def whole_block(
             f"{work.method.name} masks {len(calls)} parts of these records apart from each other, because edits bind "
             "some of them otherwise or cells are missing"
         )
-    return _block(calls[0], work, source, silent), generator(seed, "protect", work.step, *work.variables, 0)
+    return _block(calls[0], work, source, silent), generator(seed, "protect", work.stream, *work.variables, 0)
 
 
 def _remove(
@@ -153,7 +153,7 @@ def _remove(
     """Take away what a remover removes of all records."""
     assert remover.remove is not None
     block = _block(MethodCall.whole(np.arange(len(source.values)), len(source.variables)), work, source, progress)
-    rng = generator(context.seed, "protect", work.step, *work.variables, 0)
+    rng = generator(context.seed, "protect", work.stream, *work.variables, 0)
     with in_step(work.step):
         if context.observe is not None:
             context.observe(work.step, remover.name, block, None)

@@ -47,12 +47,12 @@ def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
 def refuse_unsendable(steps: Sequence[Step]) -> None:
     """Refuse steps whose methods cannot be sent to another process, before anything is masked."""
     problems = []
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         why = _unsendable(step.method, step.params) if isinstance(step.method, Method) else None
         if why is not None:
             found = plugins().info("method", step.method.name)
             package = f"package {found.distribution} {found.version}"
-            message = f"step {number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
+            message = f"step {step.number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
             problems.append(Problem(message, step.place, "Or leave 'processes' out: threads give the same result."))
     if problems:
         raise InputError(problems)

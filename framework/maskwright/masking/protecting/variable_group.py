@@ -32,12 +32,14 @@ if TYPE_CHECKING:
 class GroupWork:
     """One variable group to be masked.
 
-    `step`: 1-based. `operators`: what makes each variable's representatives. `edits`: that the method may look at.
+    `step`: in the pipeline, 1 for the first. `stream`: place of the step among those of the plan, which names its
+    random numbers. `operators`: what makes each variable's representatives. `edits`: that the method may look at.
     `strata`: codes 0..s-1; shape (n,). `companions`: variables that the method reads and leaves as they are.
     `zeros`: variables whose zeros the method does not see: they stay.
     """
 
     step: int
+    stream: int
     method: Method
     params: BaseModel
     variables: tuple[str, ...]

@@ -27,6 +27,7 @@ from maskwright.edits.expression import (
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import xpath_text
 from maskwright.foundation.errors import EditError
+from maskwright.foundation.findings import Notice
 from maskwright.plugins.guarding.call import broke_contract
 from maskwright.plugins.guarding.origin import origin_of
 from maskwright.plugins.registry import find_rule_writer
@@ -115,7 +116,9 @@ def _joined(conditions: Sequence[Expression]) -> Expression:
 RECORD = "Record"
 
 
-def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str | None) -> tuple[str, tuple[str, ...]]:
+def rule_file(
+    path: Path, edits: EditSet, columns: Iterable[Column], record: str | None
+) -> tuple[str, tuple[Notice, ...]]:
     """Text of the rule set in the language that the file's ending names, and notices.
 
     Tests that only an engine understands cannot be written in another language: they are left out, and counted.
@@ -144,7 +147,12 @@ def rule_file(path: Path, edits: EditSet, columns: Iterable[Column], record: str
     if inexpressible and not expressible:
         raise EditError([problem for _, error in inexpressible for problem in error.problems])
     return write(EditSet(tuple(expressible)), about).text, tuple(
-        f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}"
+        Notice(
+            "edit-not-written",
+            edit.name,
+            f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}",
+            place=edit.place,
+        )
         for edit, error in inexpressible
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
 from maskwright.masking.protecting.assembling import GroupResult, with_group
@@ -60,7 +61,7 @@ class Removal:
     shown: Dataset
     not_applicable: Mapping[str, int] = field(default_factory=dict)
     suppressed: tuple[Mapping[str, Any], ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     stated: EditSet = field(default_factory=lambda: EditSet(()))
     again: SuppressedAgain | None = None
@@ -73,18 +74,19 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
     state = _State(data, data, np.arange(len(data)))
     results: list[GroupResult] = []
     suppressing: list[_Suppressing] = []
-    for number, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
-        (group,) = [each for each in plan.groups if each.step == number]
-        with stage(context.reporter, f"Removing, step {number}: {step.method.name}") as progress:
+    for position, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
+        (group,) = [each for each in plan.groups if each.step == position]
+        with stage(context.reporter, f"Removing, step {step.number}: {step.method.name}") as progress:
             if state.data.origin is not None:
                 group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
             context = in_published_terms(context, state.shown)
             work = GroupWork(
-                number, step.method, step.params, group.variables, group.operators, context.edits.on(group.variables),
+                step.number, position, step.method, step.params, group.variables, group.operators,
+                context.edits.on(group.variables),
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
                 step.companions,
             )  # fmt: skip
-            with step.placed(f"step {number} ({step.method.name}): "):
+            with step.placed(f"{step}: "):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
                 if result.kept_rows is not None:
                     state, suppressing = state.taken(result), []
@@ -194,24 +196,30 @@ class _State:
     def lost_codes(self) -> dict[str, Booleans]:
         return lost_codes(self.data, self.shown, self.hidden)
 
-    def notices(self) -> Iterator[str]:
+    def notices(self) -> Iterator[Notice]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
             reasons = [f"{edits} of them because edits would reveal others"] if edits else []
             reasons += (
                 [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
             )
-            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in reasons)
+            message = f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(
+                f", {x}" for x in reasons
+            )
+            yield Notice("cells-suppressed", each["variable"], message, each["cells"])
         for name, gone in self.hidden.items():
             there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
             if 2 * cells > there:
                 # Rounded down: 100 % is all of them.
-                yield (
+                message = (
                     f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
                     "be analysed: recode it, ask for less with other keys, or leave it out of the release"
                 )
+                yield Notice("most-cells-suppressed", name, message, cells, there)
         for name, gone in self.lost_codes().items():
-            yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
+            count = int(gone.sum())
+            message = f"{count} missing code(s) of {name} are published as suppressed cells"
+            yield Notice("missing-codes-suppressed", name, message, count)
 
 
 def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.edits.levels.structure import MembersColumn, sources_of
+from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -46,19 +47,21 @@ class ExactSums:
             changed[level.name] = level.data.with_columns(stepped)
         return linked.with_data(changed)
 
-    def notices(self) -> Iterator[str]:
+    def notices(self) -> Iterator[Notice]:
         """What a person should know of it."""
         names = sorted(name for own in self.variables.values() for name in own)
         if names:
-            yield (
+            message = (
                 f"published in steps that binary64 adds exactly (of two decimals: 0.25), since edits add them over "
                 f"members: {', '.join(names)}"
             )
+            yield Notice("published-in-binary-steps", "", message, len(names))
         for name in self.left:
-            yield (
+            message = (
                 f"edit {name!r} adds decimals over members and is kept in decimals: whoever adds them in binary64 "
                 f"finds some sums off in the last place; abs(sum - total) <= 0.001 holds either way"
             )
+            yield Notice("sums-in-decimals", name, message)
 
 
 def exact_sums(

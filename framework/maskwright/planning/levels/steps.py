@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -48,21 +46,21 @@ class Treatment:
     droppable: frozenset[str] = frozenset()
 
 
-def treatment(steps: Sequence[Step], numbers: Sequence[int], variables: Sequence[Variable]) -> Treatment:
+def treatment(steps: Sequence[Step], variables: Sequence[Variable]) -> Treatment:
     """What steps do to the variables of a level."""
     shaped: set[str] = set()
     suppressed: dict[str, int] = {}
     recoded: dict[str, int] = {}
     droppable: set[str] = set()
-    for step, number, found in zip(steps, numbers, variables_of_steps(steps, variables), strict=True):
+    for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
         removes = step.method.claims.removes
         if not step.only_removes:
             shaped.update(found.names)
         if "cells" in removes:
-            suppressed |= dict.fromkeys(found.names, number)
+            suppressed |= dict.fromkeys(found.names, step.number)
         if "detail" in removes:
             shaped.update(found.names)
-            recoded |= dict.fromkeys(found.names, number)
+            recoded |= dict.fromkeys(found.names, step.number)
             droppable.update(step.planning.release_edits.drop)
     masked = frozenset(shaped).union(suppressed)
     return Treatment(masked, masked - shaped, suppressed, recoded, frozenset(droppable))
@@ -123,38 +121,13 @@ def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
     return several and determined >= FOLLOWS * len(sizes) and 2 * (len(sizes) - determined) <= len(sizes) - guessed - 1
 
 
-def in_pipeline(text: str, numbers: Sequence[int]) -> str:
-    """Message about steps of one level, with the numbers that they have in the pipeline."""
-
-    def number(found: re.Match[str]) -> str:
-        own = int(found[1])
-        return f"step {numbers[own - 1]}" if 0 < own <= len(numbers) else found[0]
-
-    return re.sub(r"\bstep (\d+)\b", number, text)
-
-
-@contextmanager
-def numbered_by_pipeline(numbers: Sequence[int]) -> Iterator[None]:
-    """Give the steps in what is refused inside the numbers that they have in the pipeline."""
-    try:
-        yield
-    except InputError as error:
-        problems = [
-            replace(
-                problem,
-                message=in_pipeline(problem.message, numbers),
-                hint=None if problem.hint is None else in_pipeline(problem.hint, numbers),
-            )
-            for problem in error.problems
-        ]
-        raise type(error)(problems) from error
-
-
 def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset[str]:
     """Totals onto which members are to be moved."""
     problems = [
-        Problem(f"step {number}: totals: {unknown_name('masked variable of the top level', name, masked)}", step.place)
-        for number, step in enumerate(steps, 1)
+        Problem(
+            f"step {step.number}: totals: {unknown_name('masked variable of the top level', name, masked)}", step.place
+        )
+        for step in steps
         for name in step.planning.totals
         if name not in masked
     ]  # fmt: skip
@@ -168,9 +141,11 @@ def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
     totals = [each.variable for each in across.derived]
     there = f"totals here are {', '.join(totals)}" if totals else "no edit gives any"
     problems = [
-        Problem(f"step {number}: totals: {name} is no total that steps mask and an edit gives over members", step.place,
-                f"{there[0].upper()}{there[1:]}.")
-        for number, step in enumerate(steps, 1) for name in step.planning.totals if name not in totals
+        Problem(
+            f"step {step.number}: totals: {name} is no total that steps mask and an edit gives over members",
+            step.place, f"{there[0].upper()}{there[1:]}.",
+        )
+        for step in steps for name in step.planning.totals if name not in totals
     ]  # fmt: skip
     if problems:
         raise InputError(problems)
@@ -212,11 +187,9 @@ def guaranteed_variables(plan: Plan) -> frozenset[str]:
     )  # fmt: skip
 
 
-def steps_requiring_k(edit: Edit, steps: Sequence[Step], bound: BoundEdits) -> tuple[int, ...]:
-    """Numbers of the steps whose k forbids to move records onto an edit: they mask what it reads."""
-    return tuple(
-        number for number, step in enumerate(steps, 1) if _requires_k(step) and _reads(edit, step, bound)
-    )  # fmt: skip
+def steps_requiring_k(edit: Edit, steps: Sequence[Step], bound: BoundEdits) -> tuple[Step, ...]:
+    """Steps whose k forbids to move records onto an edit: they mask what it reads."""
+    return tuple(step for step in steps if _requires_k(step) and _reads(edit, step, bound))
 
 
 def _requires_k(step: Step) -> bool:
@@ -238,9 +211,9 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
             strict = steps_requiring_k(edit, steps, bound)
             if not strict:
                 continue
-            number, step = strict[0], steps[strict[0] - 1]
+            step = strict[0]
             message = (
-                f"step {number} promises k = {step.k}, but to keep edit {edit.name!r} the records of each group "
+                f"step {step.number} promises k = {step.k}, but to keep edit {edit.name!r} the records of each group "
                 "have to move together, which breaks k"
             )
             hint = (
@@ -257,10 +230,12 @@ def checked_under_guarantees(across: AcrossLevels, bound: BoundEdits, steps: Seq
 
     def determined(keeper: Keeper) -> Keeper:
         own = (each for each in across.together if each.name == keeper.edit)
-        strict = tuple(dict.fromkeys(number for each in own for number in steps_requiring_k(each, steps, bound)))
+        strict = [step for each in own for step in steps_requiring_k(each, steps, bound)]
         if not strict:
             return keeper
-        how = f"step {strict[0]} promises k, so no record is moved onto it ('k_guarantee: report' lets them move)"
+        how = (
+            f"step {strict[0].number} promises k, so no record is moved onto it ('k_guarantee: report' lets them move)"
+        )
         return Keeper(keeper.edit, "checked", how)
 
     return replace(across, keepers=tuple(determined(each) for each in across.keepers))

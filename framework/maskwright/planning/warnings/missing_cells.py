@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.planning.missing_patterns import splits_by_pattern, without_holes
 from maskwright.planning.model import Group, Step, with_steps
 from maskwright.planning.strata import Strata, missing_codes
@@ -25,13 +26,13 @@ LARGEST = 2**62
 """Codes of patterns stay below it: whole numbers of 64 bits hold them."""
 
 
-def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
+def refuse_missing(step: Step, group: Sequence[str], strata: Strata, data: Dataset) -> None:
     """Refuse missing cells that the step's policy or its method cannot take."""
     method, policy = step.method, step.planning.missing
     holes = [] if method.claims.handles_missing else [name for name in step.independents if data[name].missing.any()]
     if holes:
         raise InputError(
-            f"step {number}: {method.name} reads {_counted(holes, data)} and takes no missing cells there: leave "
+            f"{method.name} reads {_counted(holes, data)} and takes no missing cells there: leave "
             f"{'it' if len(holes) == 1 else 'them'} out of '{method.parameter(IndependentVariables)}', or impute the "
             "cells first"
         )
@@ -39,29 +40,29 @@ def refuse_missing(number: int, step: Step, group: Sequence[str], strata: Strata
     if not holes:
         return
     if policy == "refuse":
-        raise InputError(f"step {number}: cells are missing and 'missing: refuse' is set ({_counted(holes, data)})")
-    _refuse_scarce(number, step, holes, data)
+        raise InputError(f"cells are missing and 'missing: refuse' is set ({_counted(holes, data)})")
+    _refuse_scarce(step, holes, data)
     if method.claims.handles_missing:
         return
     wanted = "" if policy == "own_pattern" else f", so 'missing: {policy}' cannot be done"
     if not splits_by_pattern(method):
         raise InputError(
-            f"step {number}: method {method.name!r} takes no missing cells{wanted}; there are some in "
+            f"method {method.name!r} takes no missing cells{wanted}; there are some in "
             f"{_counted(holes, data)}. Leave these variables out, impute the cells first, or take a method that takes "
             "missing cells (`maskwright explain NAME` says so)"
         )
     if policy != "own_pattern":
         raise InputError(
-            f"step {number}: method {method.name!r} takes no missing cells{wanted}; with 'missing: own_pattern' it "
+            f"method {method.name!r} takes no missing cells{wanted}; with 'missing: own_pattern' it "
             "masks records with the same cells missing apart"
         )
     try:
         without_holes(_records_by_stratum(strata), _missing(group, data), method, step.params)
     except InputError as error:
-        raise InputError(f"step {number}: {error} ({_counted(holes, data)} missing)") from error
+        raise InputError(f"{error} ({_counted(holes, data)} missing)") from error
 
 
-def _refuse_scarce(number: int, step: Step, names: Sequence[str], data: Dataset) -> None:
+def _refuse_scarce(step: Step, names: Sequence[str], data: Dataset) -> None:
     """Refuse variables with values, but of fewer records than the step promises to average."""
     if step.k is None or step.planning.k_guarantee == "report":
         return
@@ -77,7 +78,7 @@ def _refuse_scarce(number: int, step: Step, names: Sequence[str], data: Dataset)
     owners = "records" if households is None else data.groups_said
     counted = ", ".join(f"{name}: {found}" for name, found in scarce.items())
     problem = Problem(
-        f"step {number} promises k = {step.k}, but fewer {owners} than that have a value of some variables at all "
+        f"step {step.number} promises k = {step.k}, but fewer {owners} than that have a value of some variables at all "
         f"({counted}): no average of k values exists",
         step.place,
         hint=f"give {'it' if len(scarce) == 1 else 'them'} 'role: identifier' so that nothing of that is published, or "
@@ -99,7 +100,7 @@ def _records_by_stratum(strata: Strata) -> list[Integers]:
     return np.split(order, np.searchsorted(strata.codes[order], np.arange(1, strata.count)))
 
 
-def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
+def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Notice]:
     """How many patterns of missing cells a method that takes none masks apart, and which it cannot mask alone."""
     for group, step in with_steps(groups, steps):
         if data is None or group.strata is None or not splits_by_pattern(step.method):
@@ -110,19 +111,20 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
         found = without_holes(_records_by_stratum(group.strata), missing, step.method, step.params)
         patterns = len({tuple(call.columns) for call in found})
         helped = sum(len(call.records) for call in found if call.beside is not None)
-        notice = (
-            f"step {group.step} ({step.method.name}) takes no missing cells: it masks {patterns} patterns of missing "
+        message = (
+            f"{step} takes no missing cells: it masks {patterns} patterns of missing "
             "cells apart, each on the cells that are there"
         )
         if not step.method.claims.within_strata:
-            notice += ", together with all records that have them"
+            message += ", together with all records that have them"
         elif helped:
-            notice += (
+            message += (
                 f"; {helped} record(s) share theirs with too few others, and are masked as records that have the same "
                 "cells and more, so that what the method keeps exactly it keeps nearly for them"
             )
         empty = int(missing.all(axis=1).sum())
-        yield notice + (f"; {empty} record(s) have none of these cells" if empty else "")
+        message += f"; {empty} record(s) have none of these cells" if empty else ""
+        yield Notice("missing-patterns", str(step.number), message, patterns, place=step.place)
 
 
 def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
@@ -138,7 +140,7 @@ def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Da
         if step.planning.k_guarantee == "require":
             yield Doubt(
                 "promise-not-kept",
-                str(group.step),
+                str(step.number),
                 f"k = {step.k} cannot hold: {_distinguished(group, few, step)}",
                 few,
                 None if data is None else len(data), step.place,
@@ -147,12 +149,13 @@ def rare_missing_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Da
             )  # fmt: skip
 
 
-def rare_missing_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[str]:
+def rare_missing_notices(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Notice]:
     """The same of steps that need not keep k; parameters as for `rare_missing_doubts`."""
     for group, few in _with_rare_patterns(groups, steps, data):
         step = steps[group.step - 1]
         if step.planning.k_guarantee == "report":
-            yield _distinguished(group, few, step)
+            message = _distinguished(group, few, step)
+            yield Notice("missing-cells-distinguish", str(step.number), message, few, place=step.place)
 
 
 def _with_rare_patterns(

@@ -11,6 +11,7 @@ from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.edits.edit import DomainPart, LinearPart, Part, PolynomialPart, ProductPart
 from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.findings import Notice
 from maskwright.planning.model import Group, Step, with_steps
 
 if TYPE_CHECKING:
@@ -34,18 +35,18 @@ def disclosure_warnings(
     groups: Sequence[Group],
     steps: Sequence[Step],
     data: Dataset | None = None,
-) -> tuple[str, ...]:
-    """Sentences about a plan; names and counts only."""
+) -> tuple[Notice, ...]:
+    """Notices about a plan; names and counts only."""
     return (
         *_determined(edits, masked),
         *_singling_out(edits, masked, data),
         *_republished(edits, known, masked, groups, steps, data),
         *_strata_of_few(groups, steps),
-        *_small_strata(groups),
+        *_small_strata(groups, steps),
     )
 
 
-def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[str]:
+def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[Notice]:
     """Masked variables that edits determine from what is published unmasked: anyone can compute the original value."""
     equalities = [
         (edit.name, part)
@@ -67,11 +68,13 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[str]:
     ]  # fmt: skip
     names = {name: [edit for edit, part in equalities if name in dict(part.coefficients)] for name in found}
     ending = "from variables that are published unmasked: anyone can compute the original value"
-    yield from (f"edits ({', '.join(names[name])}) determine {name} {ending}" for name in found)
-    yield from (f"a product edit determines {name} {ending}" for name in products)
+    for name in found:
+        yield Notice("determined-by-edits", name, f"edits ({', '.join(names[name])}) determine {name} {ending}")
+    for name in products:
+        yield Notice("determined-by-edits", name, f"a product edit determines {name} {ending}")
 
 
-def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> Iterator[str]:
+def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> Iterator[Notice]:
     """Equalities of masked variables with one that is published: records with a value of their own there are unique.
 
     Masked values have to add up to it record by record, so they differ wherever it does.
@@ -86,11 +89,12 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             _, classes = np.unique(np.nan_to_num(data.matrix(shown)), axis=0, return_inverse=True)
             alone = int(np.sum(np.bincount(classes) == 1))
             if alone:
-                yield (
+                message = (
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
                     f"{alone} of {len(data)} record(s) have a value of their own there, so their masked values are "
                     "unique too; mask all variables of the edit"
                 )
+                yield Notice("unique-by-edit", edit.name, message, alone, len(data), edit.place)
 
 
 def _is_equality(part: Part) -> bool:
@@ -104,7 +108,7 @@ def _republished(
     groups: Sequence[Group],
     steps: Sequence[Step],
     data: Dataset | None,
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     """Domain edits that put true values of single records back into the masked file."""
     for edit in edits:
         for part in edit.parts:
@@ -117,13 +121,15 @@ def _republished(
                 if set(group.variables) & set(continuous)
             )
             if continuous and allowed:
-                yield f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed"
+                message = f"edit {edit.name!r} republishes true values of {', '.join(continuous)}, as was allowed"
+                yield Notice("original-values-published", edit.name, message, place=edit.place)
             rare = 0 if continuous or data is None else _rare_values(part.variables, masked, groups, steps, data)
             if rare:
-                yield (
+                message = (
                     f"edit {edit.name!r} may republish true values of {', '.join(part.variables)}: {rare} of them "
                     "belong to fewer than k records"
                 )
+                yield Notice("original-values-published", edit.name, message, rare, place=edit.place)
 
 
 def _rare_values(
@@ -144,32 +150,34 @@ def _rare_values(
     return int(np.sum(counts < least))
 
 
-def _strata_of_few(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
+def _strata_of_few(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Notice]:
     """How many strata of `within` are small, once for each step: there may be hundreds."""
-    for number, step in enumerate(steps, 1):
-        found = next((group.strata for group in groups if group.step == number), None)
+    for position, step in enumerate(steps, 1):
+        found = next((group.strata for group in groups if group.step == position), None)
         if found is None or not found.small[0]:
             continue
         count, records = found.small
         done = "masked by themselves" if step.planning.small_strata == "keep" else "joined with the nearest ones"
-        yield (
-            f"step {number} ({step.method.name}): {count} of {found.within} strata of {', '.join(step.within)} have "
+        message = (
+            f"{step}: {count} of {found.within} strata of {', '.join(step.within)} have "
             f"fewer than {found.least} records, {records} in all: {done}"
         )
+        yield Notice("small-strata", str(step.number), message, count, found.within, step.place)
 
 
-def _small_strata(groups: Sequence[Group]) -> Iterator[str]:
-    for group in groups:
+def _small_strata(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Notice]:
+    for group, step in with_steps(groups, steps):
         small = [one for one in group.strata.strata if one.merged] if group.strata is not None else []
         if not small or group.strata is None:
             continue
         shown = "; ".join(f"{one.label}: {one.records}" for one in small[:MOST_STRATA])
         more = f"; and {len(small) - MOST_STRATA} more" if len(small) > MOST_STRATA else ""
         what = "1 stratum has" if len(small) == 1 else f"{len(small)} strata have"
-        yield (
+        message = (
             f"{what} fewer than {group.strata.least} records, and joined the nearest one ({shown}{more}); masked "
             f"together: {', '.join(group.variables)}"
         )
+        yield Notice("strata-joined", str(step.number), message, len(small), len(group.strata.strata), step.place)
 
 
 def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Doubt]:
@@ -178,49 +186,50 @@ def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterato
     A later step keeps k when records that are equal stay equal, or when it promises as much of a group that holds the
     variables of the earlier one.
     """
-    for number, step in enumerate(steps, 1):
+    for position, step in enumerate(steps, 1):
         if step.k is None or step.planning.k_guarantee == "report":
             continue
-        own = [set(group.variables) for group in groups if group.step == number]
+        own = [set(group.variables) for group in groups if group.step == position]
         for later in groups:
             other = steps[later.step - 1]
-            if later.step <= number or other.only_removes:
+            if later.step <= position or other.only_removes:
                 continue
             shared = [names for names in own if names & set(later.variables)]
             if shared and not all(_keeps(other, set(later.variables), names, step.k) for names in shared):
                 touched = [name for name in later.variables if any(name in names for names in shared)]
                 how = "in other clusters" if other.method.makes_clusters else "record by record"
                 yield Doubt(
-                    "promise-undone-by-a-later-step", str(number),
-                    f"{step.method.name} promises k = {step.k}, and step {later.step} ({other.method.name}) changes "
-                    f"{', '.join(touched)} after it, {how}",
+                    "promise-undone-by-a-later-step", str(step.number),
+                    f"{step.method.name} promises k = {step.k}, and {other} changes {', '.join(touched)} after it, "
+                    f"{how}",
                     place=other.place,
-                    hint=f"set 'k_guarantee: report' in the params of step {number}: the smallest class is then "
+                    hint=f"set 'k_guarantee: report' in the params of step {step.number}: the smallest class is then "
                     "reported",
                 )  # fmt: skip
 
 
-def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[str]:
-    """Sentences about key variables that were drawn at random before, and about moved values that change again."""
+def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Notice]:
+    """Notices about key variables that were drawn at random before, and about moved values that change again."""
     for later in groups:
         after = steps[later.step - 1]
-        for number, before in enumerate(steps[: later.step - 1], 1):
-            own = {name for group in groups if group.step == number for name in group.variables}
+        for position, before in enumerate(steps[: later.step - 1], 1):
+            own = {name for group in groups if group.step == position for name in group.variables}
             shared = ", ".join(name for name in later.variables if name in own)
             if not shared or before.method.claims.removes:
                 continue
             drawn = not before.method.claims.deterministic and not before.method.makes_clusters
             if after.method.has_keys and after.promised is not None and drawn:
-                yield (
-                    f"step {later.step} ({after.method.name}) counts values of {shared} that step {number} "
-                    f"({before.method.name}) has changed at random: k equal records among these are no protection "
-                    "against who knows the true values"
+                message = (
+                    f"{after} counts values of {shared} that {before} has changed at random: k equal records among "
+                    "these are no protection against who knows the true values"
                 )
+                yield Notice("counts-random-values", str(after.number), message, place=after.place)
             elif "combinations" in before.method.claims.preserves and not after.method.claims.removes:
-                yield (
-                    f"step {later.step} ({after.method.name}) changes {shared} after step {number} "
-                    f"({before.method.name}): the combinations and counts that step {number} keeps are those before it"
+                message = (
+                    f"{after} changes {shared} after {before}: the combinations and counts that step {before.number} "
+                    "keeps are those before it"
                 )
+                yield Notice("combinations-changed-again", str(after.number), message, place=after.place)
 
 
 def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
@@ -249,8 +258,8 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
             reported.add(name)
             several, alike, _ = agreeing_households(data.households, codes.of(name))
             message = (
-                f"it is the same for all members of {alike} of the {several} households of two or more, and step "
-                f"{group.step} ({step.method.name}) masks members one by one"
+                f"it is the same for all members of {alike} of the {several} households of two or more, and {step} "
+                "masks members one by one"
             )
             yield Doubt("constant-within-households", name, message, alike, several, step.place)
 
@@ -286,27 +295,28 @@ def sign_notices(
     edits: EditSet,
     data: Dataset | None,
     promised: Sequence[StepLimit] = (),
-) -> Iterator[str]:
-    """Sentence on the lines to add to the edits; only of methods that do not keep values in their range.
+) -> Iterator[Notice]:
+    """Notice of the lines to add to the edits; only of methods that do not keep values in their range.
 
     Nor of those that publish multiples of a base, since 0 is a multiple of any: what is not below 0 does not get there.
     """
-    multiples = {(each.step, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
+    multiples = {(each.step.number, each.limit.variable) for each in promised if each.limit.multiple_of is not None}
     free = {
         name: steps[group.step - 1].method.name
         for group in groups
         if "range" not in steps[group.step - 1].method.claims.preserves
         and not steps[group.step - 1].method.claims.removes
         for name in group.variables
-        if data is not None and (group.step, name) not in multiples and never_negative(data[name])
+        if data is not None and (steps[group.step - 1].number, name) not in multiples and never_negative(data[name])
     }
     lines = lines_of_signs(edits, tuple(free))
     if lines:
         methods = " and ".join(dict.fromkeys(free.values()))
-        yield (
+        message = (
             f"{methods} may give values below 0, which the original has not; where a variable cannot be negative, add "
             f"to the edits: {listed(lines)}"
         )
+        yield Notice("may-become-negative", "", message)
 
 
 def never_negative(column: Column) -> bool:

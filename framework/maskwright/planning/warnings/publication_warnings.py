@@ -11,7 +11,7 @@ from maskwright.data.notations import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
-from maskwright.foundation.progress import Caution
+from maskwright.foundation.findings import Notice
 from maskwright.planning.model import Group, Step, key_names, with_steps
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _is_text(data: Dataset, name: str) -> bool:
 
 def publication_notices(
     data: Dataset, plan: Plan, broken: Mapping[str, int], computed: Collection[str] = ()
-) -> Iterator[str]:
+) -> Iterator[Notice]:
     """Edits that nothing will mend; variables that may identify records."""
     yield from _unmasked_violation_notices(plan, broken)
     shown = [name for name in plan.untouched if name not in computed and not data[name].variable.renewed]
@@ -119,22 +119,24 @@ def publication_notices(
         column = data[name]
         distinct = len(column.variable.categories)
         if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
-            yield Caution(
+            message = (
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
                 f"`{name}: {{role: identifier}}`"
             )
+            yield Notice("may-identify", name, message, distinct)
     # A label of a suppressed code is emptied where the code is, and says nothing beside it.
     labels = labels_of_suppressed(shown, plan.groups, plan.steps, plan.variables, data)
     shown = [name for name in shown if name not in labels]
     alone = _unique_records(data, shown) if shown else 0
     if alone:
-        yield Caution(
+        message = (
             f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(shown)}): "
             "whoever knows these finds them"
         )
+        yield Notice("unique-on-unmasked", "", message, alone, len(data))
 
 
-def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterator[str]:
+def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterator[Notice]:
     """Edits that the original violates on variables that no step touches: the run is bound to end without a release."""
     if any(step.method.claims.removes for step in plan.steps):
         return
@@ -142,11 +144,12 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
     for edit in plan.edits:
         count = broken.get(edit.name, 0)
         if count and edit.severity == "error" and not masked & set(edit.variables):
-            yield (
+            message = (
                 f"{count} original record(s) violate edit {edit.name!r} and no step masks its variables "
                 f"({', '.join(edit.variables)}), so that nothing can be released: mask them too, correct or leave out "
                 "these records (on_input_violation: localize or drop), or give the edit `severity: warning`"
             )
+            yield Notice("violated-and-unmasked", edit.name, message, count, place=edit.place)
 
 
 def _unique_records(data: Dataset, names: Iterable[str]) -> int:
@@ -199,7 +202,7 @@ def unused_key_doubts(
         keys = key_names(step, [known[name] for name in group.variables])
         for name in (step.variables or ()) if keys else ():
             if name not in keys and not known[name].as_is:
-                message = f"step {group.step} ({step.method.name}) uses its keys ({', '.join(keys)}), and it is none"
+                message = f"{step} uses its keys ({', '.join(keys)}), and it is none"
                 hint = _label_hint(name, labels) or "Name it in `keys`, or leave it out of the step."
                 yield Doubt("step-changed-nothing", name, message, place=step.place, hint=hint)
 

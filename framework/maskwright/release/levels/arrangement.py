@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from maskwright.data.levels.linked_data import taken_level
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.release.pseudonymisation import dataset_digest, key_texts, renewed
 
@@ -86,13 +87,17 @@ def places_of(records: LinkedData, original: LinkedData) -> dict[str, NDArray[np
     return found
 
 
-def level_arrangement_notices(arranged: ArrangedLevels) -> Iterator[str]:
+def level_arrangement_notices(arranged: ArrangedLevels) -> Iterator[Notice]:
     """What a person should know of order and keys."""
     for level in arranged.linked:
         if level.declared.keep_key:
-            yield f"{level.declared.key}: old keys are published (keep_key), by which whoever has them finds records"
+            message = (
+                f"{level.declared.key}: old keys are published (keep_key), by which whoever has them finds records"
+            )
+            yield Notice("old-keys-published", level.declared.key, message, level=level.name)
         if level.declared.keep_order:
-            yield f"records of the level {level.name} keep their order (keep_order), by which originals are paired"
+            message = f"records of the level {level.name} keep their order (keep_order), by which originals are paired"
+            yield Notice("order-kept", "", message, level=level.name)
 
 
 def _with_new_top_key(level: Level, seed: int, stream: tuple[str, ...]) -> Level:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.planning.keepers import is_weaker
-from maskwright.planning.levels.steps import in_pipeline
 from maskwright.release.record.record_parts import LossByStep, PlannedEdit, PlanRecord, StepRecord
 from maskwright.release.record.run_record import (
     ClassesRecord,
@@ -44,7 +43,6 @@ class CrossLevelPlan:
 
 def plan_of_levels(
     plans: Mapping[str, PlanRecord],
-    numbers: Mapping[str, Sequence[int]],
     bound: BoundEdits,
     across: AcrossLevels,
     records: int,
@@ -52,16 +50,13 @@ def plan_of_levels(
 ) -> PlanRecord:
     """One plan of all levels."""
     steps: dict[int, StepRecord] = {}
-    own = (
-        step.model_copy(update={"step": numbers[name][step.step - 1]})
-        for name, plan in plans.items() for step in plan.steps
-    )  # fmt: skip
+    own = (step for plan in plans.values() for step in plan.steps)
     for step in (*own, *cross_level.computed):
         before = steps.get(step.step)
         groups = step.groups if before is None else (*before.groups, *step.groups)
         taken = {"takes": cross_level.taken[step.step]} if step.step in cross_level.taken else {}
         steps[step.step] = step.model_copy(update={"groups": groups, **taken})
-    every = [_with_pipeline_numbers(plan, numbers[name]) for name, plan in plans.items()]
+    every = list(plans.values())
     hidden = {each.variable for each in across.derived}
     hidden |= {column.name for columns in bound.columns.values() for column in columns}
     altered = {
@@ -86,16 +81,13 @@ def plan_of_levels(
             ),
             "may_lose_cells": tuple(name for plan in every for name in plan.may_lose_cells),
             "dropped": tuple(dict.fromkeys(name for plan in every for name in plan.dropped)),
-            "warnings": tuple(dict.fromkeys(text for plan in every for text in plan.warnings)),
+            "warnings": tuple(
+                each if each.level is not None else each.model_copy(update={"level": name})
+                for name, plan in plans.items()
+                for each in plan.warnings
+            ),
         }
     )
-
-
-def _with_pipeline_numbers(plan: PlanRecord, numbers: Sequence[int]) -> PlanRecord:
-    """The plan of a level, whose sentences name steps by the numbers that they have in the pipeline."""
-    edits = tuple(each.model_copy(update={"how": in_pipeline(each.how, numbers)}) for each in plan.edits)
-    warnings = tuple(in_pipeline(each, numbers) for each in plan.warnings)
-    return plan.model_copy(update={"edits": edits, "warnings": warnings})
 
 
 def _planned_edits(plans: Sequence[PlanRecord], bound: BoundEdits, across: AcrossLevels) -> Iterator[PlannedEdit]:
@@ -120,13 +112,11 @@ class LevelPart:
     """What the record of a run takes of one level.
 
     `record`: of the level as a file of its own; None where no step masks it. `plan`: of the level as a file of its own.
-    `numbers`: of its steps in the pipeline. `arrival`, `outcome`: verdicts before and after, of all edits on records of
-    this level.
+    `arrival`, `outcome`: verdicts before and after, of all edits on records of this level.
     """
 
     record: RunRecord | None
     plan: PlanRecord
-    numbers: tuple[int, ...]
     arrival: Outcome
     outcome: Outcome
     level: LevelRecord
@@ -147,23 +137,21 @@ def record_of_levels(
     known = {name: part.record for name, part in parts.items() if part.record is not None}
     lowest = list(parts)[-1]
     first = next(iter(known.values()))
-    by_level = {name: _renumbered(record, parts[name].numbers) for name, record in known.items()}
-    every = list(by_level.values())
+    every = list(known.values())
     lower_records = parts[lowest].level.records
     return first.model_copy(
         update={
             "records": lower_records,
             "plugins": {key: value for each in every for key, value in each.plugins.items()},
-            "variables": tuple(_variables(by_level, untouched)),
+            "variables": tuple(_variables(known, untouched)),
             "plan": plan_of_levels(
                 {name: part.plan for name, part in parts.items()},
-                {name: part.numbers for name, part in parts.items()},
                 bound,
                 across,
                 lower_records,
                 cross_level,
             ),
-            "edits": tuple(_edits(parts, by_level, bound, across, moved, infeasible, not_applicable)),
+            "edits": tuple(_edits(parts, known, bound, across, moved, infeasible, not_applicable)),
             "dropped_edits": _joined(each.dropped_edits for each in every),
             "suppressed": _joined(each.suppressed for each in every),
             "k": _classes(every),
@@ -175,7 +163,6 @@ def record_of_levels(
             "structural_zeros": _joined(each.structural_zeros for each in every),
             "methods": _joined(each.methods for each in every),
             "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
-            "cautions": tuple(dict.fromkeys(_joined(each.cautions for each in every))),
             "levels": {name: part.level for name, part in parts.items()},
             "k_of_groups": tuple(alike),
         }
@@ -197,36 +184,6 @@ def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep:
 
 def _joined(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:
     return tuple(item for part in parts for item in part)
-
-
-def _renumbered(record: RunRecord, numbers: tuple[int, ...]) -> RunRecord:
-    """Record whose steps have the numbers that they have in the pipeline."""
-
-    def step(number: int) -> int:
-        return numbers[number - 1]
-
-    variables = tuple(
-        each.model_copy(
-            update={
-                "masked_by": None if each.masked_by is None else step(each.masked_by),
-                "done": in_pipeline(each.done, numbers),
-            }
-        )
-        for each in record.variables
-    )
-    groups = tuple(each.model_copy(update={"step": step(each.step)}) for each in record.k.groups)
-    return record.model_copy(
-        update={
-            "variables": variables,
-            "k": record.k.model_copy(update={"groups": groups}),
-            "structural_zeros": tuple(
-                each.model_copy(update={"step": step(each.step)}) for each in record.structural_zeros
-            ),
-            "methods": tuple(each.model_copy(update={"step": step(each.step)}) for each in record.methods),
-            "notices": tuple(in_pipeline(each, numbers) for each in record.notices),
-            "cautions": tuple(in_pipeline(each, numbers) for each in record.cautions),
-        }
-    )
 
 
 def _variables(

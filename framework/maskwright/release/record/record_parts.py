@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from maskwright.edits.edit import EditKind
-from maskwright.foundation.doubts import DOUBT_KINDS, About, Doubt
+from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
+from maskwright.foundation.findings import About, Notice
 from maskwright.planning.model import KeptBy
 
 if TYPE_CHECKING:
@@ -101,7 +102,41 @@ def as_lists(value: object) -> object:
     return [as_lists(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-class DoubtRecord(RecordPart):
+class PlaceRecord(RecordPart):
+    """Where something is stated, in the pipeline or a rule file."""
+
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class FindingRecord(RecordPart):
+    """What a finding is about; a field is missing where there is nothing to say in it."""
+
+    level: str | None = Field(default=None, description="Of data of several levels.")
+    step: int | None = Field(default=None, description="Number of the step in the pipeline.")
+    variable: str | None = None
+    edit: str | None = None
+    measure: str | None = None
+    count: int | None = Field(default=None, description="How many cells, records or values are concerned.")
+    total: int | None = Field(default=None, description="Of how many.")
+    place: PlaceRecord | None = None
+
+
+class NoticeRecord(FindingRecord):
+    """What a person should know."""
+
+    kind: str = Field(description="A stable name.")
+    message: str
+    is_caution: bool = Field(description="Whether it is to be read before the release is published.")
+
+
+def notice_record(notice: Notice) -> NoticeRecord:
+    """A notice as the run record has it."""
+    return NoticeRecord.model_validate(notice.to_json())
+
+
+class DoubtRecord(FindingRecord):
     """What was not surely understood or protected."""
 
     id: Public[str]
@@ -124,8 +159,8 @@ def doubt_records(judgement: ReleaseDecision) -> tuple[DoubtRecord, ...]:
 def _record(doubt: Doubt, because: str | None) -> DoubtRecord:
     kind = DOUBT_KINDS[doubt.kind]
     return DoubtRecord(
-        id=kind.id, doubt=kind.name, about=kind.about, subject=doubt.subject, message=doubt.message,
-        remedy=doubt.remedy, because=because,
+        id=kind.id, doubt=kind.name, about=kind.about, subject=doubt.subject, message=doubt.said,
+        remedy=doubt.remedy, because=because, **doubt.fields(),
     )  # fmt: skip
 
 
@@ -240,9 +275,9 @@ class PlanRecord(RecordPart):
     )
     dropped: tuple[str, ...] = Field(description="Identifiers, not published.")
     new_keys: tuple[str, ...] = Field(default=(), description="Keys that are published with new random values.")
-    warnings: tuple[str, ...]
+    warnings: tuple[NoticeRecord, ...]
     doubts: tuple[DoubtRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
-    notices: tuple[str, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
+    notices: tuple[NoticeRecord, ...] = Field(default=(), description="Of ``maskwright plan``; a run has its own.")
     checks: tuple[CheckRecord, ...] = Field(default=(), description="Of ``maskwright plan``: what checks say of it.")
     levels: dict[str, int] = Field(
         default_factory=dict, description="Of ``maskwright plan`` on data of several levels: records of each."

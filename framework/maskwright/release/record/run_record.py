@@ -18,6 +18,7 @@ from maskwright.release.record.record_parts import (
     LossByStep,
     MomentDrift,
     MovedRows,
+    NoticeRecord,
     PlanRecord,
     Public,
     Publication,
@@ -353,10 +354,7 @@ class RunRecord(RecordPart):
     moment_drift: MomentDrift | None
     structural_zeros: tuple[ZeroShares, ...]
     methods: Public[tuple[MethodNotes, ...]]
-    notices: tuple[str, ...]
-    cautions: tuple[str, ...] = Field(
-        default=(), description="Those of the notices that are to be read before the release is published."
-    )
+    notices: tuple[NoticeRecord, ...]
     seconds: dict[str, float] = Field(description="Spent in each stage.")
     levels: Public[dict[str, LevelRecord]] = Field(
         default_factory=dict, description="Of data of several levels: each level, the top first."
