@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem
-from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
+from maskwright import Classes, Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -91,9 +90,9 @@ def key_codes(comparison: Comparison, keys: tuple[str, ...], measure: str, *, po
 
 def classes_on(comparison: Comparison, keys: tuple[str, ...], measure: str) -> KeyClasses:
     """Classes of the masked file on some keys."""
-    of_record = classes_of(key_codes(comparison, keys, measure))
     households = comparison.masked_households()
-    return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
+    found = Classes.of(key_codes(comparison, keys, measure), units=households)
+    return KeyClasses(keys, found.codes, found.records, households)
 
 
 def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
