@@ -100,7 +100,7 @@ def count_keys(
                 "itself, so every weight is above 0"
             )
     classes = Classes.of(codes, weights=weights, units=households)
-    size, weight = classes.records, classes.weights
+    size, weight = classes.size, classes.weights
     if missing_keys != "own" and any((key < 0).any() for key in classes.keys):
         if households is None:
             size, weight = matched_records(classes, missing_keys)
@@ -169,7 +169,7 @@ def matched_sizes(packed: PackedKeys, size: Integers, rule: int) -> Integers:
 def matched_records(classes: Classes, missing_keys: MissingKeys) -> tuple[Integers, Floats]:
     """Records that those of each class count, and the sum of their weights; shape (c,) each."""
     if missing_keys == "own":
-        return classes.records, classes.weights
+        return classes.size, classes.weights
     return _matched(pack_keys(classes.keys), _rule(missing_keys), classes.records, classes.weights)
 
 
@@ -231,7 +231,12 @@ def positive_weights(weights: Floats | None) -> tuple[Floats | None, tuple[str, 
     """
     if weights is None or weights.all():
         return weights, ()
-    return np.where(weights == 0.0, 1.0, weights), zero_weights(int((weights == 0.0).sum()))
+    return positive(weights), zero_weights(int((weights == 0.0).sum()))
+
+
+def positive(weights: Floats) -> Floats:
+    """Weights with which every record stands for somebody: itself, where the weight is zero; shape (n,)."""
+    return np.where(weights == 0.0, 1.0, weights)
 
 
 def zero_weights(count: int) -> tuple[str, ...]:

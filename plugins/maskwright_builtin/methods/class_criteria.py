@@ -359,7 +359,7 @@ def class_size(codes: Integers, households: Integers | None) -> Integers:
     A cell without a value is a value of its own: whoever reads the file sees that it is empty.
     """
     classes = Classes.of(list(codes.T), units=households)
-    return classes.records[classes.codes]
+    return classes.size[classes.codes]
 
 
 def kept_in_households(reached: Integers, codes: Integers, households: Integers) -> Integers:

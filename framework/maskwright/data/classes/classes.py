@@ -54,11 +54,13 @@ class Classes:
     keys : tuple of ndarray of shape (c,), int64
         Values of each class, one array for each key.
     records : ndarray of shape (c,), int64
-        Records of each class, or units where these were given; at least 1.
+        Records of each class; at least 1.
     codes : ndarray of shape (n,), int64
         Class of each record, 0 to c - 1; of a table that was merged, that of each class of the tables it was merged of.
     first : ndarray of shape (c,), int64
         Position in `codes` of the first of each class.
+    units : ndarray of shape (c,), int64, or None
+        Different units of each class, where they were given.
     totals : ExactTotals or None
         Exact sums of the weights; `weights` has them rounded.
     sensitive : mapping of str to Histogram
@@ -78,6 +80,7 @@ class Classes:
     records: Integers
     codes: Integers = field(repr=False)
     first: Integers = field(repr=False)
+    units: Integers | None = field(default=None, repr=False)
     totals: ExactTotals | None = field(default=None, repr=False)
     sensitive: Mapping[str, Histogram] = field(default_factory=dict, repr=False)
 
@@ -112,7 +115,7 @@ class Classes:
         --------
         >>> import numpy as np
         >>> from maskwright import Classes
-        >>> Classes.of([np.array([3, 3, 3])], units=np.array([0, 0, 1])).records.tolist()
+        >>> Classes.of([np.array([3, 3, 3])], units=np.array([0, 0, 1])).size.tolist()
         [2]
         """
         given = [_whole(column) for column in columns]
@@ -136,16 +139,24 @@ class Classes:
                 once = PackedRows.of([*rows, units[there]]).numbered()[1]
                 rows = [each[once] for each in rows]
             found[name] = _histogram(rows[0], rows[1], None)
-        return cls(keys, np.bincount(own, minlength=count), codes, first, totals, found)
+        size = np.bincount(own, minlength=count)
+        if units is None:
+            return cls(keys, size, codes, first, None, totals, found)
+        return cls(keys, np.bincount(codes, minlength=count), codes, first, size, totals, found)
 
     def __len__(self) -> int:
         """Number of classes."""
         return len(self.records)
 
     @property
+    def size(self) -> Integers:
+        """Units of each class, or its records where there are none; shape (c,)."""
+        return self.records if self.units is None else self.units
+
+    @property
     def weights(self) -> NDArray[np.float64]:
-        """Sum of the weights of each class, or its records where there are none; shape (c,)."""
-        return self.records.astype(np.float64) if self.totals is None else self.totals.values
+        """Sum of the weights of each class, or its size where there are none; shape (c,)."""
+        return self.size.astype(np.float64) if self.totals is None else self.totals.values
 
     def merge(self, *others: Classes) -> Classes:
         """Classes of the records of this table and others together, in lexicographic order of the keys.
@@ -198,6 +209,8 @@ class Classes:
             A row for each class, then one for each class and value of a histogram.
         """
         rows = [self._rows(OF_CLASSES, np.arange(len(self)), self.records)]
+        if self.units is not None:
+            rows[0] |= {"units": self.units}
         if self.totals is not None:
             rows[0] |= {"w0": np.zeros(len(self), dtype=np.int64)}
             rows[0] |= {f"w{place}": own for place, own in self.totals.digits.items()}
@@ -246,6 +259,7 @@ class Classes:
             np.bincount(codes, records[own], count).astype(np.int64),
             codes,
             first,
+            np.bincount(codes, given["units"][own], count).astype(np.int64) if "units" in given else None,
             ExactTotals(len(codes), digits).grouped(codes, count) if digits else None,
             histograms,
         )

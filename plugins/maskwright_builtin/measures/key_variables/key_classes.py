@@ -92,7 +92,7 @@ def classes_on(comparison: Comparison, keys: tuple[str, ...], measure: str) -> K
     """Classes of the masked file on some keys."""
     households = comparison.masked_households()
     found = Classes.of(key_codes(comparison, keys, measure), units=households)
-    return KeyClasses(keys, found.codes, found.records, households)
+    return KeyClasses(keys, found.codes, found.size, households)
 
 
 def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:

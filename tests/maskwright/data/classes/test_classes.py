@@ -87,7 +87,9 @@ def test_they_are_numbered_as_they_first_occur_and_count_households() -> None:
     households = np.array([0, 0, 0, 1, 1])
     weights = np.array([2.0, 50.0, 60.0, 4.0, 70.0])
     found = Classes.of(columns, weights=weights, units=households, sensitive={"s": np.array([1, 1, 1, 1, 1])})
-    assert (found.records.tolist(), found.weights.tolist()) == ([1, 2, 1], [2.0, 6.0, 4.0])
+    assert found.merge().merge().size.sum() == 4
+    assert found.records.tolist() == [2, 2, 1]
+    assert (found.size.tolist(), found.weights.tolist()) == ([1, 2, 1], [2.0, 6.0, 4.0])
     assert found.sensitive["s"].records.tolist() == [1, 2, 1]
 
 
