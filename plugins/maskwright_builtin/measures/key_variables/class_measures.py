@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from maskwright import (
     Measurement,
     Merging,
     PartOfFile,
+    Problem,
     class_hashes,
     exact_sum,
 )
-from maskwright_builtin.measures.key_variables.key_classes import KeySetsParams, sets_of_keys, worst_of
+from maskwright_builtin.measures.key_variables.key_classes import KeysParams, has_sets, sets_of_keys, worst_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 MOST_AT_ONCE = 20_000_000
 """Classes that one process holds: about 2 GB with ten keys."""
+MOST_VALUES = 10_000
+"""Different values of a sensitive variable, at most: each part counts the records of each of them."""
+PLAIN = ("records", "zero", "light", "suppressed", "compared")
+"""What is known of the whole file in terms of JSON."""
 LOWEST_MISSING = -(1 << 51)
 """Missing cells have whole numbers from here to -1."""
 SMALLEST = 1 << 1074
@@ -39,13 +44,59 @@ def silent(share: float) -> None:
     """Progress that is not shown."""
 
 
+@dataclass(frozen=True, eq=False)
+class SensitiveValues:
+    """What is known of a sensitive variable in the whole file.
+
+    `values`: different ones, ascending; shape (v,). `counts`: records that have each, or households; shape (v,).
+    `missing`: records without a value. `ordered`: whether the order of the values means anything.
+    """
+
+    values: Floats
+    counts: Integers
+    missing: int
+    ordered: bool
+
+    @classmethod
+    def of(cls, comparison: Comparison, name: str, keys: Sequence[str], households: Integers | None) -> Self:
+        """Of the masked file: a household counts once for each value that it has in a class."""
+        column = comparison.masked[name]
+        there = ~column.missing
+        values = column.values[there]
+        if households is not None:
+            cells = [comparison.published_cells(key)[there] for key in keys]
+            values = values[Classes.of([*cells, values, households[there]]).first]
+        different, counts = np.unique(values, return_counts=True)
+        ordered = column.variable.type != "nominal"
+        return cls(different.astype(np.float64), counts, int(column.missing.sum()), ordered)
+
+    def __add__(self, other: SensitiveValues) -> SensitiveValues:
+        values, place = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        counts = np.bincount(place, np.concatenate([self.counts, other.counts])).astype(np.int64)
+        return SensitiveValues(values, counts, self.missing + other.missing, self.ordered)
+
+    @property
+    def shares(self) -> Floats:
+        """Of each value; shape (v,)."""
+        return self.counts / self.counts.sum()
+
+    def to_json(self) -> list[Any]:
+        """Plain data."""
+        return [self.values.tolist(), self.counts.tolist(), self.missing, self.ordered]
+
+    @classmethod
+    def from_json(cls, plain: Sequence[Any]) -> Self:
+        """What `to_json` gave."""
+        return cls(np.array(plain[0], dtype=np.float64), np.array(plain[1], dtype=np.int64), *plain[2:])
+
+
 @dataclass(frozen=True)
 class About:
     """What is known of the whole file before its classes are counted.
 
     `keys`: of the set that is looked at. `weight`: exact sum of the usable weights; None without weights. `zero`,
     `light`: records with a weight of zero, and with one missing or below 1. `unit`: what a class counts. `suppressed`:
-    of each key what its suppressed cells have.
+    of each key what its suppressed cells have. `compared`: variables that are compared.
     """
 
     keys: tuple[str, ...]
@@ -55,6 +106,8 @@ class About:
     light: int = 0
     unit: str = "record"
     suppressed: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    sensitive: Mapping[str, SensitiveValues] = field(default_factory=dict)
+    compared: Sequence[str] = ()
     progress: Progress = silent
 
 
@@ -75,7 +128,7 @@ class ClassMeasure:
     `facts`: what it needs of some of the classes, plain data of JSON whose sums are exact, and the contribution of a
     record of each class; shape (c,). `figure`: the measure, of the facts of all classes. `usable`: weights that classes
     are summed by; None: they are not used. `at_once`: whether parameters need all classes together. `pooled`: whether
-    all missing cells are alike, -1.
+    all missing cells are alike, -1. `sensitive`: names of the variables whose values in the classes are looked at.
     """
 
     name: str
@@ -86,12 +139,13 @@ class ClassMeasure:
     counts_households: bool = False
     at_once: Callable[[Any], bool] | None = None
     pooled: Callable[[Any], bool] | None = None
+    sensitive: Callable[[Comparison, Any, Sequence[str]], list[str]] | None = None
     refused: Callable[[Any], str | None] | None = None
 
     def compute(
         self,
         comparison: Comparison,
-        params: KeySetsParams,
+        params: KeysParams,
         more: Callable[[Measurement, Classes, About], Measurement] | None = None,
     ) -> Measurement:
         """The measure of a file in memory, whose classes are those of one part.
@@ -100,20 +154,24 @@ class ClassMeasure:
         """
         if not len(comparison.masked):
             raise InputError(f"{self.name}: there is nothing to measure: the masked file has no records")
-        sets, about = self._about([self.partial(comparison, params, None)])
-        about = replace(about, progress=comparison.progress)
         households = comparison.masked_households() if self.counts_households else None
+        facts = self._of_part(comparison, params)
+        if self.sensitive is not None:
+            facts |= {"sensitive": self._sensitive(comparison, params, facts["keys"][""], households)}
+        sets, about = self._about([facts])
+        about = replace(about, progress=comparison.progress)
         if households is not None:
             group = comparison.original.group_name
             about = replace(about, unit=group if group == "household" else f"{group} record")
         weights, found = self._weights(comparison), {}
         for name, keys in sets.items():
             about = replace(about, keys=keys)
-            classes = Classes.of(self._cells(comparison, params, keys), weights=weights, units=households)
+            cells = self._cells(comparison, params, keys)
+            classes = _classes_of(comparison, cells, about.sensitive, weights, households)
             facts, contributions = self.facts(classes, params, about)
             one = replace(self.figure([facts], params, about), per_record=contributions[classes.codes])
             found[name] = one if more is None else more(one, classes, about)
-        return found[""] if params.key_sets is None else worst_of(found, self.direction)
+        return worst_of(found, self.direction) if has_sets(params) else found[""]
 
     @property
     def merging(self) -> Merging:
@@ -122,7 +180,7 @@ class ClassMeasure:
             partial=self.partial, merged=self.merged, rows=self.rows, counted=self.counted, refused=self.refused
         )
 
-    def _cells(self, comparison: Comparison, params: KeySetsParams, keys: Sequence[str]) -> list[Integers]:
+    def _cells(self, comparison: Comparison, params: KeysParams, keys: Sequence[str]) -> list[Integers]:
         cells = [comparison.published_cells(key) for key in keys]
         if self.pooled is None or not self.pooled(params):
             return cells
@@ -132,8 +190,32 @@ class ClassMeasure:
         weights = None if self.usable is None else comparison.masked_weights()
         return None if weights is None or self.usable is None else self.usable(weights)
 
-    def partial(self, comparison: Comparison, params: KeySetsParams, request: Request) -> Facts:  # noqa: ARG002
-        """Records of one part, which keys there are, and what its weights are."""
+    def partial(self, comparison: Comparison, params: KeysParams, request: Request) -> Facts:  # noqa: ARG002
+        """Records of one part, which keys there are, what its weights are, and its sensitive values."""
+        facts = self._of_part(comparison, params)
+        if self.sensitive is None:
+            return facts
+        found = self._sensitive(comparison, params, facts["keys"][""], None)
+        for name, values in found.items():
+            if len(values.values) > MOST_VALUES:
+                raise InputError(
+                    Problem(
+                        f"{self.name}: {name} has more than {MOST_VALUES} different values in a part, which is too "
+                        "many over parts",
+                        hint="name `sensitive` variables with fewer values, or leave out `execution: engine`",
+                    )
+                )
+        plain = {name: values.to_json() for name, values in found.items()}
+        return {**facts, "sensitive": plain}
+
+    def _sensitive(
+        self, comparison: Comparison, params: KeysParams, keys: Sequence[str], households: Integers | None
+    ) -> dict[str, SensitiveValues]:
+        assert self.sensitive is not None
+        names = self.sensitive(comparison, params, keys)
+        return {name: SensitiveValues.of(comparison, name, keys, households) for name in names}
+
+    def _of_part(self, comparison: Comparison, params: KeysParams) -> dict[str, Any]:
         sets = sets_of_keys(comparison, params, self.name)
         weights, usable = (None if self.usable is None else comparison.masked_weights()), self._weights(comparison)
         suppressed = {}
@@ -149,6 +231,7 @@ class ClassMeasure:
             "zero": 0 if weights is None else int((weights == 0.0).sum()),
             "light": 0 if weights is None else int((~(weights >= 1.0)).sum()),
             "suppressed": suppressed,
+            "compared": list(comparison.variables),
         }
 
     def _about(self, facts: Sequence[Facts]) -> tuple[dict[str, tuple[str, ...]], About]:
@@ -165,27 +248,33 @@ class ClassMeasure:
         sums = {name: sum(each[name] for each in facts) for name in ("records", "zero", "light")}
         weight = sum(int(each, 16) for each in weights) if weights else None
         keys = {name: tuple(keys) for name, keys in facts[0]["keys"].items()}
-        return keys, About((), weight=weight, suppressed=suppressed, **sums)
+        sensitive: dict[str, SensitiveValues] = {}
+        for each in facts:
+            for name, plain in each.get("sensitive", {}).items():
+                own = plain if isinstance(plain, SensitiveValues) else SensitiveValues.from_json(plain)
+                sensitive[name] = sensitive[name] + own if name in sensitive else own
+        about = About((), weight=weight, suppressed=suppressed, compared=facts[0]["compared"], **sums)
+        return keys, replace(about, sensitive=sensitive)
 
     def _known(self, request: Mapping[str, Any], name: str) -> About:
-        sums = {each: request[each] for each in ("records", "zero", "light", "suppressed")}
         weight = None if request["weight"] is None else int(request["weight"], 16)
-        return About(tuple(request["keys"][name]), weight=weight, **sums)
+        about = About(tuple(request["keys"][name]), weight=weight, **{each: request[each] for each in PLAIN})
+        return replace(about, sensitive=_sensitive_of(request))
 
-    def _at_once(self, params: KeySetsParams) -> bool:
+    def _at_once(self, params: KeysParams) -> bool:
         return self.at_once is not None and self.at_once(params)
 
     def rows(
-        self, comparison: Comparison, params: KeySetsParams, request: Request, part: PartOfFile
+        self, comparison: Comparison, params: KeysParams, request: Request, part: PartOfFile
     ) -> tuple[Columns, Integers]:
         """Classes of one part, by the task that counts them: the first one, where it needs all of them."""
         assert request is not None
-        weights = self._weights(comparison)
+        weights, sensitive = self._weights(comparison), _sensitive_of(request)
         pieces: list[dict[str, Integers]] = []
         for number, keys in enumerate(request["keys"].values()):
             at_once = self._at_once(params)
             given = self._cells(comparison, params, keys) if at_once else class_hashes(comparison.masked, keys)
-            columns = Classes.of(given, weights=weights).columns()
+            columns = _classes_of(comparison, given, sensitive, weights, None).columns()
             pieces.append({"set": np.full(len(columns["records"]), number, dtype=np.int64), **columns})
         names = dict.fromkeys(name for each in pieces for name in each)
         joined = {
@@ -196,7 +285,7 @@ class ClassMeasure:
             return joined, np.zeros(len(joined["set"]), dtype=np.int64)
         return joined, (joined["k0"].view(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
 
-    def counted(self, columns: Columns, params: KeySetsParams, request: Request) -> Facts:
+    def counted(self, columns: Columns, params: KeysParams, request: Request) -> Facts:
         """Facts of the classes of one task, by set of keys."""
         assert request is not None
         if self._at_once(params) and len(columns["set"]) > MOST_AT_ONCE:
@@ -210,15 +299,17 @@ class ClassMeasure:
             if len(own):
                 used = {f"k{place}" for place in range(len(keys) if self._at_once(params) else 2)}
                 chosen = {key: each[own] for key, each in columns.items() if key in used or not key.startswith("k")}
-                facts[name] = dict(self.facts(Classes.of_columns(chosen), params, self._known(request, name))[0])
+                about = self._known(request, name)
+                classes = Classes.of_columns(chosen, tuple(about.sensitive))
+                facts[name] = dict(self.facts(classes, params, about)[0])
         return facts
 
-    def merged(self, facts: Sequence[Facts], params: KeySetsParams, request: Request) -> Measurement | Further:
+    def merged(self, facts: Sequence[Facts], params: KeysParams, request: Request) -> Measurement | Further:
         """The measure of all parts, or what it asks of them."""
         if request is None:
             keys, about = self._about(facts)
-            names = ("records", "zero", "light", "suppressed")
-            known = {name: getattr(about, name) for name in names}
+            known = {name: getattr(about, name) for name in PLAIN}
+            known |= {"sensitive": {name: each.to_json() for name, each in about.sensitive.items()}}
             weight = None if about.weight is None else hex(about.weight)
             return Further(
                 {"keys": {name: list(own) for name, own in keys.items()}, "weight": weight, **known}, "tasks"
@@ -227,7 +318,24 @@ class ClassMeasure:
             name: self.figure([each[name] for each in facts if name in each], params, self._known(request, name))
             for name in request["keys"]
         }
-        return found[""] if params.key_sets is None else worst_of(found, self.direction)
+        return worst_of(found, self.direction) if has_sets(params) else found[""]
+
+
+def _sensitive_of(request: Mapping[str, Any]) -> dict[str, SensitiveValues]:
+    return {name: SensitiveValues.from_json(plain) for name, plain in request["sensitive"].items()}
+
+
+def _classes_of(
+    comparison: Comparison, cells: Sequence[Any], sensitive: Mapping[str, SensitiveValues], weights: Floats | None,
+    households: Integers | None,
+) -> Classes:  # fmt: skip
+    """Classes on some cells, with the ranks of sensitive values in them."""
+    ranks, present = {}, {}
+    for name, known in sensitive.items():
+        column = comparison.masked[name]
+        present[name] = ~column.missing
+        ranks[name] = np.searchsorted(known.values, np.where(column.missing, 0, column.values))
+    return Classes.of(cells, weights=weights, units=households, sensitive=ranks, present=present)
 
 
 def is_missing(key: Integers) -> Booleans:
