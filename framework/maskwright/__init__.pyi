@@ -22,6 +22,8 @@ from maskwright.commands.run import RunResult as RunResult
 from maskwright.commands.run import run as run
 from maskwright.commands.validate import validate as validate
 from maskwright.commands.validate import validate_document as validate_document
+from maskwright.data.classes.classes import Classes as Classes
+from maskwright.data.classes.classes import Histogram as Histogram
 from maskwright.data.dataset import Column as Column
 from maskwright.data.dataset import Dataset as Dataset
 from maskwright.data.dataset import Layout as Layout
@@ -48,6 +50,7 @@ from maskwright.data.number_text import read_numbers as read_numbers
 from maskwright.data.number_text import write_numbers as write_numbers
 from maskwright.data.record_chunk import RecordChunk as RecordChunk
 from maskwright.data.sketches.exact_sums import ExactMoments as ExactMoments
+from maskwright.data.sketches.exact_sums import exact_sum as exact_sum
 from maskwright.data.sketches.record_hashes import class_hashes as class_hashes
 from maskwright.data.sketches.record_hashes import record_hashes as record_hashes
 from maskwright.data.sketches.record_hashes import sampled as sampled

@@ -1,4 +1,4 @@
-"""Compiled: rows of packed keys are numbered, matched where keys are missing, and given their mean of 1 / F."""
+"""Compiled: rows of packed keys are matched where keys are missing, and given their mean of 1 / F."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from maskwright_builtin.numerics.compilation import compiled, inlined
 
 if TYPE_CHECKING:
-    from maskwright_builtin.numerics.arrays import Floats, Integers, Integers32
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 SPREAD = np.int64(-7046029254386353131)
@@ -38,28 +38,6 @@ def are_equal(words: Integers, row: int, other: int, common: Integers) -> bool:
 SUBSET, COMPLETE, ANY, MOST = 0, 1, 2, 3
 """Whom a row counts besides its equals: rows that show all that it shows; rows without missing keys; all; rows that
 show more than half of what it shows."""
-
-
-@compiled
-def number_rows(words: Integers, table: Integers32, dense: bool, of_row: Integers, first: Integers) -> int:
-    """Number the different rows as they first occur.
-
-    `words`: shape (n, w). `of_row`, `first`: Written: the number of each row, and the first row of each number; shape
-    (n,).
-    """
-    count = 0
-    last = table.shape[0] - 1
-    common = np.full(words.shape[1], np.int64(-1))
-    for row in range(words.shape[0]):
-        slot = words[row, 0] if dense else first_slot(words, row, common, last)
-        while table[slot] != 0 and not dense and not are_equal(words, row, int(first[table[slot] - 1]), common):
-            slot = (slot + 1) & last
-        if table[slot] == 0:
-            first[count] = row
-            count += 1
-            table[slot] = count
-        of_row[row] = table[slot] - 1
-    return count
 
 
 @inlined

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from maskwright import InputError
+from maskwright import Classes, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,42 +56,6 @@ def pack_keys(codes: Sequence[Integers]) -> PackedKeys:
     return PackedKeys(words, masks, sum(widths))
 
 
-def classes_of(codes: Sequence[Integers]) -> Integers:
-    """Class 0..c-1 of each record, numbered as they first occur; shape (n,).
-
-    `codes`: one for each key, -1 where missing; shape (n,).
-    """
-    return numbered(pack_keys(codes))[0]
-
-
-def class_sizes(classes: Integers, households: Integers | None) -> Integers:
-    """Records of each class, or different households; shape (c,)."""
-    counted = classes if households is None else classes[first_of_household(classes, households)]
-    return np.bincount(counted)
-
-
-def first_of_household(classes: Integers, households: Integers) -> Integers:
-    """The first record of each household in each class."""
-    return numbered(pack_keys([classes, households]))[1]
-
-
-def numbered(packed: PackedKeys) -> tuple[Integers, Integers]:
-    """Number the different rows.
-
-    Returns numbers 0..c-1 as the rows first occur; the first row of each; shape (n,).
-    """
-    from maskwright_builtin.key_counts.counting_kernel import number_rows  # Numba: plugins are listed without it
-
-    n = len(packed.words)
-    of_row, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    slots = 1 << max(2 * n - 1, 1).bit_length()
-    # Where every combination of codes has a slot of its own, its number is the slot.
-    dense = packed.bits < slots.bit_length()
-    table = np.zeros(1 << packed.bits if dense else slots, dtype=np.int32)
-    count = number_rows(packed.words, table, dense, of_row, first)
-    return of_row, first[:count].copy()
-
-
 Number = TypeVar("Number", bound=np.generic)
 MissingKeys = Literal["own", "alpha0", "subset", "wildcard"]
 """How a missing key counts: as a value of its own, ..., as any value."""
@@ -135,27 +99,14 @@ def count_keys(
                 f"the weight is missing, zero, negative or infinite in {wrong} record(s): a record stands for at least "
                 "itself, so every weight is above 0"
             )
-    packed = pack_keys(codes)
-    of_row, first = numbered(packed)
-    incomplete = any((code < 0).any() for code in codes)
-    if households is None:
-        size = np.bincount(of_row, minlength=len(first))
-        weight = np.asarray(np.bincount(of_row, weights, len(first)), dtype=np.float64)
-        if missing_keys != "own" and incomplete:
-            size, weight = _records_matched(packed, first, missing_keys, size, weight)
-        return KeyCounts(size[of_row], weight[of_row])
-    members = first_of_household(of_row, households)
-    household_weight = np.ones(int(households.max(initial=-1)) + 1)
-    if weights is not None:
-        # Written from the last record to the first: the first one stays.
-        household_weight[households[::-1]] = weights[::-1]
-    in_row, household = of_row[members], households[members]
-    if missing_keys != "own" and incomplete:
-        size, weight = _households_matched(packed, first, missing_keys, in_row, household, household_weight)
-    else:
-        size = np.bincount(in_row, minlength=len(first))
-        weight = np.asarray(np.bincount(in_row, household_weight[household], len(first)), dtype=np.float64)
-    return KeyCounts(size[of_row], weight[of_row])
+    classes = Classes.of(codes, weights=weights, units=households)
+    size, weight = classes.size, classes.weights
+    if missing_keys != "own" and any((key < 0).any() for key in classes.keys):
+        if households is None:
+            size, weight = matched_records(classes, missing_keys)
+        else:
+            size, weight = _households_matched(classes, missing_keys, weights, households)
+    return KeyCounts(size[classes.codes], weight[classes.codes])
 
 
 def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[Floats, Floats]:
@@ -184,15 +135,15 @@ class _Patterns:
     observed: Integers
 
 
-def _patterns(packed: PackedKeys, first: Integers) -> _Patterns:
-    words = packed.words[first]
+def _patterns(packed: PackedKeys) -> _Patterns:
+    words = packed.words
     shown = [(words & mask).any(axis=1) for mask in packed.masks]
-    pattern, example = numbered(pack_keys([each.astype(np.int64) - 1 for each in shown]))
-    observed = np.zeros((len(example), words.shape[1]), dtype=np.int64)
-    for mask, each in zip(packed.masks, shown, strict=True):
-        observed[each[example]] |= mask
-    order = np.argsort(pattern, kind="stable")
-    starts = np.append(0, np.cumsum(np.bincount(pattern)))
+    patterns = Classes.of(shown)
+    observed = np.zeros((len(patterns), words.shape[1]), dtype=np.int64)
+    for mask, each in zip(packed.masks, patterns.keys, strict=True):
+        observed[each > 0] |= mask
+    order = np.argsort(patterns.codes, kind="stable")
+    starts = np.append(0, np.cumsum(patterns.records))
     return _Patterns(order, words[order], starts, observed)
 
 
@@ -207,48 +158,50 @@ def matched_sizes(packed: PackedKeys, size: Integers, rule: int) -> Integers:
 
     `size`: shape (n,).
     """
+    classes = Classes.of(list(packed.words.T))
+    total = np.zeros(len(classes), dtype=np.int64)
+    np.add.at(total, classes.codes, size)
+    different = PackedKeys(packed.words[classes.first], packed.masks, packed.bits)
+    records, _ = _matched(different, rule, total, np.zeros(len(total)))
+    return np.asarray(records[classes.codes], dtype=np.int64)
+
+
+def matched_records(classes: Classes, missing_keys: MissingKeys) -> tuple[Integers, Floats]:
+    """Records that those of each class count, and the sum of their weights; shape (c,) each."""
+    if missing_keys == "own":
+        return classes.size, classes.weights
+    return _matched(pack_keys(classes.keys), _rule(missing_keys), classes.records, classes.weights)
+
+
+def _matched(packed: PackedKeys, rule: int, size: Integers, weight: Floats) -> tuple[Integers, Floats]:
+    """Sums over the rows that each of different rows counts."""
     from maskwright_builtin.key_counts.counting_kernel import add_matches
 
-    of_row, first = numbered(packed)
-    total = np.zeros(len(first), dtype=np.int64)
-    np.add.at(total, of_row, size)
-    found = _patterns(packed, first)
-    there = total[found.order]
-    records, weight = there.copy(), np.zeros(len(there))
-    add_matches(found.words, found.observed, found.starts, packed.masks, rule, there, weight, records, weight.copy())
-    return np.asarray(_back(records, found.order)[of_row], dtype=np.int64)
-
-
-def _records_matched(
-    packed: PackedKeys, first: Integers, missing_keys: MissingKeys, size: Integers, weight: Floats
-) -> tuple[Integers, Floats]:
-    from maskwright_builtin.key_counts.counting_kernel import add_matches
-
-    found = _patterns(packed, first)
+    found = _patterns(packed)
     size, weight = size[found.order], weight[found.order]
     records, population = size.copy(), weight.copy()
-    add_matches(
-        found.words, found.observed, found.starts, packed.masks, _rule(missing_keys), size, weight, records, population
-    )
+    add_matches(found.words, found.observed, found.starts, packed.masks, rule, size, weight, records, population)
     return _back(records, found.order), _back(population, found.order)
 
 
 def _households_matched(
-    packed: PackedKeys,
-    first: Integers,
-    missing_keys: MissingKeys,
-    in_row: Integers,
-    household: Integers,
-    weight: Floats,
+    classes: Classes, missing_keys: MissingKeys, weights: Floats | None, households: Integers
 ) -> tuple[Integers, Floats]:
     from maskwright_builtin.key_counts.counting_kernel import count_matching_households
 
-    found = _patterns(packed, first)
-    place = np.empty(len(first), dtype=np.int64)
-    place[found.order] = np.arange(len(first))
+    members = Classes.of([classes.codes, households])
+    in_row, household = members.keys
+    weight = np.ones(int(households.max(initial=-1)) + 1)
+    if weights is not None:
+        # Written from the last record to the first: the first one stays.
+        weight[households[::-1]] = weights[::-1]
+    packed = pack_keys(classes.keys)
+    found = _patterns(packed)
+    place = np.empty(len(classes), dtype=np.int64)
+    place[found.order] = np.arange(len(classes))
     by_row = np.argsort(place[in_row], kind="stable")
-    pair_starts = np.append(0, np.cumsum(np.bincount(place[in_row], minlength=len(first))))
-    records, population = np.empty(len(first), dtype=np.int64), np.empty(len(first))
+    pair_starts = np.append(0, np.cumsum(np.bincount(place[in_row], minlength=len(classes))))
+    records, population = np.empty(len(classes), dtype=np.int64), np.empty(len(classes))
     count_matching_households(
         found.words,
         found.observed,
@@ -278,7 +231,12 @@ def positive_weights(weights: Floats | None) -> tuple[Floats | None, tuple[str, 
     """
     if weights is None or weights.all():
         return weights, ()
-    return np.where(weights == 0.0, 1.0, weights), zero_weights(int((weights == 0.0).sum()))
+    return positive(weights), zero_weights(int((weights == 0.0).sum()))
+
+
+def positive(weights: Floats) -> Floats:
+    """Weights with which every record stands for somebody: itself, where the weight is zero; shape (n,)."""
+    return np.where(weights == 0.0, 1.0, weights)
 
 
 def zero_weights(count: int) -> tuple[str, ...]:

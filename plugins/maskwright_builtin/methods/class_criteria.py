@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import CompanionVariables, InputError, KeyVariables, PromisesK
-from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
+from maskwright import Classes, CompanionVariables, InputError, KeyVariables, PromisesK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -110,8 +109,9 @@ class Criteria:
         self.k, self.k_map, self.risk, self._bounds = k, k_map, risk, tuple(bounds)
         self._homes: tuple[Integers32, Integers] | None = None
         if households is not None:
-            pairs = np.unique(np.stack([households, of_record.astype(np.int64)], axis=1), axis=0)
-            self._homes = pairs[:, 1].astype(np.int32), np.ascontiguousarray(pairs[:, 0])
+            # In the order of households.
+            household, row = Classes.of([households, of_record]).merge().keys
+            self._homes = row.astype(np.int32), household
 
     @property
     def of_leaves(self) -> bool:
@@ -358,8 +358,8 @@ def class_size(codes: Integers, households: Integers | None) -> Integers:
 
     A cell without a value is a value of its own: whoever reads the file sees that it is empty.
     """
-    classes = classes_of(list(codes.T))
-    return np.asarray(class_sizes(classes, households)[classes], dtype=np.int64)
+    classes = Classes.of(list(codes.T), units=households)
+    return classes.size[classes.codes]
 
 
 def kept_in_households(reached: Integers, codes: Integers, households: Integers) -> Integers:

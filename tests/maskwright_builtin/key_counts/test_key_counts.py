@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskwright import InputError
-from maskwright_builtin.key_counts.frequencies import blended, class_sizes, classes_of, count_keys
+from maskwright_builtin.key_counts.frequencies import blended, count_keys
 
 REFERENCE = Path(__file__).parents[2] / "reference"
 RULES = ("own", "alpha0", "subset", "wildcard")
@@ -148,13 +148,6 @@ def test_a_file_twice_has_twice_the_counts_and_more_keys_never_more(file, rule):
     if rule == "own":
         merged = count_keys([*codes[:-1], np.where(codes[-1] == 0, codes[-1].max(), codes[-1])], rule)
         assert (merged.file >= found.file).all()
-
-
-def test_classes_are_numbered_as_they_first_occur_and_count_households():
-    classes = classes_of([np.array([7, -1, 7, 3, -1]), np.array([0, 0, 0, 0, 0])])
-    assert classes.tolist() == [0, 1, 0, 2, 1]
-    assert class_sizes(classes, None).tolist() == [2, 2, 1]
-    assert class_sizes(classes, np.array([0, 0, 0, 1, 1])).tolist() == [1, 2, 1]
 
 
 def test_a_blend_of_wildcard_and_own():

@@ -85,22 +85,30 @@ def class_hashes(data: Dataset, names: Sequence[str]) -> tuple[NDArray[np.uint64
     """
     one, other = np.full(len(data), 1, dtype=np.uint64), np.full(len(data), 2, dtype=np.uint64)
     for name in names:
-        cells = _cells(data[name])
+        cells = mixed(published_cells(data[name]).view(np.uint64))
         one, other = combined(one, cells), combined(other, cells)
     return one, other
 
 
-def _cells(column: Column) -> NDArray[np.uint64]:
+def published_cells(column: Column) -> NDArray[np.int64]:
+    """Whole numbers that are equal where the same is published, in all parts of a file; shape (n,).
+
+    Missing cells have -2^51 to -1, which no value has: the bits of numbers that are NaN.
+    """
     if column.variable.is_numeric:
         # Adding 0 makes negative zero positive.
-        cells = (np.where(column.missing, 0.0, column.values) + 0.0).view(np.uint64).copy()
+        cells = (np.where(column.missing, 0.0, column.values) + 0.0).view(np.int64)
     else:
-        cells = column.values.astype(np.int64).view(np.uint64).copy()
+        cells = column.values.astype(np.int64)
     gone = np.flatnonzero(column.missing)
     if len(gone):
         found = column.nothing(slice(None), None).take(gone).dictionary_encode()
-        kinds = [int.from_bytes(hashlib.sha256(f"missing {text}".encode()).digest()[:8], "big") for text in
-                 [*found.dictionary.to_pylist(), None]]  # fmt: skip
+        kinds = [missing_cell(text) for text in [*found.dictionary.to_pylist(), None]]
         places = found.indices.fill_null(len(found.dictionary)).to_numpy(zero_copy_only=False)
-        cells[gone] = np.array(kinds, dtype=np.uint64)[places]
-    return mixed(cells)
+        cells[gone] = np.array(kinds, dtype=np.int64)[places]
+    return cells
+
+
+def missing_cell(text: str | None) -> int:
+    """What missing cells have that are published as a text, or as no cell."""
+    return -1 - int.from_bytes(hashlib.sha256(f"missing {text}".encode()).digest()[:8], "big") % (1 << 51)

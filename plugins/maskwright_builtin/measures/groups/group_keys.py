@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import ComparedLevels, InputError, NamesVariables
-from maskwright_builtin.key_counts.frequencies import classes_of
+from maskwright import Classes, ComparedLevels, InputError, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import in_words
 
 if TYPE_CHECKING:
@@ -95,26 +94,26 @@ def group_classes(row: Sequence[Integers], members: Sequence[Integers], groups: 
     ordered = kind[np.lexsort((kind, groups))]
     starts = np.searchsorted(groups, np.arange(count + 1))
     sizes = np.diff(starts)
-    found = classes_of([*row, sizes])
+    found = Classes.of([*row, sizes]).codes
     # Member by member, so that no more than two codes are joined at once; those of smaller groups are done.
     left = np.flatnonzero(sizes > 0)
     position, highest = 0, int(found.max(initial=-1)) + 1
     current = found.copy()
     while len(left):
-        current[left] = classes_of([current[left], ordered[starts[left] + position]])
+        current[left] = Classes.of([current[left], ordered[starts[left] + position]]).codes
         position += 1
         done = sizes[left] == position
         if done.any():
             ended = left[done]
-            found[ended] = highest + classes_of([current[ended]])
+            found[ended] = highest + Classes.of([current[ended]]).codes
             highest = int(found.max()) + 1
         left = left[~done]
-    return classes_of([found])
+    return Classes.of([found]).codes
 
 
 def kinds_of(members: Sequence[Integers], count: int) -> Integers:
     """Class of each member by its keys; all alike where there are none."""
-    return classes_of(members) if members else np.zeros(count, dtype=np.int64)
+    return Classes.of(members).codes if members else np.zeros(count, dtype=np.int64)
 
 
 def known_in_words(levels: ComparedLevels, row: Sequence[str], members: Sequence[str]) -> str:

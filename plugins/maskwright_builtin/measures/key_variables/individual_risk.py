@@ -4,40 +4,43 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart
+from maskwright import Classes, Comparison, Measure, MeasureClaims, Measurement, MeasurePart
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
-    count_keys,
     individual_risk,
-    positive_weights,
+    matched_records,
+    positive,
     sampling_fraction,
+    zero_weights,
+)
+from maskwright_builtin.measures.key_variables.class_measures import (
+    About,
+    ClassMeasure,
+    codes_of_classes,
+    exactly,
+    is_missing,
+    total,
 )
 from maskwright_builtin.measures.key_variables.key_classes import (
+    RISK_BANDS,
     KeySetsParams,
-    key_codes,
+    in_words,
     key_set_mistakes,
     key_set_names,
     risk_table,
     set_parts,
-    worst_of_sets,
-)
-from maskwright_builtin.measures.key_variables.partition_class_risks import (
-    INDIVIDUAL_RISK_OVER_PARTS,
-    NO_WEIGHTS,
-    bound_name,
-    bounds_of,
-    individual_risk_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from maskwright_builtin.measures.partition_statistics import Facts
     from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 NORMAL = 1.4826
@@ -117,61 +120,153 @@ def measure_individual_risk(
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(comparison, params, "individual_risk", partial(_on_keys, comparison, params))
+    return INDIVIDUAL_RISK_OF_CLASSES.compute(comparison, params, partial(_with_households, comparison))
 
 
-def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[str, ...]) -> Measurement:
-    codes = key_codes(comparison, keys, "individual_risk", pooled=params.count != "own")
-    weights, about_weights = positive_weights(comparison.masked_weights())
-    notes = [*about_weights, *([NO_WEIGHTS] if weights is None else [])]
-    risk, cut = _risks(codes, params, weights)
-    if cut:
+NO_WEIGHTS = "without weights the file is taken to be the population: the risk of a record is 1 / f"
+
+
+def _risks(classes: Classes, params: IndividualRiskParams, about: About) -> tuple[Floats, Booleans]:
+    """Risk of the records of each class, and where F was cut to f."""
+    file, population = classes.size, classes.weights
+    if params.count != "own":
+        # In an order of their own, because sums of weights are rounded as they are added.
+        ordered = classes.merge()
+        codes = tuple(codes_of_classes(ordered, about))
+        file, population = (each[ordered.codes] for each in matched_records(replace(ordered, keys=codes), params.count))
+    fraction, cut = sampling_fraction(file, population)
+    return (individual_risk if params.formula == "exact" else approximate_risk)(file, fraction), cut
+
+
+def _facts(classes: Classes, params: IndividualRiskParams, about: About) -> tuple[Facts, Floats]:
+    records = classes.records
+    risk, cut = _risks(classes, params, about)
+    facts: dict[str, Any] = {
+        "expected": exactly(records * risk),
+        "largest": float(risk.max()),
+        "above": [int(records[risk > bound].sum()) for bound in bounds_of(params.bound)],
+        "cut": int(records[cut].sum()),
+        "bands": [cell for row in risk_table(risk, records=records).rows for cell in row[1:]],
+    }
+    if int(records.sum()) == about.records:
+        facts["rates"] = [risk_for_rate(risk, records, rate) for rate in bounds_of(params.target_rate)]
+        facts["outlying"] = int(records[outlying(risk, records)].sum())
+    if params.count == "wildcard":
+        facts["missing"] = any(is_missing(key).any() for key in classes.keys)
+    if params.without_each_key and len(about.keys) > 1:
+        places = range(len(about.keys))
+        fewer = {key: classes.by([each for each in places if each != at]) for at, key in enumerate(about.keys)}
+        facts["without"] = {
+            key: exactly(each.records * _risks(each, params, replace(about, keys=_others(about.keys, key)))[0])
+            for key, each in fewer.items()
+        }
+    return facts, risk
+
+
+def _others(keys: tuple[str, ...], left_out: str) -> tuple[str, ...]:
+    return tuple(key for key in keys if key != left_out)
+
+
+def _figure(facts: Sequence[Facts], params: IndividualRiskParams, about: About) -> Measurement:
+    keys, records, expected = about.keys, about.records, total(facts, "expected")
+    notes = [NO_WEIGHTS] if about.weight is None else list(zero_weights(about.zero))
+    if cut := sum(each["cut"] for each in facts):
         notes.append(f"in {cut} record(s) the weights are below 1 and F below f: F is taken as f")
-    if params.count == "wildcard" and any((code < 0).any() for code in codes):
+    if any(each.get("missing") for each in facts):
         notes.append("a missing key counts as any value: emptied records lower the risk of all others")
-    parts = {f"risk_for_rate_{bound_name(rate)}": risk_for_rate(risk, rate) for rate in bounds_of(params.target_rate)}
-    parts["outlying_records"] = float(outlying(risk).sum())
-    households = comparison.masked_households()
-    if households is not None:
-        of_household = household_risk(risk, households)
-        parts["households_expected"] = float(of_household[np.unique(households)].sum())
-        parts["household_members_expected"] = float(of_household[households].sum())
-        parts["largest_household_risk"] = float(of_household.max())
-    if params.without_each_key and len(keys) > 1:
-        for j, key in enumerate(keys):
-            fewer, _ = _risks([*codes[:j], *codes[j + 1 :]], params, weights)
-            parts[f"rate_without_{key}"] = 100.0 * float(fewer.mean())
-    above = {bound: int((risk > bound).sum()) for bound in bounds_of(params.bound)}
-    found = individual_risk_of(
-        float(risk.sum()), float(risk.max()), above, len(risk), keys, parts, notes, risk_table(risk)
+    above = dict(zip(bounds_of(params.bound), np.sum([each["above"] for each in facts], axis=0).tolist(), strict=True))
+    parts = {"expected_reidentifications": expected, "largest": max(each["largest"] for each in facts)}
+    parts |= {f"share_above_{bound_name(bound)}": 100.0 * count / records for bound, count in above.items()}
+    if len(facts) == 1 and "outlying" in facts[0]:
+        rates = zip(bounds_of(params.target_rate), facts[0]["rates"], strict=True)
+        parts |= {f"risk_for_rate_{bound_name(rate)}": risk for rate, risk in rates}
+        parts["outlying_records"] = float(facts[0]["outlying"])
+    for key in facts[0].get("without", ()):
+        parts[f"rate_without_{key}"] = 100.0 * total([each["without"] for each in facts], key) / records
+    people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
+    text = (
+        f"If an intruder who knows {in_words(keys)} tried to recognise each of the {records:,} records, about {people} "
+        "would be recognised rightly"
     )
-    return replace(found, per_record=risk)
+    for bound, count in list(above.items())[:1]:
+        text += f"; {count:,} {'has' if count == 1 else 'have'} a chance above {100.0 * bound:g} % of being so"
+    bands = np.sum([each["bands"] for each in facts], axis=0).astype(np.int64)
+    return Measurement(
+        100.0 * expected / records,
+        parts=parts,
+        notes=(f"key variables: {', '.join(keys)}", *notes),
+        sentence=f"{text}.",
+        tables=(risk_table(np.array(list(RISK_BANDS.values())), records=bands),),
+    )
 
 
-def _risks(codes: list[Integers], params: IndividualRiskParams, weights: Floats | None) -> tuple[Floats, int]:
-    """Risk of each record, and in how many F was cut to f."""
-    counts = count_keys(codes, params.count, weights)
-    fraction, cut = sampling_fraction(counts.file, counts.population)
-    formula = individual_risk if params.formula == "exact" else approximate_risk
-    return formula(counts.file, fraction), int(cut.sum())
+def _with_households(comparison: Comparison, found: Measurement, classes: Classes, about: About) -> Measurement:  # noqa: ARG001
+    """Parts on households, whose members are records in memory."""
+    households = comparison.masked_households()
+    if households is None:
+        return found
+    assert found.per_record is not None
+    of_household = household_risk(found.per_record, households)
+    parts = {
+        "households_expected": float(of_household[np.unique(households)].sum()),
+        "household_members_expected": float(of_household[households].sum()),
+        "largest_household_risk": float(of_household.max()),
+    }
+    return replace(found, parts={**found.parts, **parts})
 
 
-def risk_for_rate(risk: Floats, rate: float) -> float:
-    """The largest attained risk v for which ``sum min(risk, v) < rate n``; 0 where even the smallest is too large."""
-    ordered = np.sort(risk)
-    capped = np.cumsum(ordered) + ordered * np.arange(len(ordered) - 1, -1, -1)
-    below = np.flatnonzero(capped < rate * len(ordered))
+def _needs_all(params: IndividualRiskParams) -> bool:
+    return params.count != "own" or bool(params.target_rate) or params.without_each_key
+
+
+def _pools(params: IndividualRiskParams) -> bool:
+    return params.count != "own"
+
+
+INDIVIDUAL_RISK_OF_CLASSES = ClassMeasure(
+    name="individual_risk", facts=_facts, figure=_figure, usable=positive, at_once=_needs_all, pooled=_pools
+)
+
+
+def bounds_of(value: float | tuple[float, ...]) -> tuple[float, ...]:
+    """One bound, or several, each once."""
+    return tuple(dict.fromkeys(value)) if isinstance(value, tuple) else (value,)
+
+
+def bound_name(value: float) -> str:
+    """``0_05``."""
+    return f"{value:.12f}".rstrip("0").replace(".", "_")
+
+
+def risk_for_rate(risk: Floats, records: Integers, rate: float) -> float:
+    """The largest attained risk v for which ``sum min(risk, v) < rate n``; 0 where even the smallest is too large.
+
+    `risk`, `records`: of each class; shape (c,).
+    """
+    order = np.lexsort((records, risk))
+    ordered, many = risk[order], records[order]
+    capped = np.cumsum(ordered * many) + ordered * (int(many.sum()) - np.cumsum(many))
+    below = np.flatnonzero(capped < rate * int(many.sum()))
     return float(ordered[below[-1]]) if len(below) else 0.0
 
 
-def outlying(risk: Floats, deviations: float = 2.0) -> Booleans:
-    """Records whose risk is above 0.1 and above the median by so many median absolute deviations.
+def outlying(risk: Floats, records: Integers, deviations: float = 2.0) -> Booleans:
+    """Classes whose risk is above 0.1 and above the median by so many median absolute deviations.
+
+    `risk`, `records`: of each class; shape (c,).
 
     Templ, Kowarik and Meindl (2015), Journal of Statistical Software 67(4): the benchmark of sdcMicro.
     """
-    median = float(np.median(risk))
-    spread = NORMAL * float(np.median(np.abs(risk - median)))
+    median = _median(risk, records)
+    spread = NORMAL * _median(np.abs(risk - median), records)
     return np.asarray((risk > median + deviations * spread) & (risk > 0.1), dtype=np.bool_)
+
+
+def _median(values: Floats, records: Integers) -> float:
+    order = np.argsort(values)
+    upto = np.cumsum(records[order])
+    middle = np.searchsorted(upto, [(upto[-1] - 1) // 2, upto[-1] // 2], side="right")
+    return float(values[order[middle]].mean())
 
 
 def household_risk(risk: Floats, households: Integers) -> Floats:
@@ -217,7 +312,7 @@ INDIVIDUAL_RISK = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_parts,
-    merging=INDIVIDUAL_RISK_OVER_PARTS,
+    merging=INDIVIDUAL_RISK_OF_CLASSES.merging,
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics; Franconi and Polettini (2004), Privacy in "
     "Statistical Databases, LNCS 3050, 262-272",

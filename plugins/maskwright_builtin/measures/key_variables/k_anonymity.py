@@ -11,36 +11,41 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesFile, read
-from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk, positive_weights, sampling_fraction
+from maskwright import (
+    Classes,
+    Comparison,
+    InputError,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    MeasurePart,
+    NamesFile,
+    read,
+)
+from maskwright_builtin.key_counts.frequencies import (
+    count_keys,
+    individual_risk,
+    positive,
+    sampling_fraction,
+    zero_weights,
+)
+from maskwright_builtin.measures.key_variables.class_measures import About, ClassMeasure, exactly, total
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
-    classes_on,
-    key_codes,
+    in_words,
     key_set_mistakes,
     key_set_names,
     set_parts,
     size_table,
     worst_of_sets,
 )
-from maskwright_builtin.measures.key_variables.partition_class_risks import (
-    K_MAP_OVER_PARTS,
-    k_map_of,
-    population_notes,
-)
-from maskwright_builtin.measures.key_variables.partition_class_sizes import (
-    K_ANONYMITY_OVER_PARTS,
-    UNIQUENESS_OVER_PARTS,
-    k_anonymity_of,
-    light_records,
-    uniqueness_of,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from maskwright import Dataset
-    from maskwright_builtin.numerics.arrays import Floats
+    from maskwright_builtin.measures.partition_statistics import Facts
+    from maskwright_builtin.numerics.arrays import Floats, Integers
 
 
 class KAnonymityParams(KeySetsParams, extra="forbid", frozen=True):
@@ -70,20 +75,40 @@ def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(comparison, params, "k_anonymity", partial(_k_anonymity_on_keys, comparison, params), "higher")
+    return K_ANONYMITY_OF_CLASSES.compute(comparison, params)
 
 
-def _k_anonymity_on_keys(comparison: Comparison, params: KAnonymityParams, keys: tuple[str, ...]) -> Measurement:
-    classes = classes_on(comparison, keys, "k_anonymity")
-    sizes = classes.size[classes.of_record]
-    risk = 100.0 / sizes
-    group = comparison.original.group_name
-    what = "record" if classes.households is None else group if group == "household" else f"{group} record"
-    found = k_anonymity_of(
-        int(classes.size.min()), int((sizes < params.k).sum()), len(sizes), params.k, keys, what,
-        {"classes": float(len(classes.size)), "mean_risk": float(risk.mean())}, size_table(sizes, f"{what}s"),
-    )  # fmt: skip
-    return replace(found, per_record=risk)
+def _class_sizes(classes: Classes, params: KAnonymityParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
+    """How many classes have each size, and records are in them."""
+    sizes, of_size = np.unique(classes.size, return_inverse=True)
+    records = np.bincount(of_size, classes.records).astype(np.int64)
+    facts = {"sizes": sizes.tolist(), "classes": np.bincount(of_size).tolist(), "records": records.tolist()}
+    return facts, 100.0 / classes.size
+
+
+def _k_anonymity_of_sizes(facts: Sequence[Facts], params: KAnonymityParams, about: About) -> Measurement:
+    columns = [np.concatenate([each[name] for each in facts]) for name in ("sizes", "classes", "records")]
+    sizes, of_size = np.unique(columns[0], return_inverse=True)
+    classes, records = (np.bincount(of_size, each).astype(np.int64) for each in columns[1:])
+    smallest, below = int(sizes[0]), int(records[sizes < params.k].sum())
+    what = about.unit + ("" if smallest == 1 else "s")
+    return Measurement(
+        float(smallest),
+        parts={
+            "classes": float(classes.sum()),
+            "below_k": 100.0 * below / about.records,
+            "mean_risk": 100.0 * float((records / sizes).sum()) / about.records,
+        },
+        notes=(f"key variables: {', '.join(about.keys)}",),
+        sentence=f"The smallest group that shares {in_words(about.keys)} holds {smallest:,} {what}; {below:,} of the "
+        f"{about.records:,} records are in groups of fewer than {params.k}.",
+        tables=(size_table(sizes, f"{about.unit}s", records),),
+    )
+
+
+K_ANONYMITY_OF_CLASSES = ClassMeasure(
+    name="k_anonymity", facts=_class_sizes, figure=_k_anonymity_of_sizes, direction="higher", counts_households=True
+)  # fmt: skip
 
 
 def _k_anonymity_parts(params: KAnonymityParams) -> Iterator[MeasurePart]:
@@ -110,7 +135,7 @@ K_ANONYMITY = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_k_anonymity_parts,
-    merging=K_ANONYMITY_OVER_PARTS,
+    merging=K_ANONYMITY_OF_CLASSES.merging,
     reference="Samarati (2001), IEEE Transactions on Knowledge and Data Engineering 13(6), 1010-1027",
     summary="Size of the smallest class of masked records with equal key variables.",
 )
@@ -152,26 +177,59 @@ def k_map(comparison: Comparison, params: KMapParams, rng: np.random.Generator) 
     InputError
         No key variables, variables that a file does not have, records without a match in the population.
     """
-    population = None if params.population is None else read(params.population)
-    on_keys = partial(_k_map_on_keys, comparison, params, population)
+    if params.population is None:
+        return K_MAP_OF_CLASSES.compute(comparison, params)
+    population = read(params.population)
+    on_keys = partial(_k_map_of_population, comparison, params, population)
     return worst_of_sets(comparison, params, "k_map", on_keys, "higher")
 
 
-def _k_map_on_keys(
-    comparison: Comparison, params: KMapParams, population: Dataset | None, keys: tuple[str, ...]
+def _k_map_of_population(
+    comparison: Comparison, params: KMapParams, population: Dataset, keys: tuple[str, ...]
 ) -> Measurement:
-    notes = [f"key variables: {', '.join(keys)}"]
-    if population is None:
-        weights, about_weights = positive_weights(comparison.masked_weights())
-        notes += [*population_notes(weights is not None), *about_weights]
-        people = count_keys(key_codes(comparison, keys, "k_map"), "own", weights).population
-    else:
-        people = _found_in(population, comparison, keys)
-        notes.append(f"the population has {len(population)} records")
-    risk = 100.0 / people
-    below = int((people < params.k).sum())
-    found = k_map_of(float(people.min()), below, float(risk.sum()), len(people), params.k, keys, notes)
-    return replace(found, per_record=risk)
+    people = _found_in(population, comparison, keys)
+    facts = [_people(people, np.ones(len(people)), params)]
+    found = _k_map(facts, params, About(keys, len(people)), f"the population has {len(population)} records")
+    return replace(found, per_record=100.0 / people)
+
+
+def _people(people: Floats, records: Floats | Integers, params: KMapParams) -> Facts:
+    return {
+        "fewest": float(people.min()),
+        "below": int(records[people < params.k].sum()),
+        "risk": exactly(100.0 * records / people),
+    }
+
+
+def _people_of_classes(classes: Classes, params: KMapParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
+    return _people(classes.weights, classes.records, params), 100.0 / classes.weights
+
+
+def _k_map_of_people(facts: Sequence[Facts], params: KMapParams, about: About) -> Measurement:
+    how = "the file itself: there are no weights" if about.weight is None else "estimated by the weights"
+    return _k_map(facts, params, about, f"the population is {how}", *zero_weights(about.zero))
+
+
+def _k_map(facts: Sequence[Facts], params: KMapParams, about: About, *notes: str) -> Measurement:
+    fewest, below = min(each["fewest"] for each in facts), sum(each["below"] for each in facts)
+    return Measurement(
+        fewest,
+        parts={"below_k": 100.0 * below / about.records, "mean_risk": total(facts, "risk") / about.records},
+        notes=(f"key variables: {', '.join(about.keys)}", *notes),
+        sentence=f"Whoever knows {in_words(about.keys)} of a person in the file has to choose among {fewest:,.4g} "
+        f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {below:,} record(s) "
+        f"among fewer than {params.k}.",
+    )
+
+
+def _refused_map(params: KMapParams) -> str | None:
+    return None if params.population is None else "a population file is compared with all records at once"
+
+
+K_MAP_OF_CLASSES = ClassMeasure(
+    name="k_map", facts=_people_of_classes, figure=_k_map_of_people, direction="higher",
+    usable=positive, refused=_refused_map,
+)  # fmt: skip
 
 
 def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]) -> Floats:
@@ -219,7 +277,7 @@ K_MAP = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_k_map_parts,
-    merging=K_MAP_OVER_PARTS,
+    merging=K_MAP_OF_CLASSES.merging,
     reference="Sweeney (2002), k-anonymity: a model for protecting privacy, International Journal on Uncertainty, "
     "Fuzziness and Knowledge-Based Systems 10(5), 557-570; El Emam and Dankar (2008), Journal of the American Medical "
     "Informatics Association 15(5), 627-637",
@@ -254,29 +312,44 @@ def uniqueness(comparison: Comparison, params: KeySetsParams, rng: np.random.Gen
     InputError
         No key variables, or variables that a file does not have.
     """
-    return worst_of_sets(comparison, params, "uniqueness", partial(_uniqueness_on_keys, comparison))
+    return UNIQUENESS_OF_CLASSES.compute(comparison, params)
 
 
-def _uniqueness_on_keys(comparison: Comparison, keys: tuple[str, ...]) -> Measurement:
-    notes = []
-    weights = comparison.masked_weights()
-    usable = None if weights is None else np.where(weights >= 1.0, weights, 1.0)
-    codes = key_codes(comparison, keys, "uniqueness")
-    counts = count_keys(codes, "own", usable, comparison.masked_households())
-    unique = counts.file == 1
-    parts: dict[str, float] = {}
-    per_record = np.where(unique, 100.0, 0.0)
-    if weights is not None:
-        changed = int((~(weights >= 1.0)).sum())
-        if changed:
-            notes.append(light_records(changed))
-        fraction, _ = sampling_fraction(counts.file, counts.population)
-        per_record = 100.0 * individual_risk(counts.file, fraction)
-        parts = {
-            "population_uniques": 100.0 * float(np.where(unique, fraction, 0.0).mean()),
-            "mean_risk": float(per_record.mean()),
-        }
-    return replace(uniqueness_of(int(unique.sum()), len(unique), keys, parts, notes), per_record=per_record)
+def _alone(classes: Classes, params: KeySetsParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
+    """Records that are alone, and with weights the sums of two chances."""
+    unique = classes.size == 1
+    facts: Facts = {"alone": int(classes.records[unique].sum())}
+    if classes.totals is None:
+        return facts, np.where(unique, 100.0, 0.0)
+    fraction, _ = sampling_fraction(classes.size, classes.weights)
+    risk = individual_risk(classes.size, fraction)
+    sums = {"population_uniques": (classes.records * fraction)[unique], "risk": classes.records * risk}
+    return {**facts, **{name: exactly(each) for name, each in sums.items()}}, 100.0 * risk
+
+
+def _uniqueness(facts: Sequence[Facts], params: KeySetsParams, about: About) -> Measurement:  # noqa: ARG001
+    alone, records, keys = sum(each["alone"] for each in facts), about.records, about.keys
+    parts, notes = dict[str, float](), [f"key variables: {', '.join(keys)}"]
+    if about.weight is not None:
+        parts["population_uniques"] = 100.0 * total(facts, "population_uniques") / records
+        parts["mean_risk"] = 100.0 * total(facts, "risk") / records
+        if about.light:
+            notes.append(f"{about.light} record(s) with a weight missing or below 1 count with weight 1")
+    return Measurement(
+        100.0 * alone / records,
+        parts=parts,
+        notes=tuple(notes),
+        sentence=f"{alone:,} of the {records:,} records are the only ones with their {in_words(keys)}.",
+    )
+
+
+def _at_least_one(weights: Floats) -> Floats:
+    return np.where(weights >= 1.0, weights, 1.0)
+
+
+UNIQUENESS_OF_CLASSES = ClassMeasure(
+    name="uniqueness", facts=_alone, figure=_uniqueness, usable=_at_least_one, counts_households=True
+)  # fmt: skip
 
 
 def _uniqueness_parts(params: KeySetsParams) -> Iterator[MeasurePart]:
@@ -302,7 +375,7 @@ UNIQUENESS = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_uniqueness_parts,
-    merging=UNIQUENESS_OVER_PARTS,
+    merging=UNIQUENESS_OF_CLASSES.merging,
     reference="Benedetti and Franconi (1998), Statistical and technological solutions for controlled data "
     "dissemination, New Techniques and Technologies for Statistics",
     summary="Percent of masked records alone with their key variables; with weights also in the population.",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem
-from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,20 +23,6 @@ class KeysParams(BaseModel, extra="forbid", frozen=True):
     keys: Annotated[Annotated[list[str], Field(min_length=1)] | None, NamesVariables()] = Field(
         None, description="Key variables, of any type. Default: the variables with role quasi_identifier."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class KeyClasses:
-    """The classes of records with equal keys; a missing cell is a value of its own.
-
-    `of_record`: class 0..c-1 of each masked record; shape (m,). `size`: records in each class, or households where
-    households are declared; shape (c,). `households`: shape (m,).
-    """
-
-    keys: tuple[str, ...]
-    of_record: Integers
-    size: Integers
-    households: Integers | None
 
 
 NO_KEYS = "no key variables; name them as `keys`, or declare variables with role quasi_identifier"
@@ -87,18 +71,6 @@ def key_codes(comparison: Comparison, keys: tuple[str, ...], measure: str, *, po
     if not len(comparison.masked):
         raise InputError(f"{measure}: there is nothing to measure: the masked file has no records")
     return [comparison.keys(name)[1] if pooled else comparison.published_keys(name) for name in keys]
-
-
-def classes_on(comparison: Comparison, keys: tuple[str, ...], measure: str) -> KeyClasses:
-    """Classes of the masked file on some keys."""
-    of_record = classes_of(key_codes(comparison, keys, measure))
-    households = comparison.masked_households()
-    return KeyClasses(keys, of_record, class_sizes(of_record, households), households)
-
-
-def key_classes(comparison: Comparison, params: KeysParams, measure: str) -> KeyClasses:
-    """Classes of the masked file."""
-    return classes_on(comparison, chosen_keys(comparison, params, measure), measure)
 
 
 BOTH = "give `keys` or `key_sets`, not both; a set may be as large as you like"
@@ -170,9 +142,14 @@ def worst_of(found: Mapping[str, Measurement], direction: Literal["lower", "high
     )
 
 
-def sets_of_keys(comparison: Comparison, params: KeySetsParams, measure: str) -> dict[str, tuple[str, ...]]:
+def has_sets(params: KeysParams) -> bool:
+    """Whether there are several sets of keys."""
+    return isinstance(params, KeySetsParams) and params.key_sets is not None
+
+
+def sets_of_keys(comparison: Comparison, params: KeysParams, measure: str) -> dict[str, tuple[str, ...]]:
     """Names of the key variables of each set; of the only one, under an empty name."""
-    if params.key_sets is None:
+    if not isinstance(params, KeySetsParams) or params.key_sets is None:
         return {"": chosen_keys(comparison, params, measure)}
     if params.keys is not None:
         raise InputError(f"{measure}: {BOTH}")

@@ -1,210 +1,42 @@
-"""l-diversity and t-closeness of equivalence classes, also of a file in partitions."""
+"""l-diversity and t-closeness of equivalence classes."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
 
-from maskwright import (
-    Comparison,
-    Further,
-    InputError,
-    Measure,
-    MeasureClaims,
-    Measurement,
-    MeasurePart,
-    Merging,
-    PartOfFile,
-    Problem,
-    class_hashes,
-)
-from maskwright_builtin.measures.key_variables.key_classes import KeyClasses, chosen_keys, key_classes
+from maskwright import Classes, Comparison, Measure, MeasureClaims, Measurement, MeasurePart
+from maskwright_builtin.measures.key_variables.class_measures import About, ClassMeasure, exactly, total
+from maskwright_builtin.measures.key_variables.key_classes import in_words
 from maskwright_builtin.measures.key_variables.sensitive_classes import (
     SensitiveParams,
     diversity_of_classes,
-    l_diversity_of,
     moved,
     moved_along,
     names_used,
     sensitive_mistakes,
     sensitive_names,
-    t_closeness_of,
-    undefined,
-    values_by_class,
 )
-from maskwright_builtin.measures.partition_statistics import distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from maskwright_builtin.measures.partition_statistics import Columns, Facts, Request
-    from maskwright_builtin.numerics.arrays import Integers
+    from maskwright_builtin.measures.partition_statistics import Facts
+    from maskwright_builtin.numerics.arrays import Floats
 
 
-MOST_VALUES = 10_000
-"""Different values of a sensitive variable, at most: each part counts the records of each of them."""
+def _notes(about: About) -> Iterator[str]:
+    yield f"key variables: {', '.join(about.keys)}; sensitive: {', '.join(about.sensitive)}"
+    for name, each in about.sensitive.items():
+        if each.missing:
+            yield f"{each.missing} record(s) without a value of {name} are left out"
 
 
-def sensitive_of_part(measure: str, comparison: Comparison, params: SensitiveParams, request: object) -> Facts:  # noqa: ARG001
-    """Which keys and sensitive variables there are, and how many records of one part have each value."""
-    keys = chosen_keys(comparison, params, measure)
-    for name in keys:
-        comparison.published_keys(name)
-    none = np.zeros(0, dtype=np.int64)
-    names = sensitive_names(comparison, params, KeyClasses(keys, none, none, None), measure)
-    values, missing = {}, {}
-    for name in names:
-        column = comparison.masked[name]
-        own, counts = np.unique(column.values[~column.missing], return_counts=True)
-        if len(own) > MOST_VALUES:
-            raise InputError(
-                Problem(
-                    f"{measure}: {name} has more than {MOST_VALUES} different values in a part, which is too many over "
-                    "parts",
-                    hint="name `sensitive` variables with fewer values, or leave out `execution: engine`",
-                )
-            )
-        values[name] = [own.tolist(), counts.tolist()]
-        missing[name] = int(column.missing.sum())
-    ordered = {name: comparison.masked[name].variable.type != "nominal" for name in names}
-    return {
-        "records": len(comparison.masked), "keys": list(keys), "values": values, "missing": missing,
-        "ordered": ordered, "compared": list(comparison.variables),
-    }  # fmt: skip
-
-
-def values_of_part(
-    comparison: Comparison,
-    params: SensitiveParams,  # noqa: ARG001
-    request: Request,
-    part: PartOfFile,
-) -> tuple[Columns, Integers]:
-    """Classes of one part with the sensitive values in them, by the task that looks at the class."""
-    assert request is not None
-    one, other = class_hashes(comparison.masked, request["keys"])
-    rows: dict[str, NDArray[np.generic]] = {"one": one, "other": other}
-    for name, values in request["values"].items():
-        column = comparison.masked[name]
-        rank = np.searchsorted(np.array(values), np.where(column.missing, values[0] if values else 0, column.values))
-        rows[f"v:{name}"] = np.where(column.missing, -1, rank).astype(np.int64)
-    keys = tuple(rows)
-    found, _ = distinct_rows(rows | {"records": np.ones(len(one), dtype=np.int64)}, keys)
-    return found, (found["one"].astype(np.uint64) % np.uint64(part.tasks)).astype(np.int64)
-
-
-def _by_class(columns: Columns, name: str, of_class: Integers) -> tuple[Integers, Integers]:
-    """Class and value of each record with a value, ordered by class, then by value."""
-    value, records = columns[f"v:{name}"].astype(np.int64), columns["records"].astype(np.int64)
-    order = np.lexsort((value, of_class))
-    order = order[value[order] >= 0]
-    return np.repeat(of_class[order], records[order]), np.repeat(value[order], records[order])
-
-
-def _classes(columns: Columns) -> tuple[Integers, Integers]:
-    """Class of each row, and records of each class."""
-    rows = {name: columns[name] for name in ("one", "other", "records")}
-    found, of_row = distinct_rows(rows, ("one", "other"))
-    return of_row, found["records"].astype(np.int64)
-
-
-def least_of_classes(columns: Columns, params: LDiversityParams, request: Request) -> Facts:
-    """Smallest diversity of each sensitive variable in the classes of one task."""
-    assert request is not None
-    of_class, sizes = _classes(columns)
-    least, by_variable = np.full(len(sizes), np.inf), {}
-    for name in request["values"]:
-        found = diversity_of_classes(*_by_class(columns, name, of_class), len(sizes), params.count)
-        if np.isfinite(found).any():
-            by_variable[name] = float(found.min())
-        least = np.minimum(least, found)
-    return {"least": by_variable, "homogeneous": int(sizes[least <= 1.0].sum())}
-
-
-def farthest_of_classes(columns: Columns, params: SensitiveParams, request: Request) -> Facts:  # noqa: ARG001
-    """Largest distance of each sensitive variable in the classes of one task, and their sum over records."""
-    assert request is not None
-    of_class, sizes = _classes(columns)
-    farthest, by_variable = np.full(len(sizes), -np.inf), {}
-    for name in request["values"]:
-        own, value = _by_class(columns, name, of_class)
-        if not len(value):
-            continue
-        distance = (moved_along if request["ordered"][name] else moved)(own, value, np.array(request["shares"][name]))
-        by_variable[name] = float(distance.max())
-        present = np.unique(own)
-        farthest[present] = np.maximum(farthest[present], distance)
-    known = np.isfinite(farthest)
-    return {
-        "farthest": by_variable, "known": int(sizes[known].sum()),
-        "total": float((farthest[known] * sizes[known]).sum()),
-    }  # fmt: skip
-
-
-def _begun(facts: Sequence[Facts]) -> Further | Measurement:
-    first = facts[0]
-    about = f"key variables: {', '.join(first['keys'])}; sensitive: {', '.join(first['values'])}"
-    values, shares, notes = {}, {}, [about]
-    for name in first["values"]:
-        counts: dict[float, int] = {}
-        for each in facts:
-            for value, count in zip(*each["values"][name], strict=True):
-                counts[value] = counts.get(value, 0) + count
-        total = sum(counts.values())
-        values[name] = sorted(counts)
-        shares[name] = [counts[value] / total for value in values[name]]
-        missing = sum(each["missing"][name] for each in facts)
-        if missing:
-            notes.append(f"{missing} record(s) without a value of {name} are left out")
-    if not any(values.values()):
-        return undefined(notes)
-    request = {name: first[name] for name in ("keys", "ordered", "compared")}
-    records = sum(each["records"] for each in facts)
-    return Further({**request, "values": values, "shares": shares, "notes": notes, "records": records}, rows_to="tasks")
-
-
-def l_diversity_of_parts(facts: Sequence[Facts], params: LDiversityParams, request: Request) -> Measurement | Further:  # noqa: ARG001
-    """The measure `l_diversity` of a file in parts."""
-    if request is None:
-        return _begun(facts)
-    least = {
-        name: min(each["least"][name] for each in facts if name in each["least"])
-        for name in request["values"]
-        if any(name in each["least"] for each in facts)
-    }
-    homogeneous = sum(each["homogeneous"] for each in facts)
-    return l_diversity_of(
-        least, homogeneous, request["records"], tuple(request["keys"]), request["compared"], request["notes"]
-    )  # fmt: skip
-
-
-def t_closeness_of_parts(facts: Sequence[Facts], params: SensitiveParams, request: Request) -> Measurement | Further:  # noqa: ARG001
-    """The measure `t_closeness` of a file in parts."""
-    if request is None:
-        return _begun(facts)
-    farthest = {
-        name: max(each["farthest"][name] for each in facts if name in each["farthest"])
-        for name in request["values"]
-        if any(name in each["farthest"] for each in facts)
-    }
-    mean = math.fsum(each["total"] for each in facts) / sum(each["known"] for each in facts)
-    return t_closeness_of(farthest, mean, tuple(request["keys"]), request["compared"], request["notes"])
-
-
-L_DIVERSITY_OVER_PARTS = Merging(
-    partial=partial(sensitive_of_part, "l_diversity"), merged=l_diversity_of_parts, rows=values_of_part,
-    counted=least_of_classes,
-)  # fmt: skip
-T_CLOSENESS_OVER_PARTS = Merging(
-    partial=partial(sensitive_of_part, "t_closeness"), merged=t_closeness_of_parts, rows=values_of_part,
-    counted=farthest_of_classes,
-)  # fmt: skip
+def _undefined(about: About) -> Measurement:
+    return Measurement(float("nan"), notes=(*_notes(about), "not defined: no sensitive variable has a value"))
 
 
 class LDiversityParams(SensitiveParams, extra="forbid", frozen=True):
@@ -242,25 +74,45 @@ def l_diversity(comparison: Comparison, params: LDiversityParams, rng: np.random
     InputError
         No key or sensitive variables, or variables that a file does not have.
     """
-    classes = key_classes(comparison, params, "l_diversity")
-    names = sensitive_names(comparison, params, classes, "l_diversity")
-    least = np.full(len(classes.size), np.inf)
-    by_variable: dict[str, float] = {}
-    notes = [f"key variables: {', '.join(classes.keys)}; sensitive: {', '.join(names)}"]
-    for name, of_class, value, _, missing in values_by_class(comparison, names, classes):
-        diversity = diversity_of_classes(of_class, value, len(classes.size), params.count)
-        if np.isfinite(diversity).any():
-            by_variable[name] = float(diversity.min())
-        least = np.minimum(least, diversity)
-        if missing:
-            notes.append(f"{missing} record(s) without a value of {name} are left out")
+    return L_DIVERSITY_OF_CLASSES.compute(comparison, params)
+
+
+def _diversities(classes: Classes, params: LDiversityParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
+    """Smallest diversity of each sensitive variable, and records of a single value."""
+    least, by_variable = np.full(len(classes), np.inf), {}
+    for name, histogram in classes.sensitive.items():
+        found = diversity_of_classes(histogram, len(classes), params.count)
+        if np.isfinite(found).any():
+            by_variable[name] = float(found.min())
+        least = np.minimum(least, found)
+    homogeneous = int(classes.records[least <= 1.0].sum())
+    return {"least": by_variable, "homogeneous": homogeneous}, np.where(np.isfinite(least), least, np.nan)
+
+
+def _l_diversity(facts: Sequence[Facts], params: LDiversityParams, about: About) -> Measurement:  # noqa: ARG001
+    by_variable = {
+        name: min(each["least"][name] for each in facts if name in each["least"])
+        for name in about.sensitive
+        if any(name in each["least"] for each in facts)
+    }
     if not by_variable:
-        return undefined(notes)
-    of_record = least[classes.of_record]
-    found = l_diversity_of(
-        by_variable, int((of_record <= 1.0).sum()), len(of_record), classes.keys, comparison.variables, notes
+        return _undefined(about)
+    least, homogeneous = min(by_variable.values()), sum(each["homogeneous"] for each in facts)
+    return Measurement(
+        least,
+        parts={"homogeneous": 100.0 * homogeneous / about.records},
+        per_variable={name: value for name, value in by_variable.items() if name in about.compared},
+        notes=tuple(_notes(about)),
+        sentence=f"Whoever finds a person by {in_words(about.keys)} is left with at least {least:.3g} possible "
+        f"value(s) of {in_words(tuple(by_variable))}; for {homogeneous:,} of the {about.records:,} records with only "
+        "one.",
     )
-    return replace(found, per_record=np.where(np.isfinite(of_record), of_record, np.nan))
+
+
+L_DIVERSITY_OF_CLASSES = ClassMeasure(
+    name="l_diversity", facts=_diversities, figure=_l_diversity, counts_households=True,
+    sensitive=partial(sensitive_names, "l_diversity"),
+)  # fmt: skip
 
 
 def _l_diversity_parts(params: LDiversityParams) -> tuple[MeasurePart, ...]:  # noqa: ARG001 - the contract
@@ -284,7 +136,7 @@ L_DIVERSITY = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_l_diversity_parts,
-    merging=L_DIVERSITY_OVER_PARTS,
+    merging=L_DIVERSITY_OF_CLASSES.merging,
     reference="Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), ACM Transactions on Knowledge Discovery "
     "from Data 1(1), article 3",
     summary="Smallest number of different sensitive values in a class of masked records with equal keys.",
@@ -315,28 +167,48 @@ def t_closeness(comparison: Comparison, params: SensitiveParams, rng: np.random.
     InputError
         No key or sensitive variables, or variables that a file does not have.
     """
-    classes = key_classes(comparison, params, "t_closeness")
-    names = sensitive_names(comparison, params, classes, "t_closeness")
-    farthest = np.full(len(classes.size), -np.inf)
-    by_variable: dict[str, float] = {}
-    notes = [f"key variables: {', '.join(classes.keys)}; sensitive: {', '.join(names)}"]
-    for name, of_class, value, ordered, missing in values_by_class(comparison, names, classes):
-        if missing:
-            notes.append(f"{missing} record(s) without a value of {name} are left out")
-        if not len(value):
+    return T_CLOSENESS_OF_CLASSES.compute(comparison, params)
+
+
+def _distances(classes: Classes, params: SensitiveParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
+    """Largest distance of each sensitive variable, and the sum of the largest ones over records."""
+    farthest, by_variable = np.full(len(classes), -np.inf), {}
+    for name, histogram in classes.sensitive.items():
+        if not len(histogram.values):
             continue
-        counts = np.bincount(value)
-        distance = (moved_along if ordered else moved)(of_class, value, counts / counts.sum())
+        known = about.sensitive[name]
+        present, distance = (moved_along if known.ordered else moved)(histogram, known.shares)
         by_variable[name] = float(distance.max())
-        present = np.unique(of_class)
         farthest[present] = np.maximum(farthest[present], distance)
+    known_of = np.isfinite(farthest)
+    records = classes.records[known_of]
+    facts = {"farthest": by_variable, "known": int(records.sum()), "total": exactly(farthest[known_of] * records)}
+    return facts, np.where(known_of, farthest, np.nan)
+
+
+def _t_closeness(facts: Sequence[Facts], params: SensitiveParams, about: About) -> Measurement:  # noqa: ARG001
+    by_variable = {
+        name: max(each["farthest"][name] for each in facts if name in each["farthest"])
+        for name in about.sensitive
+        if any(name in each["farthest"] for each in facts)
+    }
     if not by_variable:
-        return undefined(notes)
-    of_record = farthest[classes.of_record]
-    known = np.isfinite(of_record)
-    mean = float(of_record[known].mean())
-    found = t_closeness_of(by_variable, mean, classes.keys, comparison.variables, notes)
-    return replace(found, per_record=np.where(known, of_record, np.nan))
+        return _undefined(about)
+    largest = max(by_variable.values())
+    return Measurement(
+        largest,
+        parts={"mean": total(facts, "total") / sum(each["known"] for each in facts)},
+        per_variable={name: value for name, value in by_variable.items() if name in about.compared},
+        notes=tuple(_notes(about)),
+        sentence=f"Among people with the same {in_words(about.keys)}, the values of {in_words(tuple(by_variable))} "
+        f"differ from those of the whole file by {largest:.3g} at most, on a scale from 0 (not at all) to 1 (wholly).",
+    )
+
+
+T_CLOSENESS_OF_CLASSES = ClassMeasure(
+    name="t_closeness", facts=_distances, figure=_t_closeness, counts_households=True,
+    sensitive=partial(sensitive_names, "t_closeness"),
+)  # fmt: skip
 
 
 def _t_closeness_parts(params: SensitiveParams) -> tuple[MeasurePart, ...]:  # noqa: ARG001 - the contract
@@ -360,7 +232,7 @@ T_CLOSENESS = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_t_closeness_parts,
-    merging=T_CLOSENESS_OVER_PARTS,
+    merging=T_CLOSENESS_OF_CLASSES.merging,
     reference="Li, Li and Venkatasubramanian (2007), t-closeness: privacy beyond k-anonymity and l-diversity, IEEE "
     "23rd International Conference on Data Engineering, 106-115",
     summary="Largest distance between the sensitive values of a class with equal keys and of the whole file.",

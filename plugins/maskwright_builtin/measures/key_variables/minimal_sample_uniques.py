@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import processors
-from maskwright_builtin.key_counts.frequencies import classes_of
+from maskwright import Classes, processors
 from maskwright_builtin.numerics.threads import in_order
 
 if TYPE_CHECKING:
@@ -93,10 +92,8 @@ def different_rows(codes: Sequence[Integers]) -> DifferentRows:
 
     `codes`: codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`; shape (n,).
     """
-    of_record = classes_of(codes)
-    size = np.bincount(of_record)
-    first = np.empty(len(size), dtype=np.int64)
-    first[of_record[::-1]] = np.arange(len(of_record))[::-1]
+    classes = Classes.of(codes)
+    size, first = classes.records, classes.first
     order = np.concatenate([first[size > 1], np.sort(first[size == 1])])
     several = int((size > 1).sum())
     rows = np.empty((len(codes), len(order)), dtype=np.int32)
@@ -173,5 +170,5 @@ def _numbered(rows: DifferentRows, keys: Keys) -> tuple[Integers32, Sequence[int
     levels = [rows.levels[key] for key in keys]
     if math.prod(levels) < LARGEST_NUMBER:
         return rows.codes, keys, levels
-    joined = classes_of([rows.codes[key].astype(np.int64) for key in keys]).astype(np.int32)
+    joined = Classes.of([rows.codes[key] for key in keys]).codes.astype(np.int32)
     return joined[None, :], (0,), [int(joined.max()) + 1]

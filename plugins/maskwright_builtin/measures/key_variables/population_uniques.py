@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, Problem
-from maskwright_builtin.key_counts.frequencies import classes_of
+from maskwright import Classes, Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, Problem
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
@@ -160,15 +159,11 @@ def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tupl
 
 def _table(codes: Sequence[Integers], weights: Floats | None, fraction: float) -> tuple[KeyTable, Integers]:
     """Count the records of each cell; and the cell of each record."""
-    of_record = classes_of(codes)
-    count = np.bincount(of_record)
-    first = np.empty(len(count), dtype=np.int64)
-    first[of_record[::-1]] = np.arange(len(of_record))[::-1]
+    classes = Classes.of(codes)
+    of_record, count = classes.codes, classes.records
     # A missing cell is the code after the last.
     levels = [int(code.max()) + 1 + bool((code < 0).any()) for code in codes]
-    cell_codes = np.stack(
-        [np.where(code[first] < 0, level - 1, code[first]) for code, level in zip(codes, levels, strict=True)]
-    )
+    cell_codes = np.stack([np.where(key < 0, level - 1, key) for key, level in zip(classes.keys, levels, strict=True)])
     if weights is None:
         whole, inverse = count / fraction, np.full(len(count), fraction)
     else:

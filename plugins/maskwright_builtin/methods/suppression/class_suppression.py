@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright_builtin.key_counts.frequencies import numbered, pack_keys
+from maskwright import Classes
+from maskwright_builtin.key_counts.frequencies import pack_keys
 from maskwright_builtin.methods.class_criteria import GONE, bounds_of, class_size
 
 if TYPE_CHECKING:
@@ -280,12 +281,13 @@ def with_diverse_classes(
     """
     from maskwright_builtin.methods.suppression.class_kernel import nearest_classes
 
-    of_record, first = numbered(pack_keys(list(codes.T)))
+    classes = Classes.of(list(codes.T))
+    of_record = classes.codes
     bounds = tuple(bounds_of(block, diversity, closeness, of_record.astype(np.int32)))
     for each in bounds:
         each.refuse_impossible()
-    shown = codes[first]
-    records = np.bincount(of_record)
+    shown = codes[classes.first]
+    records = classes.records
     of_leaf = np.arange(len(shown))
     sizes = records
     while True:
@@ -305,6 +307,6 @@ def with_diverse_classes(
             joined |= {one, other}
             shown[[one, other]] = np.where(shown[one] == shown[other], shown[one], GONE)
         # Classes that show the same now are one, also where they were not joined on purpose.
-        merged, heads = numbered(pack_keys(list(shown.T)))
-        of_leaf, shown = merged[of_leaf], shown[heads]
+        merged = Classes.of(list(shown.T))
+        of_leaf, shown = merged.codes[of_leaf], shown[merged.first]
         sizes = np.bincount(of_leaf, records, len(shown)).astype(np.int64)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright_builtin.key_counts.frequencies import PackedKeys, matched_sizes, numbered, pack_keys
+from maskwright import Classes
+from maskwright_builtin.key_counts.frequencies import PackedKeys, matched_sizes, pack_keys
 from maskwright_builtin.methods.class_criteria import GONE
 from maskwright_builtin.methods.suppression.class_suppression import Patterns, k_anonymous, patterns_of
 
@@ -30,8 +31,9 @@ def matching_k(codes: Integers, k: int, count: Matching, worth: Floats, progress
     (n, q).
     """
     packed = pack_keys(list(codes.T))
-    of_row, first = numbered(packed)
-    search = _Search(packed, packed.words[first], np.bincount(of_row), k, count, patterns_of(packed, worth), worth)
+    classes = Classes.of(list(packed.words.T))
+    of_row = classes.codes
+    search = _Search(packed, packed.words[classes.first], classes.records, k, count, patterns_of(packed, worth), worth)
     start = max(len(search.risky()), 1)
     while len(risky := search.risky()):
         progress(min(1.0 - len(risky) / start, 0.9) if len(risky) < start else 0.0)
@@ -109,12 +111,12 @@ class _Search:
             return 0
         shown = self._shown()
         complete = np.asarray(shown.all(axis=1), dtype=np.int64)
-        holes, example = numbered(pack_keys([each.astype(np.int64) - 1 for each in shown[risky].T]))
-        order = np.lexsort((self._counts[risky], holes))
-        starts = np.searchsorted(holes[order], np.arange(len(example) + 1))
+        holes = Classes.of(list(shown[risky].T))
+        order = np.lexsort((self._counts[risky], holes.codes))
+        starts = np.append(0, np.cumsum(holes.records))
         keys = list(self._patterns.keys[pattern])
         emptied = 0
-        for number, place in enumerate(example):
+        for number, place in enumerate(holes.first):
             seen = shown[risky[place]]
             if not seen[keys].all():
                 continue

@@ -47,9 +47,6 @@ MEASURES: list[str | dict[str, Any]] = [
     },
 ]
 
-MEDIANS = {"outlying_records"}
-"""Parts that ask for the order of all records, and are not had over parts."""
-
 DECLARED = {
     "number": {"role": "other"},
     "sex": {"role": "other"},
@@ -81,7 +78,7 @@ def test_it_is_that_of_the_file_in_memory(
     assert found["value"] == pytest.approx(expected.value, rel=1e-9, abs=1e-12)
     for name in ("parts", "per_variable"):
         figures = getattr(expected, name)
-        assert set(found[name]) == set(figures) - MEDIANS
+        assert set(found[name]) == set(figures)
         for each, value in found[name].items():
             assert value == pytest.approx(figures[each], rel=1e-9, abs=1e-12), each
     assert set(expected.notes) <= set(found["notes"])
@@ -90,9 +87,6 @@ def test_it_is_that_of_the_file_in_memory(
 @pytest.mark.parametrize(
     ("measure", "params", "said"),
     [
-        ("individual_risk", {"target_rate": 0.01}, "`target_rate` needs the risks of all records in order"),
-        ("individual_risk", {"without_each_key": True}, "name the keys by `key_sets`"),
-        ("individual_risk", {"count": "wildcard"}, "say `count: own`"),
         ("k_map", {"population": "register.csv"}, "a population file is compared with all records at once"),
     ],
 )

@@ -79,7 +79,11 @@ def test_the_survey_by_the_approximation():
     rates = [found.parts[f"risk_for_rate_0_0{digit}"] for digit in (1, 2, 5)]
     assert rates == pytest.approx([0.00990099, 0.02439024, 0.06785838], abs=1e-7)
     risk = found.per_record
-    assert [outlying(risk, deviations).sum() for deviations in (1, 2, 3)] == [569, 0, 0]
+    assert [outlying(risk, np.ones(len(risk), dtype=np.int64), deviations).sum() for deviations in (1, 2, 3)] == [
+        569,
+        0,
+        0,
+    ]
     for rate, cut in zip((0.01, 0.02, 0.05), rates, strict=True):
         assert np.minimum(risk, cut).sum() < rate * len(risk)
         assert np.minimum(risk, np.min(risk[risk > cut])).sum() >= rate * len(risk)
@@ -159,8 +163,8 @@ def test_household_risk_is_that_of_any_member(seed):
 
 
 def test_no_risk_is_low_enough_for_a_rate_below_all():
-    assert risk_for_rate(np.array([0.5, 0.5]), 0.1) == 0.0
-    assert risk_for_rate(np.array([0.01, 0.5]), 0.9) == 0.5
+    assert risk_for_rate(np.array([0.5]), np.array([2]), 0.1) == 0.0
+    assert risk_for_rate(np.array([0.01, 0.5]), np.array([1, 1]), 0.9) == 0.5
 
 
 def test_k_map_by_weights_and_by_a_register(tmp_path):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright import InputError
-from maskwright_builtin.key_counts.frequencies import numbered, pack_keys
+from maskwright import Classes, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -146,7 +145,8 @@ def rows_of(columns: Sequence[KeyColumn], records: Integers | None = None) -> Ro
     `records`: records to take, in any order and more than once; by default all; shape (m,).
     """
     codes = [column.codes if records is None else column.codes[records] for column in columns]
-    of_record, first = numbered(pack_keys(codes))
+    classes = Classes.of(codes)
+    first = classes.first
     low, high = np.zeros((len(first), len(columns))), np.zeros((len(first), len(columns)))
     present = np.zeros(len(first), dtype=np.int64)
     for j, (column, code) in enumerate(zip(columns, codes, strict=True)):
@@ -154,7 +154,7 @@ def rows_of(columns: Sequence[KeyColumn], records: Integers | None = None) -> Ro
         there = own >= 0
         low[there, j], high[there, j] = column.low[own[there]], column.high[own[there]]
         present |= there.astype(np.int64) << j
-    return Rows(low, high, present, np.bincount(of_record, minlength=len(first)), of_record, first)
+    return Rows(low, high, present, classes.records, classes.codes, first)
 
 
 def mixed_keys(

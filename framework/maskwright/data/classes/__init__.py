@@ -1,0 +1,1 @@
+"""Distinct combinations of values, with how many records have each and what they weigh."""
