@@ -75,7 +75,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class LinkedData:
-    """Data of several levels, the top level first.
+    """Data of one level or more, the top level first, each below the one before it.
 
     Attributes
     ----------
@@ -120,6 +120,15 @@ class LinkedData:
     def below(self, name: str) -> Level | None:
         """Level whose records belong to those of another; None at the bottom."""
         return next((level for level in self.levels if level.declared.above == name), None)
+
+    def groups_in(self, name: str, above: str) -> NDArray[np.int64]:
+        """Position in a level above, or in its own, of the record that each record of a level belongs to; ascending."""
+        level = self[name]
+        there = np.arange(len(level), dtype=np.int64)
+        while level.name != above:
+            assert level.groups is not None
+            there, level = level.groups[there], self[level.declared.above or ""]
+        return there
 
     def starts(self, name: str) -> NDArray[np.int64]:
         """Position of the first record of each group, and the number of records at the end; shape (groups + 1,)."""
@@ -248,39 +257,38 @@ class NestedElements:
     Attributes
     ----------
     path : tuple of str
-        Elements around the records of the upper level, outermost first.
-    group, member : str
-        Elements of the records of the upper level, and of the lower.
+        Elements around the records of the top level, outermost first.
+    records : tuple of str
+        Element of the records of each level, the top first.
 
     Examples
     --------
     >>> import maskwright as mw
-    >>> mw.NestedElements(("Survey",), "Household", "Person").member
+    >>> mw.NestedElements(("Survey",), ("Household", "Person")).records[-1]
     'Person'
     """
 
     path: tuple[str, ...]
-    group: str
-    member: str
+    records: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class NestedDocument:
-    """Whole records of the upper level, as a document.
+    """Whole records of the top level, as a document.
 
     Attributes
     ----------
     text : str
         XML, without a declaration.
-    sizes : tuple of int
-        Members of each record of the upper level.
+    sizes : tuple of tuple of int
+        Of each level but the lowest, the top first: members of each of its records, in the order of the document.
 
     Examples
     --------
     >>> import maskwright as mw
-    >>> mw.NestedDocument("<S><H><P/><P/></H></S>", (2,)).sizes
-    (2,)
+    >>> mw.NestedDocument("<S><H><P/><P/></H></S>", ((2,),)).sizes
+    ((2,),)
     """
 
     text: str
-    sizes: tuple[int, ...]
+    sizes: tuple[tuple[int, ...], ...]
