@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -155,6 +155,13 @@ class LinkedData:
                 kept = np.repeat(starts[kept] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
             levels.append(taken_level(level, kept, groups))
         return replace(self, levels=tuple(levels))
+
+
+def refuse_deeper(names: Sequence[str], done: str) -> None:
+    """Refuse more than two levels, for what is only `done` of a group and its members."""
+    if len(names) > 2:
+        hint = "Data of more levels are read, described, validated and written. Leave out the level that no step masks."
+        raise InputError(Problem(f"{done} two levels, and {len(names)} are declared: {', '.join(names)}", hint=hint))
 
 
 def taken_level(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
