@@ -49,10 +49,11 @@ def _describe(chosen: argparse.Namespace) -> int:
     from maskwright.commands.describe_data import describe_file
 
     found = [
-        describe_file(
+        each
+        for path in chosen.data
+        for each in describe_file(
             path, options=reading_options(chosen), show_values=chosen.show_values, reporter=reporter(quiet=chosen.json)
         )
-        for path in chosen.data
     ]
     if chosen.json:
         print_json(found[0].to_json() if len(found) == 1 else {"files": [each.to_json() for each in found]})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
+from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels
 from maskwright.commands.reading import dataset_of, with_missing_codes
 from maskwright.commands.requests import DeclaredVariables, data_request
 from maskwright.data.declaration import VariableDeclaration, declared_together
@@ -19,6 +19,8 @@ from maskwright.data.record_groups import with_household_role
 from maskwright.foundation.errors import DataError
 from maskwright.foundation.files import note_read
 from maskwright.foundation.progress import Progress, Quiet, Reporter, part, silent, stage
+from maskwright.pipeline.data_section import source_of
+from maskwright.pipeline.variable_names import names_in
 from maskwright.plugins.source import batches_of, number_notation
 
 if TYPE_CHECKING:
@@ -336,13 +338,31 @@ def describe(
 
 def describe_file(
     path: Path, *, options: ReadingOptions = NO_OPTIONS, show_values: bool = False, reporter: Reporter | None = None
-) -> Description:
-    """Description of a file, as a command is told to read it."""
-    (file,) = data_files((path,), options)
+) -> tuple[Description, ...]:
+    """Description of a file, as a command is told to read it; of each level that it holds inside each other."""
     shown = reporter or Quiet()
-    profiled = read_profiled(file, shown)
-    with stage(shown, "Looking at its variables") as progress:
-        return described(profiled, progress, show_values=show_values)
+    found = []
+    for name, file in _described_files(path, options).items():
+        profiled = read_profiled(file, shown)
+        with stage(shown, "Looking at its variables") as progress:
+            found.append(replace(described(profiled, progress, show_values=show_values), source=name))
+    return tuple(found)
+
+
+def _described_files(path: Path, options: ReadingOptions) -> dict[str, DataSource]:
+    """A file, or each of the levels that it holds inside each other, as a pipeline says, by what it is called."""
+    if options.pipeline is not None and source_of(str(path), file_format=options.file_format).nested is not None:
+        levels = pipeline_levels(options, (path,))
+        if levels is not None and levels.form == "nested":
+            return {f"{path.name}, level {name}": _of_its_own(file) for name, file in levels.sources.items()}
+    (file,) = data_files((path,), options)
+    return {file.name: file}
+
+
+def _of_its_own(file: DataSource) -> DataSource:
+    """One level of a file, with what is declared of its variables and not of those of other levels."""
+    names = names_in(file) or ()
+    return replace(file, variables={name: each for name, each in file.variables.items() if name in names})
 
 
 def read_profiled(file: DataSource, reporter: Reporter) -> ProfiledFile:

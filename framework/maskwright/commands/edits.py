@@ -11,6 +11,7 @@ from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -173,6 +174,7 @@ def suggest_levels(
     linked: LinkedData, known: EditSet, share: float | None, *, limit: int, show_values: bool = False
 ) -> Suggestions:
     """Find rules of groups and of members: sums and numbers of members, and members beside their group."""
+    refuse_deeper(linked.names, "rules are suggested for")
     top, low = linked.levels
     read = [f"count({low.name})", *(f"sum({low.name}.{name_text(name)})" for name in _amounts(low))]
     above = [f"{top.name}.{name_text(name)}" for name in _amounts(top)]

@@ -10,7 +10,7 @@ from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.data.levels.linked_data import LinkedData
+from maskwright.data.levels.linked_data import LinkedData, refuse_deeper
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError
@@ -33,6 +33,7 @@ def localize_levels(
     A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
     Records stand before each other as they are; that somebody is missing is not found.
     """
+    refuse_deeper(linked.names, "errors are located in")
     bound = edits_of_levels(edits, linked)
     groups = ViolatingGroups(linked, bound)
     return joined_localisation(groups, tuple(groups.located(costs_of(linked, weights or {}), workers)))

@@ -9,7 +9,7 @@ from maskwright.commands.levels.measuring import joined_to_groups, requests_by_l
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules, edits_of, measure_requests
-from maskwright.data.levels.linked_data import LinkedData
+from maskwright.data.levels.linked_data import LinkedData, refuse_deeper
 from maskwright.data.record_groups import paired, with_households
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
@@ -51,6 +51,7 @@ def measure_linked(
     original: LinkedData, masked: LinkedData, requests: Sequence[MeasureRequest] | None, seed: int, reporter: Reporter
 ) -> dict[str, Measurement]:
     """Measures of groups with their members by their label, others by level, ``level.label``."""
+    refuse_deeper(original.names, "measures compare")
     wrong = [level.name for level in original if level.name not in masked.names]
     if wrong or any(len(masked[level.name]) != len(level) for level in original):
         raise InputError(f"the original is {original} and the masked data {masked}: their records cannot be paired")

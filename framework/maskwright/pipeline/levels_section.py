@@ -100,40 +100,41 @@ def _inside_each_other(
     problems: list[Problem],
 ) -> dict[str, DataSource]:
     """Sources of one file in which records are elements inside the records of the level above."""
-    top, bottom = declared
-    upper, lower = declared[top], declared[bottom]
     found = {}
-    for name, update in ((top, {"members": (lower.record,)}), (bottom, {"group": {upper.record: upper.key}})):
+    around: dict[str, str] = {}
+    for depth, (name, level) in enumerate(declared.items(), start=1):
         source = sources[name]
+        members = tuple(each.record for each in list(declared.values())[depth:])
+        update: dict[str, object] = {"members": members} if members else {}
+        update |= {"group": dict(around)} if around else {}
         if not source.source.params.model_fields.keys() >= update.keys():
             message = f"level {name}: {source.path.name} cannot hold records inside each other; XML files can"
             problems.append(Problem(message, levels[name].place, "Give each level its own `source`."))
         found[name] = replace(source, params=source.params.model_copy(update=update))
+        around[level.record or ""] = level.key
     return found
 
 
 def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> list[Problem]:
-    """What is wrong with levels that are not two, one in the other, the top first."""
+    """What is wrong with levels that are not two or more, each in the one before it."""
     names = list(declared)
     above = [each.above for each in declared.values()]
-    if above[1:] == names[:-1] and above[0] is None and len(names) == 2:
+    if above == [None, *names[:-1]] and len(names) > 1:
         return []
     stray = [Problem(f"level {name}: `in`: {unknown_name('level', each.above, names)}",
                      (node.at((name, "in")) or node).place, EXAMPLE)
              for name, each in declared.items() if each.above is not None and each.above not in names]  # fmt: skip
     if stray:
         return stray
-    number = {1: "one is", 2: "these are"}.get(len(names), f"{len(names)} are")
-    named = zip(names, above, strict=True)
-    shown = ", ".join(name + (f" (in {each})" if each and len(names) == 2 else "") for name, each in named)
-    statement = f"levels are two, the upper one first, and the lower one `in` it; {number} declared: {shown}"
-    if len(names) == 2 and above == [names[1], None]:
-        hint = f"Write the level {names[1]} first: {names[0]} is `in` it."
-        return [Problem(statement, node.place, hint)]
-    if len(names) > 2:
-        return [
-            Problem(statement, node.place, "Leave out the level that no step masks, and keep its key as a variable.")
-        ]
+    shown = ", ".join(name + (f" (in {each})" if each else "") for name, each in zip(names, above, strict=True))
+    statement = "levels are two or more, the top one first, and each of the others `in` the one before it; "
+    statement += f"{'one is' if len(names) == 1 else 'these are'} declared: {shown}"
+    below = {each: name for name, each in zip(names, above, strict=True)}
+    ordered = [below[None]] if None in below else []
+    while ordered and ordered[-1] in below and len(ordered) < len(names):
+        ordered.append(below[ordered[-1]])
+    if len(names) > 1 and sorted(ordered) == sorted(names):
+        return [Problem(statement, node.place, f"Write them in this order: {', '.join(ordered)}.")]
     return [Problem(statement, node.place, EXAMPLE)]
 
 
@@ -174,18 +175,19 @@ def _form_problems(
     for name, level in declared.items():
         node = levels[name]
         if form == "linked" and level.source is None:
-            problems.append(Problem(f"level {name}: no `source`, and the other level has one", node.place))
+            problems.append(Problem(f"level {name}: no `source`, and another level has one", node.place))
         if form == "nested" and level.record is None:
-            problems.append(Problem(f"level {name}: no `record`, and the other level has one", node.place))
+            problems.append(Problem(f"level {name}: no `record`, and another level has one", node.place))
         if form != "flat" and level.variables is not None:
             message = f"level {name}: `variables` is for one flat file; here each level has its own"
             problems.append(Problem(message, node.place))
     files = [level.source for level in declared.values()]
     if form == "linked" and None not in files and len(set(files)) < len(files):
-        node = list(levels.values())[-1]
+        same = [name for name, level in declared.items() if files.count(level.source) > 1]
+        node = levels[same[-1]]
         hint = "Name the file of each level; of one flat file, `source` stands above `levels`."
         place = (node.get("source") or node).place
-        problems.append(Problem(f"the levels {' and '.join(declared)} have the same `source`", place, hint))
+        problems.append(Problem(f"the levels {' and '.join(same)} have the same `source`", place, hint))
     if form == "linked" and own is not None and own.value is not None:
         problems.append(Problem("each level has its own `source`: remove this one", own.place))
     return problems
@@ -214,14 +216,14 @@ def _identifier_problems(
 def _with_keys(
     variables: Mapping[str, VariableDeclaration], declared: Mapping[str, LevelDeclaration]
 ) -> dict[str, VariableDeclaration]:
-    """Declarations in which keys and pointers are no amounts, and the key of the upper level is a text."""
-    top = next(iter(declared.values())).key
+    """Declarations in which keys and pointers are no amounts, and keys by which members name their groups are texts."""
+    of_groups = {level.key for level in list(declared.values())[:-1]}
     found = dict(variables)
     for level in declared.values():
         for name in (level.key, *level.pointers):
             stated = found.get(name, VariableDeclaration())
             update: dict[str, object] = {"role": "other"}
-            if name == top:
+            if name in of_groups:
                 update["type"] = "nominal"
             found[name] = stated.model_copy(update=update)
     return found

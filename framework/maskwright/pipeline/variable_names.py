@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -216,10 +217,11 @@ def wrong_level_names(levels: LevelSources, names: Mapping[str, Sequence[str]]) 
         ]
     else:
         problems = unknown_of_files(levels.declared, names, files, places)
-        top, bottom = levels.declared
-        key = levels.declared[top].key
-        if key in names[top]:
-            problems += without_key_of_group(top, key, names[bottom], files[bottom], places[top].names.get(key))
+        for upper, lower in pairwise(levels.declared):
+            key = levels.declared[upper].key
+            if key in names[upper]:
+                place = places[upper].names.get(key)
+                problems += without_key_of_group(upper, key, names[lower], files[lower], place)
     for name, level in levels.declared.items():
         problems += wrong_pointers(name, level, names[name], places[name])
     return problems
@@ -267,8 +269,11 @@ def _variables(
     """Names of the variables of each level."""
     from maskwright.data.levels.linking import variables_of_levels  # of several levels
 
-    top, bottom = declared
     if levels.form == "flat":
-        return variables_of_levels(names[top], declared, (top, bottom))
-    key = declared[top].key
-    return {top: names[top], bottom: tuple(name for name in names[bottom] if name != key)}
+        return variables_of_levels(next(iter(names.values())), declared)
+    above: set[str] = set()
+    found = {}
+    for level, each in declared.items():
+        found[level] = tuple(name for name in names[level] if name not in above)
+        above.add(each.key)
+    return found

@@ -61,7 +61,7 @@ class NestedReading(Protocol):
         ...
 
     def documents(self, at_once: int | None = ...) -> Iterator[NestedDocument]:
-        """Yield the file in documents of so many records of the upper level; None: of all."""
+        """Yield the file in documents of so many records of the top level; None: of all."""
         ...
 
 
@@ -182,11 +182,11 @@ class NestedFormat:
     Attributes
     ----------
     open : callable
-        ``(path, params, progress) -> NestedReading``: the file in documents of whole records of the upper level.
+        ``(path, params, progress) -> NestedReading``: the file in documents of whole records of the top level.
     write : callable
         ``(path, tables, variables, groups, layouts) -> None``: as `Source.write`, with a table, variables and a layout
-        of each level by its name, the upper level first; `groups` is an array of the position of each lower record's
-        group in the upper level, ascending.
+        of each level by its name, the top level first; `groups` has for each other level an array of the position of
+        each record's group in the level above, ascending.
 
     Examples
     --------
@@ -194,7 +194,7 @@ class NestedFormat:
     >>> nested = NestedFormat(
     ...     open=lambda path, params, progress: None, write=lambda path, tables, variables, groups, layouts: None
     ... )
-    >>> nested.write("file", {}, {}, [], {}) is None
+    >>> nested.write("file", {}, {}, {}, {}) is None
     True
     """
 
@@ -204,7 +204,7 @@ class NestedFormat:
             Path,
             Mapping[str, Iterable[Any]],
             Mapping[str, tuple[Variable, ...]],
-            NDArray[np.int64],
+            Mapping[str, NDArray[np.int64]],
             Mapping[str, Layout],
         ],
         None,

@@ -51,16 +51,16 @@ def write_dataset(
 
 def write_nested(
     levels: Mapping[str, Dataset],
-    groups: NDArray[np.int64],
+    groups: Mapping[str, NDArray[np.int64]],
     path: Path,
     source: Source,
     originals: Mapping[str, Dataset] | None = None,
     *,
     canonical: bool = False,
 ) -> dict[str, Mapping[str, Any]]:
-    """Write records of two levels inside each other, with a source plugin that can.
+    """Write records of levels inside each other, with a source plugin that can.
 
-    `groups`: position of the group of each record of the lower level; ascending; shape (n,).
+    `groups`: of each level but the top, the position of each record's group; ascending; shape (n,).
     """
     assert source.nested is not None
     published = {

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.engines.nested_checker import Found, NestedChecker
+    from maskwright.edits.engines.nested_checker import Found, NestedChecker, RecordNumbers
     from maskwright.edits.evaluation.check_data import Fired
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.languages.schematron.options import SchematronOptions
@@ -192,23 +192,21 @@ class _Count:
     """Counts of one edit."""
 
     edit: Edit
-    is_of_member: bool
+    level: int
     most: int = MOST_LISTED
     violations: int = 0
     fired: int = 0
     kept: int = 0
     listed: list[NDArray[np.int64]] = field(default_factory=list)
 
-    def add(self, found: Found, before: NDArray[np.int64], groups: int) -> None:
-        """Count what an edit said of the groups after the first `groups`; `before` are the members before each."""
-        from maskwright.edits.engines.nested_checker import numbers_of
-
-        self.is_of_member = self.is_of_member or found.on_members
-        of_records = [replace(node, group=node.group - groups) for node in found.failed if node.group]
-        numbers = numbers_of(of_records, before, member=self.is_of_member)
+    def add(self, found: Found, records: RecordNumbers) -> None:
+        """Count what an edit said of the records of a document."""
+        self.level = max(self.level, found.level)
+        of_records = [node for node in found.failed if node.places]
+        numbers = records.of(of_records, self.level)
         self.violations += len(numbers) + len(found.failed) - len(of_records)
         self.fired += found.fired
-        shown = numbers[: self.most - self.kept] + (0 if self.is_of_member else groups)
+        shown = numbers[: self.most - self.kept]
         self.kept += len(shown)
         self.listed.append(shown)
 
@@ -239,41 +237,40 @@ def check_nested(
     edits: EditSet,
     limits: SchematronOptions,
     *,
-    levels: tuple[str, str] | None = None,
+    levels: Sequence[str] | None = None,
     svrl: IO[bytes] | None = None,
     fired: Literal["summary", "all"] = "summary",
     most_listed: int = MOST_LISTED,
     beside: Sequence[tuple[Edit, Placed]] = (),
 ) -> Outcome:
     """Verdict of every edit on every record of a file with records inside records."""
-    from maskwright.edits.engines.nested_checker import NestedChecker, messages_of
+    from maskwright.edits.engines.nested_checker import NestedChecker, RecordNumbers, messages_of
     from maskwright.edits.evaluation.svrl import SvrlWriter  # of SVRL alone
 
     note_read(path)
     elements = reading.elements
     assert elements is not None
-    names = levels or (elements.group, elements.member)
+    names = tuple(levels or elements.records)
     with contextlib.ExitStack() as stack:
         messages = None if svrl is None else {edit.name: messages_of(edit) for edit in edits}
         stated = (*edits, *(edit for edit, _ in beside))
         checker = stack.enter_context(NestedChecker(edits, elements, limits, placed=fired == "all", messages=messages))
         writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, stated, None, fired))
-        counts = [_Count(edit, checker.is_about_members(edit), most_listed) for edit in edits]
-        groups = members = 0
+        counts = [_Count(edit, checker.level_of(edit), most_listed) for edit in edits]
+        totals = [0] * len(names)
         for document, found in _checked(checker, _documents(path, reading, checker.needs_whole)):
-            sizes = np.array(document.sizes, dtype=np.int64)
-            before = members + np.cumsum(sizes) - sizes
+            records = RecordNumbers(totals, document.sizes)
             for count, of_edit in zip(counts, found, strict=True):
-                count.add(of_edit, before, groups)
+                count.add(of_edit, records)
             if writer is not None:
                 writer.write_placed(
-                    len(sizes), [*(_placed(each, elements) for each in found), *[NOWHERE] * len(beside)]
+                    records.counts[0], [*(_placed(each, elements) for each in found), *[NOWHERE] * len(beside)]
                 )
-            groups, members = groups + len(sizes), members + int(sizes.sum())
+            totals = [total + more for total, more in zip(totals, records.counts, strict=True)]
         if writer is not None:
             writer.write_placed(0, [*[NOWHERE] * len(edits), *(placed for _, placed in beside)])
-    outcomes = tuple(count.outcome(names[1] if count.is_of_member else names[0]) for count in counts)
-    return Outcome(groups + members, outcomes, levels={names[0]: groups, names[1]: members})
+    outcomes = tuple(count.outcome(names[count.level]) for count in counts)
+    return Outcome(sum(totals), outcomes, levels=dict(zip(names, totals, strict=True)))
 
 
 def _checked(
@@ -308,6 +305,6 @@ def _placed(found: Found, elements: NestedElements) -> Placed:
 
     return Placed(
         found.fired,
-        [(node.group, node.member) for node in found.fired_on],
-        [((node.group, node.member), place_of(elements, node), node.messages) for node in found.failed],
+        [node.places for node in found.fired_on],
+        [(node.places, place_of(elements, node), node.messages) for node in found.failed],
     )

@@ -136,7 +136,7 @@ def test_a_variable_that_two_levels_claim(failing: Failing) -> None:
     key = ONE_FILE.replace("in: household,", "in: household, variables: [hhid],")
     assert "the levels household and person both claim the variable 'hhid'" in failing(key)
     persons = [(*row, "region" if number == 0 else "N") for number, row in enumerate(PERSONS)]
-    assert "both levels have a variable 'region'" in failing(TWO_FILES, persons=persons)
+    assert "the levels household and person both have a variable 'region'" in failing(TWO_FILES, persons=persons)
 
 
 def test_variables_that_do_not_exist(failing: Failing) -> None:
@@ -172,9 +172,9 @@ def test_a_pointer_to_nobody_is_an_edit_that_is_broken(tmp_path: Path, capsys: p
     ("wrong", "said"),
     [
         (ONE_FILE.replace("    person:", "    family: {key: fam, in: household}\n    person:"),
-         "levels are two, the upper one first, and the lower one `in` it; 3 are declared: household, family, person"),
+         "these are declared: household, family (in household), person (in household)"),
         (ONE_FILE.replace("    household: {key: hhid, variables: [region, total]}\n", ""), "unknown"),
-        (ONE_FILE.replace("in: household, ", ""), "the lower one `in` it; these are declared: household, person"),
+        (ONE_FILE.replace("in: household, ", ""), "`in` the one before it; these are declared: household, person"),
         (ONE_FILE.replace("in: household", "in: houshold"), "no level called 'houshold'; did you mean 'household'?"),
         (ONE_FILE.replace("  levels:", "  cluster: hhid\n  levels:"), "Remove `cluster`."),
         (ONE_FILE.replace("pointers:", "pointer:"), "no key called 'pointer'; did you mean 'pointers'?"),
@@ -182,7 +182,7 @@ def test_a_pointer_to_nobody_is_an_edit_that_is_broken(tmp_path: Path, capsys: p
          "level person: incomplete: no variable of the level household called 'regio'"),
         (ONE_FILE.replace("in: household,", "in: household, incomplete: total >,"), "level person: incomplete: "),
         (ONE_FILE.replace(", variables: [region, total]", ""), "maskwright advise levels DATA --key hhid"),
-        (TWO_FILES.replace("source: h.csv, ", ""), "level household: no `source`, and the other level has one"),
+        (TWO_FILES.replace("source: h.csv, ", ""), "level household: no `source`, and another level has one"),
     ],
 )  # fmt: skip
 def test_levels_that_are_declared_wrongly(failing: Failing, wrong: str, said: str) -> None:

@@ -110,7 +110,7 @@ def test_declarations(tmp_path: Path, capsys: pytest.CaptureFixture[str], place:
         ({"person": PERSONS.assign(hhid=["Qa", "Qa", "Qc"])}, "record 3 belongs to no household of"),
         ({"person": PERSONS.assign(pno=[1, 1, 1])}, "the key 'pno' of the level person occurs again within its group"),
         ({"person": PERSONS.drop(columns="hhid")}, "has no variable 'hhid', the key of the level 'household'"),
-        ({"person": PERSONS.assign(total=1)}, "both levels have a variable 'total'"),
+        ({"person": PERSONS.assign(total=1)}, "the levels household and person both have a variable 'total'"),
     ],
     ids=["twice", "orphan", "member twice", "no key", "two levels"],
 )
@@ -122,7 +122,7 @@ def test_data(tmp_path: Path, capsys: pytest.CaptureFixture[str], tables: dict, 
 def test_two_parents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     levels = {**LEVELS, "firm": {"source": "h.csv", "key": "region"}}
     for each in told(tmp_path, capsys, levels, RULE):
-        assert "3 are declared: household, person, firm" in each
+        assert "declared: household, person (in household), firm" in each
 
 
 def test_arithmetic_on_a_text_of_another_record_stops_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

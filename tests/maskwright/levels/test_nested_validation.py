@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FIRST = re.compile(r"  <Household>.*?</Household>\n", re.DOTALL)
 SVRL = "{http://purl.oclc.org/dsdl/svrl}"
-NAMES = Names(frozenset({"Survey"}), "Household", "Person")
+NAMES = Names(frozenset({"Survey"}), ("Household", "Person"))
 
 
 @pytest.fixture(scope="module")
@@ -143,27 +143,27 @@ def test_random_files_have_the_verdicts_of_isoschematron(
 @pytest.mark.parametrize(
     ("place", "text", "stays"),
     [
-        ("group", "sum(Person[age > ../size]/x)", True),
-        ("group", "../Household", False),
-        ("group", "preceding-sibling::Household", False),
-        ("group", "Person[not(pno = preceding-sibling::Person/pno)]", True),
-        ("group", "position() = 1", False),
-        ("group", "Person[position() = 1]/x", True),
-        ("group", ".[../x]", False),
-        ("group", "/Survey/Household", False),
-        ("group", "//Person", False),
-        ("group", "Person//x", True),
-        ("member", "../total", True),
-        ("member", "../../Household", False),
-        ("member", "../Person[pno = current()/mother]/age", True),
-        ("member", "../Person[../total > 1]", True),
-        ("member", "..[../x]", False),
-        ("member", "current()/../total", True),
-        ("member", "../Person/../..", False),
-        ("member", "ancestor::Survey", False),
-        ("member", "ancestor::Household/total", True),
-        ("member", "parent::*", False),
-        ("member", "following::Person", False),
+        (0, "sum(Person[age > ../size]/x)", True),
+        (0, "../Household", False),
+        (0, "preceding-sibling::Household", False),
+        (0, "Person[not(pno = preceding-sibling::Person/pno)]", True),
+        (0, "position() = 1", False),
+        (0, "Person[position() = 1]/x", True),
+        (0, ".[../x]", False),
+        (0, "/Survey/Household", False),
+        (0, "//Person", False),
+        (0, "Person//x", True),
+        (1, "../total", True),
+        (1, "../../Household", False),
+        (1, "../Person[pno = current()/mother]/age", True),
+        (1, "../Person[../total > 1]", True),
+        (1, "..[../x]", False),
+        (1, "current()/../total", True),
+        (1, "../Person/../..", False),
+        (1, "ancestor::Survey", False),
+        (1, "ancestor::Household/total", True),
+        (1, "parent::*", False),
+        (1, "following::Person", False),
         ("elsewhere", "x", False),
     ],
 )

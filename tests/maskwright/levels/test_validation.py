@@ -126,7 +126,7 @@ def test_the_same_from_python(demo: Path) -> None:
     ("levels", "said"),
     [
         ({"household": {"kee": "hhid"}, "person": {"key": "pno", "in": "household"}}, "did you mean 'key'"),
-        ({"household": {"key": "hhid", "variables": ["total"]}}, "levels are two"),
+        ({"household": {"key": "hhid", "variables": ["total"]}}, "levels are two or more"),
         ({"household": {"key": "hhid"}, "person": {"key": "pno", "in": "house"}}, "no level called 'house'"),
     ],
 )

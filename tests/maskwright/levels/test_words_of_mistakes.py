@@ -121,7 +121,7 @@ def test_files_and_order_of_levels(said: Said) -> None:
     assert "Name the file of each level" in found
     first, second = PIPELINE.splitlines()[3:5]
     found = said(f"{first}\n{second}", f"{second}\n{first}")
-    assert "Write the level household first: person is `in` it." in found
+    assert "Write them in this order: household, person." in found
     found = said("variables: [wage]", "variables: [person.wage]")
     assert "step 1: no variable called 'person.wage'; did you mean 'wage'?" in found
 

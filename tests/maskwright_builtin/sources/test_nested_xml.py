@@ -179,7 +179,7 @@ def rewritten(path: Path, target: Path) -> None:
         variables[level] = tuple(mw.Variable(name, "nominal") for name in table.column_names)
     assert XML.nested is not None
     batches = {level: table.to_batches(max_chunksize=3) for level, table in tables.items()}
-    XML.nested.write(target, batches, variables, groups, layouts)
+    XML.nested.write(target, batches, variables, {"person": groups}, layouts)
 
 
 @pytest.mark.covering(5)

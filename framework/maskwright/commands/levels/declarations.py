@@ -191,10 +191,10 @@ def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[
     """Doubts about variables that steps name and that are probably those of the groups; a notice of the others."""
     if described.levels is None or described.levels.form != "flat":
         return (), ()
-    top, low = linked.levels
+    top, low = linked.levels[-2:]
     known = {each.name: each for each in maskable(low)}
     # A weight is often that of the group, and belongs to each member all the same.
-    found = {name: each for name, each in constant_within_groups(linked).items() if known[name].role != "weight"}
+    found = {name: each for name, each in constant_within_groups(linked, low).items() if known[name].role != "weight"}
     named = {name for step in described.steps for name in _named(step)}
     named |= {
         name for step in described.steps if not _named(step)

@@ -80,12 +80,11 @@ def false_on_missing(
     requested = EditSet(tuple(edit for edit in rules if edit.name in open_ and not _is_written(stated[edit.name])))
     if not len(requested):
         return FalseOnMissing(arrival)
-    top, bottom = levels.sources
-    source = levels.sources[top]
+    source = next(iter(levels.sources.values()))
     assert source.source.nested is not None
     reading = source.source.nested.open(source.path, source.params, progress)
     found = check_nested(
-        source.path, reading, requested, limits, levels=(top, bottom), most_listed=sum(map(len, linked))
+        source.path, reading, requested, limits, levels=tuple(levels.sources), most_listed=sum(map(len, linked))
     )
     broken = {}
     for each in found.edits:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
@@ -66,17 +68,17 @@ def placed_edits(
 ) -> list[tuple[Edit, Placed]]:
     """Edits with the elements that they are about, and where each fails; parameters as in `write_linked_svrl`."""
     elements = _elements(sources)
-    of_level = zip(edits.values(), (elements.group, elements.member), strict=True)
+    of_level = zip(edits.values(), elements.records, strict=True)
     stated = [replace(edit, context=element) for each, element in of_level for edit in each]
     return [(edit, _placed(each, linked, elements)) for edit, each in zip(stated, found, strict=True)]
 
 
 def _elements(levels: LevelSources) -> NestedElements:
     """Names for locations: those of the file, or of the levels."""
-    (top, upper), (bottom, lower) = levels.declared.items()
     if levels.form != "nested":
-        return NestedElements(("records",), top, bottom)
-    return NestedElements(_path(levels.sources[top]), upper.record or top, lower.record or bottom)
+        return NestedElements(("records",), tuple(levels.declared))
+    path = _path(next(iter(levels.sources.values())))
+    return NestedElements(path, tuple(level.record or name for name, level in levels.declared.items()))
 
 
 def _path(source: DataSource) -> tuple[str, ...]:
@@ -87,19 +89,16 @@ def _path(source: DataSource) -> tuple[str, ...]:
 
 def _placed(found: EditOutcome, linked: LinkedData, elements: NestedElements) -> Placed:
     """Where an edit fails, of the first that are listed."""
-    top, bottom = linked.levels
-    rows = found.listed - 1
-    if found.level == top.name:
-        nodes = [Node(int(row) + 1, 0) for row in rows]
-    else:
-        assert bottom.groups is not None
-        groups = bottom.groups[rows]
-        first = np.searchsorted(bottom.groups, groups)
-        nodes = [
-            Node(int(group) + 1, int(row - start) + 1) for group, row, start in zip(groups, rows, first, strict=True)
-        ]
+    level, rows = linked[found.level or linked.names[0]], found.listed - 1
+    places: list[NDArray[np.int64]] = []
+    while level.groups is not None:
+        groups = level.groups[rows]
+        places.insert(0, rows - np.searchsorted(level.groups, groups))
+        level, rows = linked[level.declared.above or ""], groups
+    numbers = np.stack([rows, *places], axis=1) + 1
+    nodes = [Node(tuple(each)) for each in numbers.tolist()]
     message = found.message or found.name
-    failed = [((node.group, node.member), place_of(elements, node), (message,)) for node in nodes]
+    failed = [(node.places, place_of(elements, node), (message,)) for node in nodes]
     return Placed(found.fired, [], failed)
 
 
@@ -201,11 +200,11 @@ def _by_engine(
     others: Sequence[tuple[Edit, Placed]],
     progress: Progress,
 ) -> Outcome:
-    top, bottom = levels_of(described).sources
-    file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[top]), ())
+    names = tuple(levels_of(described).sources)
+    file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[names[0]]), ())
     assert file.source.nested is not None
     reading = file.source.nested.open(file.path, file.params, progress)
-    return check_nested(file.path, reading, rules.edits, rules.limits, levels=(top, bottom), svrl=svrl, beside=others)
+    return check_nested(file.path, reading, rules.edits, rules.limits, levels=names, svrl=svrl, beside=others)
 
 
 def _on_structure(

@@ -54,12 +54,10 @@ class NestedFile:
         """Verdict of every rule on the records of its level, read as a stream."""
         assert self.data.source.nested is not None
         reading = self.data.source.nested.open(self.data.path, self.data.params, progress)
-        levels: tuple[str, str] | None = None
+        levels = None
         if self.declared is not None:
-            unknown = _unknown_names(self.declared)
-            refuse_problems(unknown)
-            top, bottom = self.declared.sources
-            levels = (top, bottom)
+            refuse_problems(_unknown_names(self.declared))
+            levels = tuple(self.declared.sources)
         outcomes, others = self._of_structure(progress)
         found = check_nested(
             self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=others

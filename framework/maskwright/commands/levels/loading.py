@@ -26,6 +26,7 @@ from maskwright.commands.levels.engine_validation import binary_sum_notices, eng
 from maskwright.commands.levels.error_localization import CorrectedLevels, corrected_levels
 from maskwright.commands.reading import load
 from maskwright.commands.running.loading import Clock, identifier_notices, read_rules
+from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
@@ -125,6 +126,7 @@ class LoadedLevels:
 
 def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> LoadedLevels:
     """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
+    refuse_deeper(tuple(levels_of(described).declared), "`run` and `plan` mask")
     try:
         rules = read_rules(described)
         refuse_rules_on_identifiers(rules, levels_of(described))

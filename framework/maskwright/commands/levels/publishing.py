@@ -214,8 +214,8 @@ class LevelFiles:
 
     def _write_nested(self, linked: LinkedData, *, canonical: bool) -> dict[str, Written]:
         """Write one file, from which each level is read with the key of its group."""
-        path, groups = self.release.temporary("data"), linked.levels[-1].groups
-        assert groups is not None
+        path = self.release.temporary("data")
+        groups = {level.name: level.groups for level in linked if level.groups is not None}
         tables = nested_tables(linked, self.originals)
         with writing(path):
             held = write_nested(tables, groups, path, self.described.output.source, self.originals, canonical=canonical)

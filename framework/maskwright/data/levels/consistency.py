@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
-    from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces, LinkedData
+    from maskwright.data.levels.linked_data import Level, LevelDeclaration, LevelPlaces, LinkedData
     from maskwright.foundation.errors import Place
 
 
@@ -61,7 +61,7 @@ def unknown_names(
 def without_key_of_group(
     top: str, key: str, names: Sequence[str], file: str, place: Place | None = None
 ) -> Iterator[Problem]:
-    """The key of the upper level, where records of the lower one do not have it."""
+    """The key of a level, where records of the one below do not have it."""
     if key in names:
         return
     near = nearest_name(key, names)
@@ -154,19 +154,20 @@ def _are_numbers(column: Column) -> bool:
     return all(text.strip().isdigit() for text in column.variable.categories)
 
 
-def large_groups(groups: NDArray[np.int64], declared: Mapping[str, LevelDeclaration]) -> list[str]:
+def large_groups(upper: Level, lower: Level) -> list[str]:
     """Notice of groups with more members than are adjusted together."""
-    top, bottom = declared
-    largest = declared[top].largest_group
-    sizes = np.bincount(groups)
+    assert lower.groups is not None
+    largest = upper.declared.largest_group
+    sizes = np.bincount(lower.groups)
     large = int((sizes > largest).sum())
     if not large:
         return []
     message = (
-        f"{large:,} of {int((sizes > 0).sum()):,} records of the level {top} have more than {largest:,} of the level"
+        f"{large:,} of {int((sizes > 0).sum()):,} records of the level {upper.name} have more than {largest:,} of the "
+        "level"
     )
     why = f"(`largest_group`), at most {int(sizes.max()):,}: their totals are derived, not adjusted"
-    return [f"{message} {bottom} {why}"]
+    return [f"{message} {lower.name} {why}"]
 
 
 def _without_zeros(column: Column, rows: NDArray[np.int64]) -> set[str]:
@@ -198,15 +199,14 @@ class Agreement(NamedTuple):
     several: int
 
 
-def constant_within_groups(linked: LinkedData) -> dict[str, Agreement]:
-    """Variables of the lower level that are the same within nearly all groups, where chance would let many differ.
+def constant_within_groups(linked: LinkedData, low: Level) -> dict[str, Agreement]:
+    """Variables of a level that are the same within nearly all groups, where chance would let many differ.
 
     Counted is how many groups would differ if the values of first members were dealt anew to two members of each.
     """
-    low = linked.levels[1]
     assert low.groups is not None
     together = low.groups[1:] == low.groups[:-1]
-    sizes = np.bincount(low.groups, minlength=len(linked.levels[0]))
+    sizes = np.bincount(low.groups, minlength=len(linked.starts(low.name)) - 1)
     several = int(np.count_nonzero(sizes > 1))
     firsts = linked.starts(low.name)[:-1][sizes > 1]
     found = {}

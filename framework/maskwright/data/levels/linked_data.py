@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -75,7 +75,7 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class LinkedData:
-    """Data of several levels, the top level first.
+    """Data of one level or more, the top level first, each below the one before it.
 
     Attributes
     ----------
@@ -121,6 +121,15 @@ class LinkedData:
         """Level whose records belong to those of another; None at the bottom."""
         return next((level for level in self.levels if level.declared.above == name), None)
 
+    def groups_in(self, name: str, above: str) -> NDArray[np.int64]:
+        """Position in a level above, or in its own, of the record that each record of a level belongs to; ascending."""
+        level = self[name]
+        there = np.arange(len(level), dtype=np.int64)
+        while level.name != above:
+            assert level.groups is not None
+            there, level = level.groups[there], self[level.declared.above or ""]
+        return there
+
     def starts(self, name: str) -> NDArray[np.int64]:
         """Position of the first record of each group, and the number of records at the end; shape (groups + 1,)."""
         level = self[name]
@@ -146,6 +155,13 @@ class LinkedData:
                 kept = np.repeat(starts[kept] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
             levels.append(taken_level(level, kept, groups))
         return replace(self, levels=tuple(levels))
+
+
+def refuse_deeper(names: Sequence[str], done: str) -> None:
+    """Refuse more than two levels, for what is only `done` of a group and its members."""
+    if len(names) > 2:
+        hint = "Data of more levels are read, described, validated and written. Leave out the level that no step masks."
+        raise InputError(Problem(f"{done} two levels, and {len(names)} are declared: {', '.join(names)}", hint=hint))
 
 
 def taken_level(level: Level, rows: NDArray[np.int64], groups: NDArray[np.int64] | None) -> Level:
@@ -248,39 +264,38 @@ class NestedElements:
     Attributes
     ----------
     path : tuple of str
-        Elements around the records of the upper level, outermost first.
-    group, member : str
-        Elements of the records of the upper level, and of the lower.
+        Elements around the records of the top level, outermost first.
+    records : tuple of str
+        Element of the records of each level, the top first.
 
     Examples
     --------
     >>> import maskwright as mw
-    >>> mw.NestedElements(("Survey",), "Household", "Person").member
+    >>> mw.NestedElements(("Survey",), ("Household", "Person")).records[-1]
     'Person'
     """
 
     path: tuple[str, ...]
-    group: str
-    member: str
+    records: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class NestedDocument:
-    """Whole records of the upper level, as a document.
+    """Whole records of the top level, as a document.
 
     Attributes
     ----------
     text : str
         XML, without a declaration.
-    sizes : tuple of int
-        Members of each record of the upper level.
+    sizes : tuple of tuple of int
+        Of each level but the lowest, the top first: members of each of its records, in the order of the document.
 
     Examples
     --------
     >>> import maskwright as mw
-    >>> mw.NestedDocument("<S><H><P/><P/></H></S>", (2,)).sizes
-    (2,)
+    >>> mw.NestedDocument("<S><H><P/><P/></H></S>", ((2,),)).sizes
+    ((2,),)
     """
 
     text: str
-    sizes: tuple[int, ...]
+    sizes: tuple[tuple[int, ...], ...]

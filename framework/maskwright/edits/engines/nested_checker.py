@@ -1,4 +1,4 @@
-"""Engines on files with nested records, in documents of whole groups, and their answers counted."""
+"""Engines on files with nested records, in documents of whole records of the top level; their answers counted."""
 
 from __future__ import annotations
 
@@ -44,12 +44,11 @@ MOST_WHOLE = 100 * MEGABYTE
 class Node:
     """A node that a rule fired on, or that a test failed on.
 
-    `group`, `member`: its place among all groups of the file and among the members of its group, from 1; member 0 is
-    the group's own, group 0 above all groups. `messages`: filled in, where they were wanted.
+    `places`: of the record of each level that it is in, from 1, the top first: among all of the file, and below among
+    the members of its group; empty above all records. `messages`: filled in, where they were wanted.
     """
 
-    group: int
-    member: int
+    places: tuple[int, ...]
     messages: tuple[str, ...] = ()
 
 
@@ -57,13 +56,13 @@ class Node:
 class Found:
     """Verdict of one edit on a document.
 
-    `fired_on`: where that is wanted. `on_members`: whether it fired on records of the lower level, or inside them.
+    `fired_on`: where that is wanted. `level`: the lowest on, or inside, whose records it fired, counted from 0.
     """
 
     fired: int = 0
     failed: list[Node] = field(default_factory=list)
     fired_on: list[Node] = field(default_factory=list)
-    on_members: bool = False
+    level: int = 0
 
 
 class NestedChecker(EngineProcesses):
@@ -100,9 +99,11 @@ class NestedChecker(EngineProcesses):
         """Names of the edits that look beyond a group."""
         return [edit.name for edit in self._edits if not self._stays(edit)]
 
-    def is_about_members(self, edit: Edit) -> bool:
-        """Whether an edit is about records of the lower level, as far as its context shows."""
-        return edit.context is not None and places_of(edit.context, self._names) == {"member"}
+    def level_of(self, edit: Edit) -> int:
+        """Level whose records an edit is about, as far as its context shows, counted from 0."""
+        places = set() if edit.context is None else places_of(edit.context, self._names)
+        (place,) = places if len(places) == 1 else (0,)
+        return place if isinstance(place, int) else 0
 
     def _stays(self, edit: Edit) -> bool:
         assert edit.engine is not None
@@ -126,11 +127,11 @@ class NestedChecker(EngineProcesses):
             process = self._process(engine, patterns)
             answer = process.answer({"apply": document.text}, SECONDS_TO_ANSWER + SECONDS_A_MEGABYTE * megabytes)
             if "error" in answer:
-                where = f"at or after record {self._groups + 1} of <{self._elements.group}>"
+                where = f"at or after record {self._groups + 1} of <{self._elements.records[0]}>"
                 raise EditError(f"the engine {engine} stopped {where}: {answer['error']}")
             for pattern, text in zip(patterns, answer["texts"], strict=True):
                 self._take(pattern, text, found)
-        self._groups += len(document.sizes)
+        self._groups += len(document.sizes[0])
         return found
 
     def _process(self, engine: Engine, patterns: Sequence[EnginePattern]) -> EngineProcess:
@@ -164,11 +165,11 @@ class NestedChecker(EngineProcesses):
         for line in text.split("\n"):
             if line.startswith("v "):
                 words, *messages = line[2:].split(BETWEEN)
-                rule, test, group, member = map(int, words.split(" "))
-                failed[rule, test].append(self._node(group, member, tuple(messages)))
+                rule, test, *places = map(int, words.split(" "))
+                failed[rule, test].append(self._node(places, tuple(messages)))
             elif line.startswith("f "):
-                rule, group, member = map(int, line[2:].split(" "))
-                fired[rule].append(self._node(group, member))
+                rule, *places = map(int, line[2:].split(" "))
+                fired[rule].append(self._node(places))
             elif line.startswith("e "):
                 self._refuse(pattern, line)
             else:
@@ -179,22 +180,23 @@ class NestedChecker(EngineProcesses):
             assert test_of is not None
             if test_of.pattern != pattern:
                 continue
-            nodes = list({(node.group, node.member): node for node in fired[test_of.rule]}.values())
+            nodes = list({node.places: node for node in fired[test_of.rule]}.values())
             of_edit.fired = len(nodes) or all_marks.count(fired_mark(test_of.rule))
             of_edit.fired_on = nodes if self._placed else []
-            of_edit.on_members = any(node.member for node in nodes)
+            of_edit.level = max((len(node.places) - 1 for node in nodes if node.places), default=0)
             of_edit.failed = failed[test_of.rule, test_of.test]
 
-    def _node(self, group: int, member: int, messages: tuple[str, ...] = ()) -> Node:
-        return Node(group + self._groups if group else 0, member, messages)
+    def _node(self, places: Sequence[int], messages: tuple[str, ...] = ()) -> Node:
+        group, *members = (place for place in places if place) if any(places) else (0,)
+        return Node((group + self._groups, *members) if group else (), messages)
 
     def _refuse(self, pattern: EnginePattern, line: str) -> None:
         """Stop where a processor stops. The error's code says what happened without any value."""
-        _, rule, test, group, member, code = line.split(" ")
+        _, rule, test, *places, code = line.split(" ")
         for edit in self._edits:
             own = edit.engine
             if own is not None and own.pattern == pattern and (str(own.rule), str(own.test)) == (rule, test):
-                where = place_of(self._elements, self._node(int(group), int(member)))
+                where = place_of(self._elements, self._node([int(place) for place in places]))
                 hint = "compare numbers as number(NAME), and say what is to hold where a value is missing"
                 wrong = f"edit {edit.name}: its test cannot be evaluated on {where} ({code})"
                 raise InputError(Problem(wrong, edit.place, hint))
@@ -202,11 +204,8 @@ class NestedChecker(EngineProcesses):
 
 def place_of(elements: NestedElements, node: Node) -> str:
     """Location of a node's record: ``/Survey/Household[3]/Person[2]``."""
-    above = "".join(f"/{tag}" for tag in elements.path)
-    if not node.group:
-        return above
-    own = f"{above}/{elements.group}[{node.group}]"
-    return f"{own}/{elements.member}[{node.member}]" if node.member else own
+    own = (f"/{element}[{place}]" for element, place in zip(elements.records, node.places, strict=False))
+    return "".join((*(f"/{tag}" for tag in elements.path), *own))
 
 
 def messages_of(edit: Edit) -> tuple[str, ...]:
@@ -216,11 +215,28 @@ def messages_of(edit: Edit) -> tuple[str, ...]:
     return (edit.message or edit.name, *(text for _, text in referred))
 
 
-def numbers_of(nodes: Sequence[Node], before: NDArray[np.int64], *, member: bool) -> NDArray[np.int64]:
-    """Numbers of the records that nodes belong to, from 1, on their level; each once, ascending.
+class RecordNumbers:
+    """Numbers of the records of a document on their level, counted through the file from 1.
 
-    `before`: members of all groups before each group; shape (groups,).
+    `before`: records of each level in the documents before. `sizes`: as `NestedDocument.sizes`.
     """
-    if not member:
-        return np.unique(np.array([node.group for node in nodes], dtype=np.int64))
-    return np.unique(np.array([before[node.group - 1] + node.member for node in nodes], dtype=np.int64))
+
+    def __init__(self, before: Sequence[int], sizes: Sequence[Sequence[int]]) -> None:
+        self._before = before
+        self._starts = [np.cumsum([0, *each]) for each in sizes]
+
+    @property
+    def counts(self) -> list[int]:
+        """Records of each level in the document."""
+        return [len(self._starts[0]) - 1, *(int(starts[-1]) for starts in self._starts)]
+
+    def of(self, nodes: Iterable[Node], level: int) -> NDArray[np.int64]:
+        """Numbers of the records of a level, counted from 0, that nodes belong to; each once, ascending."""
+        found = set()
+        for node in nodes:
+            place = node.places[0] - self._before[0] - 1
+            below = (*node.places[1 : level + 1], *[0] * (level + 1 - len(node.places)))
+            for starts, inside in zip(self._starts, below, strict=False):
+                place = int(starts[max(place, 0)]) + inside - 1
+            found.add(place + self._before[level] + 1)
+        return np.array(sorted(found), dtype=np.int64)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.schematron.options import SchematronOptions
 
 
-Place = Literal["group", "member", "cell", "elsewhere"]
-"""Where a rule's nodes are: records of the upper level, of the lower, elements in these, or unknown."""
+Place = int | Literal["cell", "elsewhere"]
+"""Where a rule's nodes are: records of a level, by its number from 0 at the top, elements in these, or unknown."""
 
 _BEFORE_PATH = frozenset(
     {
@@ -36,8 +36,7 @@ class Names:
     """Local names of the elements of a nested file."""
 
     above: frozenset[str]
-    group: str
-    member: str
+    records: tuple[str, ...]
 
 
 def local(tag: str) -> str:
@@ -71,28 +70,26 @@ def _alternatives(context: str) -> list[list[str]]:
 
 def _place(steps: list[str], names: Names) -> Place:
     last = local(steps[-1]) if steps else ""
-    if last == names.group:
-        return "group"
-    if last == names.member:
-        return "member"
+    if last in names.records:
+        return names.records.index(last)
     is_name = last.replace("-", "").replace(".", "").replace("_", "").isalnum()
     return "cell" if is_name and last not in names.above and "(" not in steps else "elsewhere"
 
 
 def context_stays(context: str, names: Names) -> bool:
-    """Whether a context matches a node independently of other groups."""
+    """Whether a context matches a node independently of other records of the top level."""
     if "elsewhere" in places_of(context, names):
         return False
     tokens = tokens_of(context)
     for position, (_, text) in enumerate(tokens):
-        is_of_group = text == "[" and position and local(tokens[position - 1][1]) == names.group
+        is_of_group = text == "[" and position and local(tokens[position - 1][1]) == names.records[0]
         if is_of_group and (tokens[position + 1][0] == "number" or _counts(tokens[position + 1 :])):
             return False
     return _stays(context.lstrip("/ "), "cell", names, is_context=True)
 
 
 def stays_in_group(text: str, place: Place, names: Names) -> bool:
-    """Whether an expression, evaluated on a node at `place`, looks at nothing outside the node's group."""
+    """Whether an expression, evaluated on a node at `place`, stays in the record of the top level around the node."""
     return place != "elsewhere" and _stays(text, place, names)
 
 
@@ -110,18 +107,18 @@ def _counts(tokens: list[tuple[str, str]]) -> bool:
 
 def _stays(text: str, place: Place, names: Names, *, is_context: bool = False) -> bool:
     words = [word for _, word in tokens_of(text)]
-    inside = [place != "group"]
+    heights = [_height(place)]
     for position, word in enumerate(words):
         before, after = _word(words, position - 1), _word(words, position + 1)
         if word == "[":
-            inside.append(before not in ("..", ".", ")", "]") and local(before) != names.group)
+            heights.append(0 if before in ("..", ".", ")", "]") else _height(_place([before], names)))
         elif word == "]":
-            inside.pop()
-        elif word == ".." and not _parent_stays(words, position, inside):
+            heights.pop()
+        elif word == ".." and not _parent_stays(words, position, heights):
             return False
         starts_at_top = word in ("/", "//") and before in _BEFORE_PATH and not (is_context and before == "|")
         leaves_by_axis = after == "::" and not _axis_stays(word, _word(words, position + 2), names)
-        is_place = word in ("position", "last") and after == "(" and len(inside) == 1 and place == "group"
+        is_place = word in ("position", "last") and after == "(" and len(heights) == 1 and place == 0
         if starts_at_top or leaves_by_axis or is_place:
             return False
     return True
@@ -131,21 +128,28 @@ def _word(words: list[str], position: int) -> str:
     return words[position] if 0 <= position < len(words) else ""
 
 
-def _parent_stays(words: list[str], position: int, inside: list[bool]) -> bool:
-    """Whether a ``..`` goes to nothing above the group: it starts a path on a node that is below it."""
-    before, after = _word(words, position - 1), _word(words, position + 1)
+def _height(place: Place) -> int:
+    """Steps up that surely lead to nothing above the record of the top level."""
+    return place if isinstance(place, int) else 1
+
+
+def _parent_stays(words: list[str], position: int, heights: list[int]) -> bool:
+    """Whether a ``..`` leads to nothing above the top level: it is among the first steps of a path from below."""
+    steps = 1
+    while words[max(position - 2, 0) : position] == ["..", "/"]:
+        position, steps = position - 2, steps + 1
+    before, after = _word(words, position - 1), _word(words, position + 2 * steps - 1)
     of_current = before == "/" and words[max(position - 4, 0) : position - 1] == ["current", "(", ")"]
-    below = inside[0] if of_current else inside[-1]
-    goes_on = after == "[" or (after == "/" and _word(words, position + 2) == "..")
-    return below and (of_current or before in _BEFORE_PATH) and not goes_on
+    below = heights[0] if of_current else heights[-1]
+    return steps <= below and (of_current or before in _BEFORE_PATH) and after != "["
 
 
 def _axis_stays(axis: str, test: str, names: Names) -> bool:
     tested = local(test)
     if axis in _SIBLINGS:
-        return tested == names.member
+        return tested in names.records[1:]
     if axis in _UP:
-        return tested == names.group
+        return tested in names.records[:-1]
     return axis not in _AWAY
 
 
@@ -168,7 +172,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 def names_of(elements: NestedElements) -> Names:
     """Local names of a file's elements."""
     above = frozenset(local(tag) for tag in elements.path)
-    return Names(above, local(elements.group), local(elements.member))
+    return Names(above, tuple(local(tag) for tag in elements.records))
 
 
 def fired_mark(rule: int) -> str:
@@ -183,14 +187,16 @@ def nested_stylesheet(
     messages: Mapping[tuple[int, int], Sequence[str]],
     limits: SchematronOptions,
 ) -> str:
-    """XSLT that applies a pattern to a document of whole groups and prints what happened."""
+    """XSLT that applies a pattern to a document of whole records of the top level and prints what happened."""
     names = names_of(elements)
     visit: _Visit | _VisitOfRecords = _Visit(names, len(elements.path))
     if is_about_records(pattern, names):
-        to_members = any("member" in places_of(rule.context, names) for rule in pattern.rules)
-        visit = _VisitOfRecords(names, len(elements.path), to_members=to_members)
+        places = [place for rule in pattern.rules for place in places_of(rule.context, names)]
+        deepest = max((place for place in places if isinstance(place, int)), default=0)
+        visit = _VisitOfRecords(names, len(elements.path), deepest)
     out = [*opening_of(pattern), visit.start(), visit.template("*", "-1", "")]
-    place = f"<xsl:value-of select=\"concat(${OURS}:group, ' ', ${OURS}:member)\"/>"
+    numbers = ", ' ', ".join(f"${OURS}:number{depth}" for depth in range(len(names.records)))
+    place = f'<xsl:value-of select="concat({numbers})"/>'
     for number, rule in enumerate(pattern.rules):
         mark = f"<xsl:text>{fired_mark(number)}</xsl:text>"
         if fired == "placed":
@@ -211,11 +217,11 @@ def is_about_records(pattern: EnginePattern, names: Names) -> bool:
     """Whether only records need to be visited, not the elements in them nor those around."""
     places = {place for rule in pattern.rules for place in places_of(rule.context, names)}
     tests = [text for rule in pattern.rules for text in (*rule.tests, *(value for _, value in rule.lets))]
-    return places <= {"group", "member"} and not any(uses_position(text) for text in tests)
+    return places.isdisjoint({"cell", "elsewhere"}) and not any(uses_position(text) for text in tests)
 
 
 class _Visit:
-    """Templates that go through a whole document and know in which group and member they are."""
+    """Templates that go through a whole document and know in which record of each level they are."""
 
     def __init__(self, names: Names, above: int) -> None:
         self._names, self._above = names, above
@@ -224,42 +230,43 @@ class _Visit:
         return _start("/*", 0)
 
     def template(self, match: str, priority: str, body: str) -> str:
-        counted = "count(preceding-sibling::*[local-name() = '{}']) + 1"
-        numbers = self._number("group", self._above, counted.format(self._names.group), "above")
-        numbers += self._number("member", self._above + 1, counted.format(self._names.member), "within")
-        return _template(match, priority, f"{numbers}{body}{_down('*')}")
+        levels = len(self._names.records)
+        numbers = "".join(self._number(level, element) for level, element in enumerate(self._names.records))
+        return _template(match, priority, f"{numbers}{body}{_down('*', levels)}", levels)
 
-    def _number(self, name: str, depth: int, counted: str, otherwise: str) -> str:
-        element = self._names.group if name == "group" else self._names.member
-        is_one = quoteattr(f"${OURS}:depth = {depth} and local-name() = '{element}'")
+    def _number(self, level: int, element: str) -> str:
+        is_one = quoteattr(f"${OURS}:depth = {self._above + level} and local-name() = '{element}'")
+        counted = quoteattr(f"count(preceding-sibling::*[local-name() = '{element}']) + 1")
         return (
-            f'<xsl:variable name="{OURS}:{name}"><xsl:choose><xsl:when test={is_one}>'
-            f"<xsl:value-of select={quoteattr(counted)}/></xsl:when><xsl:otherwise>"
-            f'<xsl:value-of select="${OURS}:{otherwise}"/></xsl:otherwise></xsl:choose></xsl:variable>'
+            f'<xsl:variable name="{OURS}:number{level}"><xsl:choose><xsl:when test={is_one}>'
+            f"<xsl:value-of select={counted}/></xsl:when><xsl:otherwise>"
+            f'<xsl:value-of select="${OURS}:above{level}"/></xsl:otherwise></xsl:choose></xsl:variable>'
         )
 
 
 class _VisitOfRecords:
-    """Templates that go to the records only, of both levels or of the upper one."""
+    """Templates that go to the records only, of all levels down to the `deepest`."""
 
-    def __init__(self, names: Names, above: int, *, to_members: bool) -> None:
-        self._names, self._above, self._to_members = names, above, to_members
+    def __init__(self, names: Names, above: int, deepest: int) -> None:
+        self._names, self._above, self._deepest = names, above, deepest
 
     def start(self) -> str:
-        return _start(f"/*{'/*' * (self._above - 1)}/*[local-name() = '{self._names.group}']", self._above)
+        return _start(f"/*{'/*' * (self._above - 1)}/*[local-name() = '{self._names.records[0]}']", self._above)
 
     def template(self, match: str, priority: str, body: str) -> str:
-        of_group = f"${OURS}:depth = {self._above}"
+        levels = range(len(self._names.records))
         # A truth value is 1 or 0 here: numbers that are put together from text are much slower.
-        group = f"number({of_group}) * position() + ${OURS}:above"
-        member = f"number(not({of_group})) * position()"
-        numbers = (
-            f'<xsl:variable name="{OURS}:group" select="{group}"/>'
-            f'<xsl:variable name="{OURS}:member" select="{member}"/>'
+        numbers = "".join(
+            f'<xsl:variable name="{OURS}:number{level}" '
+            f'select="number(${OURS}:depth = {self._above + level}) * position() + ${OURS}:above{level}"/>'
+            for level in levels
         )
-        members = f"*[local-name() = '{self._names.member}']"
-        down = f'<xsl:if test="{of_group}">{_down(members)}</xsl:if>' if self._to_members else ""
-        return _template(match, priority, f"{numbers}{body}{down}")
+        members = [f"*[local-name() = '{element}']" for element in self._names.records[1 : self._deepest + 1]]
+        down = "".join(
+            f'<xsl:if test="${OURS}:depth = {self._above + level}">{_down(select, len(levels))}</xsl:if>'
+            for level, select in enumerate(members)
+        )
+        return _template(match, priority, f"{numbers}{body}{down}", len(levels))
 
 
 def _start(select: str, depth: int) -> str:
@@ -269,20 +276,21 @@ def _start(select: str, depth: int) -> str:
     )
 
 
-def _template(match: str, priority: str, content: str) -> str:
+def _template(match: str, priority: str, content: str, levels: int) -> str:
+    above = "".join(f'<xsl:param name="{OURS}:above{level}" select="0"/>' for level in range(levels))
     return (
         f'<xsl:template match={quoteattr(match)} priority="{priority}" mode="{OURS}:visit">'
-        f'<xsl:param name="{OURS}:depth"/><xsl:param name="{OURS}:above" select="0"/>'
-        f'<xsl:param name="{OURS}:within" select="0"/>{content}</xsl:template>'
+        f'<xsl:param name="{OURS}:depth"/>{above}{content}</xsl:template>'
     )
 
 
-def _down(select: str) -> str:
+def _down(select: str, levels: int) -> str:
+    above = "".join(
+        f'<xsl:with-param name="{OURS}:above{level}" select="${OURS}:number{level}"/>' for level in range(levels)
+    )
     return (
         f'<xsl:apply-templates select="{select}" mode="{OURS}:visit">'
-        f'<xsl:with-param name="{OURS}:depth" select="${OURS}:depth + 1"/>'
-        f'<xsl:with-param name="{OURS}:above" select="${OURS}:group"/>'
-        f'<xsl:with-param name="{OURS}:within" select="${OURS}:member"/></xsl:apply-templates>'
+        f'<xsl:with-param name="{OURS}:depth" select="${OURS}:depth + 1"/>{above}</xsl:apply-templates>'
     )
 
 

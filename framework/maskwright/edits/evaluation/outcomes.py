@@ -265,10 +265,10 @@ class Tally:
 class Placed:
     """What an engine said of one edit, on records that are inside each other.
 
-    `fired_on`: group and member of each record that the rule fired on, where that is wanted. `failed`: group and
-    member, location, and messages of each failure: its own, and those that it refers to.
+    `fired_on`: places of each record that the rule fired on, the top level's first, where that is wanted. `failed`:
+    places, location, and messages of each failure: its own, and those that it refers to.
     """
 
     fired: int
-    fired_on: Sequence[tuple[int, int]]
-    failed: Sequence[tuple[tuple[int, int], str, tuple[str, ...]]]
+    fired_on: Sequence[tuple[int, ...]]
+    failed: Sequence[tuple[tuple[int, ...], str, tuple[str, ...]]]

@@ -173,7 +173,7 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
         for number, rule in enumerate(self._rules):
             first = found[rule.positions[0]]
             self._fired[number] += first.fired
-            lines: dict[tuple[int, int], list[str]] = {}
+            lines: dict[tuple[int, ...], list[str]] = {}
             if self._each:
                 lines = {key: [_fired(rule)] for key in first.fired_on}
             for position in rule.positions:

@@ -34,8 +34,8 @@ def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | N
     rules = {edit.name: _rule_of(edit) for edit in edits}
     return schematron_file(
         tests.edits,
-        tests.names.group_element,
-        tests.grids[tests.names.group],
+        tests.names.levels[0].element,
+        tests.grids[tests.names.levels[0].name],
         tests.written,
         rules,
     )
@@ -59,9 +59,6 @@ class _NestedTests:
         declared = {level.name: level.declared for level in linked}
         self.names = NestedLevels.of(declared)
         self.grids = {level.name: _grids(level, decimals) for level in linked}
-        self._elements = {
-            self.names.group: self.names.group_element, self.names.member: self.names.member_element,
-        }  # fmt: skip
         self._columns = {name: {each.name: each for each in found} for name, found in bound.columns.items()}
         self._tests = LevelTests(self.names, declared, self._columns, self.grids)
         found: dict[str, Edit] = {}
@@ -73,7 +70,7 @@ class _NestedTests:
     def written(self, edit: Edit) -> tuple[str, Expression]:
         """Context and test of a bound edit."""
         tree = tree_of(edit)
-        element = self._elements[edit.level]
+        element = self.names[edit.level].element
         if any(name in self._columns[edit.level] for name in edit.variables):
             return element, self._tests.test(tree, edit.level)
         return element, xpath_test(tree, self.grids[edit.level])

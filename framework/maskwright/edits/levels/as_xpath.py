@@ -179,28 +179,31 @@ class _Writer(XPathWriter):
 
     def _other(self, record: SeenRecord, through: str) -> SeenRecord:
         names = self._tests.names
-        if through == names.group:
-            return record.along("../", names.group)
+        if through in self._tests.declared:
+            return record.along("../" * (names.depth(record.level) - names.depth(through)), through)
+        element = names[record.level].element
         if through in NEIGHBOURS:
             if self._tests.declared[record.level].order is not None:
                 raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
-            step = f"{'preceding' if through == 'previous' else 'following'}-sibling::{names.member_element}[1]/"
+            step = f"{'preceding' if through == 'previous' else 'following'}-sibling::{element}[1]/"
         else:
             if record.absolute is None:
                 raise Inexpressible("XPath 1.0 cannot follow the pointers of each member")
-            step = f"../{names.member_element}[{names.key} = {record.absolute}{element_name(through)}]/"
+            key = names[record.level].key
+            step = f"../{element}[{key} = {record.absolute}{element_name(through)}]/"
         return record.along(step, record.level)
 
     # What members say together.
 
-    def _members(self, there: SeenRecord, *conditions: x.Expression) -> str:
-        """Path to the members of a group that satisfy conditions about them."""
-        found = f"{there.path}{self._tests.names.member_element}"
+    def _members(self, there: SeenRecord, level: str, *conditions: x.Expression) -> str:
+        """Path to the members of a group, of a level below it, that satisfy conditions about them."""
+        found = f"{there.path}{'/'.join(self._tests.names.path(there.level, level))}"
         together = conjunction(conditions)
         return found if together == x.Truth(True) else f"{found}[{xpath_text(together)}]"
 
-    def _some(self, there: SeenRecord, *conditions: x.Expression) -> x.Expression:
-        return x.Truth(False) if x.Truth(False) in conditions else PathReference(self._members(there, *conditions))
+    def _some(self, there: SeenRecord, level: str, *conditions: x.Expression) -> x.Expression:
+        never = x.Truth(False) in conditions
+        return x.Truth(False) if never else PathReference(self._members(there, level, *conditions))
 
     def _member(self, column: MembersColumn) -> tuple[_Writer, x.Expression, x.Expression]:
         """Writer of conditions on a member, "it is surely meant", and "it may be meant"."""
@@ -213,44 +216,57 @@ class _Writer(XPathWriter):
     def _of_members(self, there: SeenRecord, column: MembersColumn, *, holds: bool) -> x.Expression:
         """Truth of `any`, `all`, `one`, `no` and `unique`."""
         writer, sure, perhaps = self._member(column)
+
+        def some(condition: x.Expression) -> x.Expression:
+            return self._some(there, column.level, condition)
+
         match column.function:
             case "any":
-                return self._some(there, sure) if holds else negation(self._some(there, perhaps))
+                return some(sure) if holds else negation(some(perhaps))
             case "no":
-                return negation(self._some(there, perhaps)) if holds else self._some(there, sure)
+                return negation(some(perhaps)) if holds else some(sure)
             case "all":
-                return negation(self._some(there, negation(sure))) if holds else self._some(there, negation(perhaps))
+                return negation(some(negation(sure))) if holds else some(negation(perhaps))
             case "one":
-                surely, possibly = self._count(there, sure), self._count(there, perhaps)
+                surely, possibly = (self._count(there, column.level, each) for each in (sure, perhaps))
                 if holds:
                     return conjunction([x.Comparison("==", surely, ONE), x.Comparison("==", possibly, ONE)])
-                return disjunction([x.Comparison(">", surely, ONE), negation(self._some(there, perhaps))])
+                return disjunction([x.Comparison(">", surely, ONE), negation(some(perhaps))])
             case _:
                 return self._unique(there, column, writer, holds=holds)
 
     def _unique(self, there: SeenRecord, column: MembersColumn, writer: _Writer, *, holds: bool) -> x.Expression:
         if column.condition is not None:
             raise Inexpressible("XPath 1.0 has no unique() of some members only")
+        self._refuse_deep(there, column)
         assert column.operand is not None
         operand = writer.placed(x.VariableReference(column.operand))[0]
         if isinstance(operand, PathReference) or not isinstance(operand, x.VariableReference):
             raise Inexpressible("unique() is about a variable of the members")
         shown = xpath_text(writer.as_number(operand))
         known = writer.truth(x.Not(x.IsMissing(operand)), holds=True)
-        before = f"preceding-sibling::{self._tests.names.member_element}/{column.operand}"
+        before = f"preceding-sibling::{self._tests.names[column.level].element}/{column.operand}"
         twice: list[x.Expression] = [PathReference(f"{shown} = {before}")]
         if column.operand not in writer.grids.known:
             twice.insert(0, known)
-        same = self._some(there, *twice)
-        return conjunction([negation(same), negation(self._some(there, negation(known)))]) if holds else same
+        same = self._some(there, column.level, *twice)
+        if not holds:
+            return same
+        return conjunction([negation(same), negation(self._some(there, column.level, negation(known)))])
+
+    def _refuse_deep(self, there: SeenRecord, column: MembersColumn) -> None:
+        """Refuse what XPath says of the members of one group, and not of all groups in a group."""
+        if len(self._tests.names.path(there.level, column.level)) > 1:
+            message = f"XPath 1.0 has no {column.function}() of members across more than one level"
+            raise Inexpressible(message)
 
     def as_number(self, operand: x.Expression) -> x.Expression:
         """Term as a number where the variable is one."""
         name = operand.name if isinstance(operand, x.VariableReference) else ""
         return x.Function("number", (operand,)) if name in self._known else operand
 
-    def _count(self, there: SeenRecord, condition: x.Expression) -> PathReference:
-        path = PathReference(f"count({self._members(there, condition)})", is_number=True)
+    def _count(self, there: SeenRecord, level: str, condition: x.Expression) -> PathReference:
+        path = PathReference(f"count({self._members(there, level, condition)})", is_number=True)
         self._known[path.name] = 0
         return path
 
@@ -261,8 +277,8 @@ class _Writer(XPathWriter):
         doubtful = conjunction([perhaps, negation(sure)])
         if column.function == "count":
             if column.condition is not None:
-                guards.append(negation(self._some(there, doubtful)))
-            return self._count(there, sure)
+                guards.append(negation(self._some(there, column.level, doubtful)))
+            return self._count(there, column.level, sure)
         assert column.operand is not None
         if column.function not in ("sum", "first"):
             raise Inexpressible(f"XPath 1.0 has no {column.function}() but alone on a side of a comparison")
@@ -270,14 +286,17 @@ class _Writer(XPathWriter):
         assert isinstance(operand, x.VariableReference)
         if column.function == "sum":
             lost = negation(conjunction([sure, writer.surely_number(operand), *inner]))
-            guards.append(negation(self._some(there, perhaps, lost)))
-            path = PathReference(f"sum({self._members(there, sure)}/{operand.name})", is_number=True, is_sum=True)
+            guards.append(negation(self._some(there, column.level, perhaps, lost)))
+            path = PathReference(
+                f"sum({self._members(there, column.level, sure)}/{operand.name})", is_number=True, is_sum=True
+            )
         else:
+            self._refuse_deep(there, column)
             if self._tests.declared[column.level].order is not None:
                 raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
             if column.condition is not None:
-                guards.append(PathReference(f"{self._members(there, perhaps)}[1][{xpath_text(sure)}]"))
-            path = PathReference(f"{self._members(there, sure)}[1]/{operand.name}")
+                guards.append(PathReference(f"{self._members(there, column.level, perhaps)}[1][{xpath_text(sure)}]"))
+            path = PathReference(f"{self._members(there, column.level, sure)}[1]/{operand.name}")
         if operand.name in writer.grids.known:
             self._known[path.name] = writer.grids.known[operand.name]
         return path
@@ -287,11 +306,19 @@ class _Writer(XPathWriter):
         return self.guarded(operand, self.known(operand))
 
     def _complete(self, there: SeenRecord, column: MembersColumn) -> list[x.Expression]:
-        """That a group is not known to lack members."""
-        incomplete = self._tests.declared[column.level].incomplete
-        if incomplete is None:
-            return []
-        return [negation(_Writer(self._tests, there).truth(parse_expression(incomplete), holds=True))]
+        """That a group is not known to lack members, nor to have a group that does."""
+        found = []
+        level = column.level
+        while level != there.level:
+            incomplete = self._tests.declared[level].incomplete
+            level = self._tests.declared[level].above or there.level
+            if incomplete is None:
+                continue
+            is_own = level == there.level
+            writer = _Writer(self._tests, there if is_own else SeenRecord(level, "", None))
+            lacking = writer.truth(parse_expression(incomplete), holds=True)
+            found.append(negation(lacking if is_own else self._some(there, level, lacking)))
+        return found
 
     def _decided(self, node: x.Comparison) -> x.Expression | None:
         """Comparison that known members decide, where all are not known; None: it is another."""
@@ -314,7 +341,7 @@ class _Writer(XPathWriter):
         """With the fewest and the most members that may be meant."""
         _, sure, perhaps = self._member(column)
         placed, guards = self.placed(other)
-        least, most = self._count(there, sure), self._count(there, perhaps)
+        least, most = (self._count(there, column.level, each) for each in (sure, perhaps))
 
         def compared(sign: x.ComparisonOperator, end: x.Expression) -> x.Expression:
             return self.guarded(placed, self._numbers(x.Comparison(sign, end, placed)))
@@ -337,22 +364,24 @@ class _Writer(XPathWriter):
             return disjunction([self._extreme(there, column, "<", other), self._extreme(there, column, ">", other)])
         writer, sure, perhaps = self._member(column)
         assert column.operand is not None
-        outside = self._inside(there)
+        outside = self._inside(there, column.level)
         placed, guards = outside.placed(other)
         writer.learn(outside)
         compared = x.Comparison(operator, x.VariableReference(column.operand), placed)
         below = conjunction([writer.truth(compared, holds=True), *guards])
         if (column.function == "max") == (operator in (">", ">=")):
-            return self._some(there, sure, below)
+            return self._some(there, column.level, sure, below)
         operand, inner = writer.placed(x.VariableReference(column.operand))
         assert isinstance(operand, x.VariableReference)
-        there_is = self._some(there, sure, writer.surely_number(operand), *inner)
-        return conjunction([there_is, negation(self._some(there, perhaps, negation(conjunction([sure, below]))))])
+        there_is = self._some(there, column.level, sure, writer.surely_number(operand), *inner)
+        not_below = negation(conjunction([sure, below]))
+        return conjunction([there_is, negation(self._some(there, column.level, perhaps, not_below))])
 
-    def _inside(self, there: SeenRecord) -> _Writer:
+    def _inside(self, there: SeenRecord, level: str) -> _Writer:
         """Writer for what the record of a rule says, seen from inside of a predicate on members of a group."""
         if self._record == there:
-            return _Writer(self._tests, SeenRecord(there.level, "../", None))
+            steps = len(self._tests.names.path(there.level, level))
+            return _Writer(self._tests, SeenRecord(there.level, "../" * steps, None))
         absolute = self._record.absolute
         if absolute is None:
             raise Inexpressible("XPath 1.0 compares members with members of the same group only in part")

@@ -61,7 +61,8 @@ class BoundEdits:
 def bind(edits: EditSet, structure: Structure) -> BoundEdits:
     """Give each edit its level, and variables of that level only.
 
-    A rule is about the lowest level of the names outside its functions of members.
+    A rule is about the lowest level of the names outside its functions of members; where there is none, about the
+    highest of the levels just above these members.
     """
     binder = _Binder(structure)
     problems: list[Problem] = []
@@ -129,19 +130,20 @@ class _Binder:
             raise _Unbound(message, f"Write sum({level}.{alone[0]}) for the sum over members, or {alone[0]} alone.")
 
     def _level(self, expression: x.Expression) -> str:
-        """Level of a rule: the lowest of its names."""
-        found = [self._structure.names[0]]
+        """Level of a rule: the lowest of its names; of members alone, the highest just above some of them."""
+        found: list[str] = []
+        homes = [self._structure.names[0]]
         for node in x.nodes(expression):
             match node:
                 case x.GroupFunction(_, level):
-                    found.append(self._home(level))
+                    homes.append(self._home(level, None))
                 case x.VariableReference(name):
                     found.append(self._level_of(name))
                 case x.InOriginal(names):
                     found += [self._level_of(name) for name in names]
                 case x.VariableRange(first, last):
                     found += [self._level_of(first), self._level_of(last)]
-        return max(found, key=self._structure.depth)
+        return max(found, key=self._structure.depth) if found else min(homes[1:] or homes, key=self._structure.depth)
 
     def _level_of(self, name: str) -> str:
         known = self._structure.levels_of(name)
@@ -169,14 +171,17 @@ class _Binder:
         pointers = [each for level in self._structure.levels for each in level.pointers]
         raise _Unbound(unknown_name("level or pointer", prefix, [*self._structure.names, *pointers, *NEIGHBOURS]))
 
-    def _home(self, level: str) -> str:
-        """Level whose records the functions of members are about."""
+    def _home(self, level: str, seen_from: str | None) -> str:
+        """Level whose records a function of members is about, in a rule or condition on records of another level.
+
+        Of records further below, it is of all that are in the record: ``sum(person.income)`` of a region.
+        """
         if level not in self._structure.names:
             raise _Unbound(unknown_name("level", level, self._structure.names))
-        above = self._structure[level].above
-        if above is None:
+        above = self._structure.above(level)
+        if not above:
             raise _Unbound(f"{level} is the top level: its records are members of no group")
-        return above
+        return seen_from if seen_from in above else above[0]
 
     def _on(
         self, expression: x.Expression, level: str, through: dict[str, None], *, decided: bool = True
@@ -224,7 +229,7 @@ class _Binder:
         raise _Unbound(f"a record of the level {level} does not see {name}", "Functions of members do: sum(person.x).")
 
     def _members(self, node: x.GroupFunction, level: str) -> x.Expression:
-        home = self._home(node.level)
+        home = self._home(node.level, level)
         inner: dict[str, None] = {}
         condition = None if node.condition is None else self._on(node.condition, node.level, inner)
         operand = None if node.operand is None else self._operand(node, node.operand.name, inner)

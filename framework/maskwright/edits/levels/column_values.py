@@ -99,30 +99,25 @@ class _Computed:
         """Level of the other records, and the position in it of the one that each record sees; negative: none."""
         if through in level.pointers or through in NEIGHBOURS:
             return level.name, records_seen(self._linked, level.name, through)
-        above, there = level, np.arange(len(level))
-        while above.name != through:
-            assert above.groups is not None
-            assert above.declared.above is not None
-            there, above = above.groups[there], self._linked[above.declared.above]
-        return above.name, there
+        return through, self._linked.groups_in(level.name, through)
 
     def _of_members(self, level: Level, column: MembersColumn) -> Column:
         members = self._linked[column.level]
-        assert members.groups is not None
+        groups = self._linked.groups_in(members.name, level.name)
         meant, open_ = self.meant(members, column.condition)
         count = len(level)
         if column.function in ("count", "any", "all", "one", "no"):
-            values, missing = _counted(column, members.groups, meant, open_, count)
+            values, missing = _counted(column, groups, meant, open_, count)
             found = _numbers(column.name, values, missing, 0)
         elif column.function == "first":
             assert column.operand is not None
             found = _taken(
-                self.column(column.level, column.operand), column.name, _firsts(members, meant, open_, count)
+                self.column(column.level, column.operand), column.name, _firsts(members, groups, meant, open_, count)
             )
         else:
             assert column.operand is not None
             operand = self.column(column.level, column.operand)
-            found = _measured(column, operand, members.groups, meant, open_, count)
+            found = _measured(column, operand, groups, meant, open_, count)
         return self._unless_incomplete(found, level, members)
 
     def meant(self, members: Level, condition: Expression | None) -> tuple[Booleans, Booleans]:
@@ -140,11 +135,18 @@ class _Computed:
         return verdict.holds & ~verdict.unknown, verdict.unknown
 
     def _unless_incomplete(self, column: Column, level: Level, members: Level) -> Column:
-        """Column that is missing for groups known to lack members."""
-        if members.declared.incomplete is None:
+        """Column that is missing for groups known to lack members, or to have a group that does."""
+        missing = column.missing
+        lower = members
+        while lower.name != level.name:
+            above = self._linked[lower.declared.above or ""]
+            if lower.declared.incomplete is not None:
+                lacking, _ = self._judged(above, parse_expression(lower.declared.incomplete))
+                inside = self._linked.groups_in(above.name, level.name)
+                missing = missing | (np.bincount(inside, lacking, len(level)) > 0)
+            lower = above
+        if missing is column.missing:
             return column
-        lacking, _ = self._judged(level, parse_expression(members.declared.incomplete))
-        missing = column.missing | lacking
         return column.changed(_blanked(column.values, missing), missing)
 
 
@@ -239,17 +241,16 @@ def _sums(groups: NDArray[np.int64], values: Numbers, decimals: int | None, coun
     return units / scale
 
 
-def _sequence(level: Level) -> NDArray[np.int64]:
+def _sequence(level: Level, groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Records of each group in the declared order, or as they stand."""
-    assert level.groups is not None
     keys = [np.asarray(level.data[name].values, dtype=np.float64) for name in reversed(level.declared.order or ())]
-    return np.lexsort((*keys, level.groups)).astype(np.int64)
+    return np.lexsort((*keys, groups)).astype(np.int64)
 
 
 def _neighbours(level: Level, step: int) -> NDArray[np.int64]:
     """Position of the record before or after each one of its group; -1: there is none."""
     assert level.groups is not None
-    order = _sequence(level)
+    order = _sequence(level, level.groups)
     groups = level.groups[order]
     there = np.full(len(level), -1, dtype=np.int64)
     same = groups[1:] == groups[:-1]
@@ -260,12 +261,13 @@ def _neighbours(level: Level, step: int) -> NDArray[np.int64]:
     return there
 
 
-def _firsts(level: Level, meant: Booleans, unknown: Booleans, count: int) -> NDArray[np.int64]:
+def _firsts(
+    level: Level, groups: NDArray[np.int64], meant: Booleans, unknown: Booleans, count: int
+) -> NDArray[np.int64]:
     """Position of the first meant member of each group; -1: none, or one before it that may be meant."""
-    assert level.groups is not None
-    order = _sequence(level)
+    order = _sequence(level, groups)
     wanted = order[(meant | unknown)[order]]
-    groups, first = np.unique(level.groups[wanted], return_index=True)
+    found, first = np.unique(groups[wanted], return_index=True)
     there = np.full(count, -1, dtype=np.int64)
-    there[groups] = np.where(unknown[wanted[first]], -1, wanted[first])
+    there[found] = np.where(unknown[wanted[first]], -1, wanted[first])
     return there

@@ -29,9 +29,13 @@ def with_structure_edits(bound: BoundEdits, linked: LinkedData) -> BoundEdits:
         ]
         if not found:
             continue
-        key = linked.levels[0].declared.key
+        around = linked[level.declared.above or level.name].declared.key
+        keys = {"varies": level.declared.key, "dangles": around}
         items = [
-            {"rule": f"`{each.name}` == 0", "name": f"{_KINDS[each.broken]}: {each.variable} within {key}"}
+            {
+                "rule": f"`{each.name}` == 0",
+                "name": f"{_KINDS[each.broken]}: {each.variable} within {keys[each.broken]}",
+            }
             for each in found
         ]
         own = EditSet(tuple(replace(edit, level=level.name) for edit in EditSet.parse(items)))

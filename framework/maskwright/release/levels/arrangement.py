@@ -44,8 +44,7 @@ class ArrangedLevels:
         lowest = self.linked.levels[-1]
         cells: dict[str, pa.Array] = {}
         for level in self.linked:
-            rows = np.arange(len(lowest)) if level is lowest else lowest.groups
-            assert rows is not None
+            rows = self.linked.groups_in(lowest.name, level.name)
             places = level.rows[rows]
             if first_rows is not None and level is not lowest:
                 places = np.searchsorted(first_rows, places)
@@ -70,8 +69,8 @@ def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> Arra
     old = {top.name: head.data[top.declared.key]}
     for level in lower:
         before, groups = _places(masked, rows, level.name)
-        order[level.name] = before[_inside_order(level, groups, seed, stream)]
-        moved = taken_level(level, order[level.name], groups)
+        order[level.name] = rows = before[_inside_order(level, groups, seed, stream)]
+        moved = taken_level(level, rows, groups)
         old[level.name] = moved.data[level.declared.key]
         levels.append(moved if level.declared.keep_key else _renumbered(moved))
     return ArrangedLevels(replace(masked, levels=tuple(levels)), order, old)
@@ -159,31 +158,34 @@ def flat_table(linked: LinkedData, file: Dataset) -> Dataset:
 
 def joined_table(linked: LinkedData, names: Sequence[str], file: Dataset) -> Dataset:
     """One row for each record of the lowest level, with these variables."""
-    top, lowest = linked.levels
-    assert lowest.groups is not None
-    columns = {column.name: column.taken(lowest.groups) for column in top.data}
+    lowest = linked.levels[-1]
+    columns = {
+        column.name: column.taken(linked.groups_in(lowest.name, level.name))
+        for level in linked.levels[:-1] for column in level.data
+    }  # fmt: skip
     columns |= {column.name: column for column in lowest.data}
     return _table(columns, names, file, lowest)
 
 
 def linked_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """A table of each level; the lower one holds the key of its group."""
-    top, lowest = linked.levels
-    assert lowest.groups is not None
-    key = top.data[top.declared.key].taken(lowest.groups)
-    below = {column.name: column for column in lowest.data} | {key.name: key}
-    above = {column.name: column for column in top.data}
-    return {
-        top.name: _table(above, files[top.name].names, files[top.name], top),
-        lowest.name: _table(below, files[lowest.name].names, files[lowest.name], lowest),
-    }
+    """A table of each level; all but the top one hold the keys of their groups that their files have."""
+    tables = {}
+    for depth, level in enumerate(linked):
+        keys = [
+            above.data[above.declared.key].taken(linked.groups_in(level.name, above.name))
+            for above in linked.levels[:depth]
+        ]
+        columns = {column.name: column for column in (*level.data, *keys)}
+        tables[level.name] = _table(columns, files[level.name].names, files[level.name], level)
+    return tables
 
 
 def nested_tables(linked: LinkedData, files: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """A table of each level for a file with records inside each other: where they stand says whose they are."""
-    top, lowest = linked.levels
-    tables = linked_tables(linked, files)
-    return tables | {lowest.name: tables[lowest.name].without([top.declared.key])}
+    keys = [level.declared.key for level in linked]
+    return {
+        name: table.without(keys[:depth]) for depth, (name, table) in enumerate(linked_tables(linked, files).items())
+    }
 
 
 def _table(columns: Mapping[str, Column], order: Sequence[str], file: Dataset, level: Level) -> Dataset:

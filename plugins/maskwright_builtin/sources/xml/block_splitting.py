@@ -178,12 +178,12 @@ class GroupsPart:
 
 
 class MembersPart:
-    """Members, each with the `key` of its `group` before its own cells."""
+    """Members, each with the keys that their `group` has before their own cells."""
 
-    def __init__(self, group: str, key: str, member: str) -> None:
+    def __init__(self, group: str, keys: Sequence[str], member: str) -> None:
         self._group, self._member = _Tags(group), _Tags(member)
-        self._key = re.compile(rb"<%b>([^<]*)</%b>" % ((re.escape(key.encode()),) * 2))
-        self._key_tag = key.encode()
+        self._keys = [re.compile(rb"<%b>[^<]*</%b>" % ((re.escape(key.encode()),) * 2)) for key in keys]
+        self._key_tags = [key.encode() for key in keys]
         self.block_end = self._group.stop
         self.foreign: frozenset[str] = frozenset()
 
@@ -191,9 +191,9 @@ class MembersPart:
         """Block of members."""
         self._group.check(block)
         self._member.check(block)
-        before, *groups = block.replace(b"<%b/>" % self._key_tag, b"<%b></%b>" % ((self._key_tag,) * 2)).split(
-            self._group.start
-        )
+        for tag in self._key_tags:
+            block = block.replace(b"<%b/>" % tag, b"<%b></%b>" % (tag, tag))
+        before, *groups = block.split(self._group.start)
         if before.strip(WHITE_SPACE):
             raise Deviation
         found: list[bytes] = []
@@ -210,10 +210,25 @@ class MembersPart:
                     raise Deviation
                 cells.append(own)
                 around.append(rest)
-            keys = self._key.findall(b"".join(around))
-            if len(keys) != 1:
+            keys = [key.findall(b"".join(around)) for key in self._keys]
+            if any(len(texts) != 1 for texts in keys):
                 raise Deviation
-            start = b"%b<%b>%b</%b>" % (self._member.start, self._key_tag, keys[0], self._key_tag)
+            start = self._member.start + b"".join(text for (text,) in keys)
             for own in cells:
                 found += (start, own, stop)
         return b"".join(found)
+
+
+class PartsInTurn:
+    """Records of a level, cut level by level: members out of the records around them, and what is in their own."""
+
+    def __init__(self, parts: Sequence[GroupsPart | MembersPart]) -> None:
+        self._parts = parts
+        self.block_end = parts[0].block_end
+        self.foreign = frozenset[str]().union(*(part.foreign for part in parts))
+
+    def __call__(self, block: bytes) -> bytes:
+        """Block of these records alone."""
+        for part in self._parts:
+            block = part(block)
+        return block

@@ -20,7 +20,7 @@ from maskwright_builtin.sources.xml.parser import (
 from maskwright_builtin.sources.xml.stream import FLAT, Records
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -32,23 +32,29 @@ MOST_NAMES = 1000
 class MemberForm:
     """How the first member of a file is written, with white space before it, before and after its cells.
 
-    `key`: element that distinguishes groups. `after`: elements of the group before the first of its members, in order.
+    `around`: the records that it is in, the top first, and in each the element that is its key. `after`: elements of
+    the one straight around it before the first of its members, in order.
     """
 
     name: Name
     cells: tuple[Name, ...]
-    key: Name
+    around: tuple[tuple[Name, Name], ...]
     after: tuple[str, ...]
     before_record: str
     before_cell: str
     after_cells: str
 
+    @property
+    def keys(self) -> tuple[Name, ...]:
+        """Keys of the records around it, the top first."""
+        return tuple(key for _, key in self.around)
+
     def opening(self, groups: Opening) -> Opening:
-        """Opening of a file of the members alone, each with the key of its group before its own cells."""
+        """Opening of a file of the members alone, each with the keys of the records around it before its own cells."""
         return replace(
             groups,
             record=self.name,
-            cells=(self.key, *self.cells),
+            cells=(*self.keys, *self.cells),
             before_record=self.before_record,
             before_cell=self.before_cell,
             after_cells=self.after_cells,
@@ -63,7 +69,6 @@ def is_called(name: Name, wanted: str) -> bool:
 @dataclass
 class _Found:
     name: Name | None = None
-    key: Name | None = None
     after: tuple[str, ...] = ()
     before: str = ""
     before_cell: str = ""
@@ -72,17 +77,32 @@ class _Found:
     is_complete: bool = False
 
 
-class _Search:
-    """Handlers that watch a file until it has shown a member and the key of its group."""
+@dataclass
+class _Around:
+    """A record around the members, as it is declared, and what was found of it."""
 
-    def __init__(self, guarded: GuardedParser, groups: Opening, member: str, key: str) -> None:
-        self.guarded, self.groups, self.member, self.key = guarded, groups, member, key
+    record: str
+    key: str
+    name: Name | None = None
+    key_name: Name | None = None
+    passed: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    def like(self, wanted: str) -> str:
+        """Question whether another element in it was meant; nothing where none looks like it."""
+        near = difflib.get_close_matches(wanted, sorted(self.seen), n=1)
+        return f"; did you mean <{near[0]}>?" if near else ""
+
+
+class _Search:
+    """Handlers that watch a file until it has shown a member and the keys of the records around it."""
+
+    def __init__(self, guarded: GuardedParser, groups: Opening, member: str, around: Sequence[_Around]) -> None:
+        self.guarded, self.groups, self.member, self.around = guarded, groups, member, around
         self.depth = 0
         self.group_depth = len(groups.path) + 1
-        self.in_group = False
+        self.within = 0
         self.in_member = False
-        self.passed: list[str] = []
-        self.seen: set[str] = set()
         self.gap = ""
         self.found = _Found()
         guarded.expat.StartElementHandler = self.start
@@ -91,7 +111,7 @@ class _Search:
 
     @property
     def is_done(self) -> bool:
-        return self.found.is_complete and self.found.key is not None
+        return self.found.is_complete and all(each.key_name is not None for each in self.around)
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
         del attributes
@@ -100,37 +120,44 @@ class _Search:
         name, gap = element_name(expanded), self.gap
         self.gap = ""
         if self.depth == self.group_depth:
-            self.in_group, self.passed = name == self.groups.record, []
-        if self.in_member and self.depth == self.group_depth + 2:
+            if name == self.groups.record:
+                self._enter(name)
+        elif self.in_member and self.depth == self.group_depth + len(self.around) + 1:
             if not self.found.cells:
                 self.found.before_cell = gap
             self.found.cells.append(name)
-        elif self.in_group and self.depth == self.group_depth + 1:
+        elif self.within and self.depth == self.group_depth + self.within:
             self._start_in_group(name, gap)
 
-    def like(self, wanted: str) -> str:
-        """Question whether an element of the groups was meant; nothing where none looks like it."""
-        near = difflib.get_close_matches(wanted, sorted(self.seen), n=1)
-        return f"; did you mean <{near[0]}>?" if near else ""
+    def _enter(self, name: Name) -> None:
+        self.around[self.within].name = name
+        self.around[self.within].passed = []
+        self.within += 1
 
     def _start_in_group(self, name: Name, gap: str) -> None:
-        if len(self.seen) < MOST_NAMES:
-            self.seen.add(name.local)
-        if is_called(name, self.member):
+        here = self.around[self.within - 1]
+        if len(here.seen) < MOST_NAMES:
+            here.seen.add(name.local)
+        if self.within < len(self.around) and is_called(name, self.around[self.within].record):
+            self._enter(name)
+            return
+        if self.within == len(self.around) and is_called(name, self.member):
             if self.found.name is None:
                 self.in_member = True
-                self.found.name, self.found.before, self.found.after = name, gap, tuple(self.passed)
+                self.found.name, self.found.before, self.found.after = name, gap, tuple(here.passed)
             return
-        self.passed.append(name.local)
-        if is_called(name, self.key) and self.found.key is None:
-            self.found.key = name
+        here.passed.append(name.local)
+        if is_called(name, here.key) and here.key_name is None:
+            here.key_name = name
 
     def end(self, expanded: str) -> None:
         del expanded
-        if self.in_member and self.depth == self.group_depth + 1:
+        if self.in_member and self.depth == self.group_depth + len(self.around):
             self.in_member = False
             self.found.is_complete = True
             self.found.after_cells = self.gap if self.found.cells else ""
+        elif self.within and self.depth == self.group_depth + self.within - 1:
+            self.within -= 1
         self.gap = ""
         self.depth -= 1
 
@@ -138,27 +165,35 @@ class _Search:
         self.gap += data[: max(0, LONGEST_GAP - len(self.gap))]
 
 
-def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str, key: str) -> MemberForm:
-    """Read a file until a member and the key of its group have been seen."""
+def find_member_form(
+    path: Path, params: XmlParams, groups: Opening, member: str, around: Mapping[str, str]
+) -> MemberForm:
+    """Read a file until a member and the keys of the records around it, given by their names, have been seen."""
     guarded = GuardedParser(path, params)
-    search = _Search(guarded, groups, member, key)
+    searched = [_Around(record, key) for record, key in around.items()]
+    search = _Search(guarded, groups, member, searched)
     for _ in guarded.feed(lambda _: None, block=1 << 16):
         if search.is_done:
             break
-    found, group = search.found, groups.record.tag
-    if found.key is None:
-        hint = f"It tells the records <{group}> apart: `key` of their level in the pipeline's data section."
-        raise DataError(
-            Problem(f"no <{group}> of the file has an element <{key}>{search.like(key)}", Place(str(path)), hint)
-        )
+    found, place = search.found, Place(str(path))
+    names: list[tuple[Name, Name]] = []
+    for each in searched:
+        if each.name is None:
+            break
+        if each.key_name is None:
+            hint = f"It tells the records <{each.name.tag}> apart: `key` of their level in the pipeline's data section."
+            message = f"no <{each.name.tag}> of the file has an element <{each.key}>{each.like(each.key)}"
+            raise DataError(Problem(message, place, hint))
+        names.append((each.name, each.key_name))
     if found.name is None:
-        hint = f"Records of the lower level are elements inside <{group}>."
-        message = f"no <{group}> of the file has an element <{member}>{search.like(member)}"
-        raise DataError(Problem(message, Place(str(path)), hint))
+        last, above = searched[len(names) - 1], names[-1][0].tag
+        wanted = member if len(names) == len(searched) else searched[len(names)].record
+        hint = f"Records of the lower level are elements inside <{above}>."
+        raise DataError(Problem(f"no <{above}> of the file has an element <{wanted}>{last.like(wanted)}", place, hint))
     return MemberForm(
         found.name,
         tuple(found.cells),
-        found.key,
+        tuple(names),
         found.after,
         white_gap(found.before),
         white_gap(found.before_cell),
@@ -169,17 +204,32 @@ def find_member_form(path: Path, params: XmlParams, groups: Opening, member: str
 RENAME = "A variable belongs to one level: rename one of the two, or leave it out."
 
 
-class GroupRecords(Records):
-    """Records of the upper level: what is in their members is skipped."""
+class LevelRecords(Records):
+    """Records of one level: what is in their members is skipped, and so is what else the records around them hold.
 
-    def __init__(self, guarded: GuardedParser, opening: Opening, members: Sequence[str]) -> None:
+    Each has the keys of the records around it. `form`: None at the top, where records are in no other.
+    """
+
+    def __init__(
+        self, guarded: GuardedParser, opening: Opening, members: Sequence[str], form: MemberForm | None = None
+    ) -> None:
         super().__init__(guarded, opening)
         self.members = members
         self.member_depth = 0
+        self.around = () if form is None else form.around
+        self.name = opening.record if form is None else form.name
+        self.groups = [0] * len(self.around)
+        self.within = 0
+        self.in_key = False
+        self.keys: list[str | None] = [None] * len(self.around)
+        self.waiting: list[list[dict[str, str]]] = [[] for _ in self.around]
+        self.found.columns += [key for _, key in self.around]
 
     @property
     def flat(self) -> str:
         """What to do about an element with elements in it: it may be the member that is called otherwise."""
+        if not self.members:
+            return super().flat
         called = " or ".join(f"<{each}>" for each in self.members)
         return f"Records of the lower level are {called} (`record` of their level). Is it <{self.cell}>? {FLAT}"
 
@@ -192,83 +242,69 @@ class GroupRecords(Records):
         elif any(is_called(name, each) for each in self.members):
             self.depth += 1
             if not self.in_record or self.depth != self.record_depth + 1:
-                raise misplaced(self.guarded, name, self.opening.record)
+                raise misplaced(self.guarded, name, self.name)
             self.member_depth = self.depth
+        elif self.within and not self.in_record and not self.skipped_depth:
+            self.depth += 1
+            if self.in_key:
+                key = self.around[self.within - 1][1]
+                raise self._refuse_group(f"element <{name.tag}> is nested inside cell <{key.tag}>")
+            self._start_in_group(name, attributes)
+        elif self.around and name == self.name:
+            raise misplaced(self.guarded, name, self.around[-1][0])
         else:
             super().start(expanded, attributes)
 
-    def end(self, expanded: str) -> None:
-        """Take an end tag."""
-        if not self.member_depth:
-            super().end(expanded)
-            return
-        if self.depth == self.member_depth:
-            self.member_depth = 0
-        self.depth -= 1
-
-    def text(self, data: str) -> None:
-        """Take characters."""
-        if not self.member_depth:
-            super().text(data)
-
-
-class MemberRecords(Records):
-    """Members, each with the key of its group: what else is in the group is skipped."""
-
-    def __init__(self, guarded: GuardedParser, groups: Opening, form: MemberForm) -> None:
-        super().__init__(guarded, groups)
-        self.form = form
-        self.groups = 0
-        self.key: str | None = None
-        self.in_group = self.in_key = False
-        self.waiting: list[dict[str, str]] = []
-        self.found.columns.append(form.key)
-
-    def start(self, expanded: str, attributes: dict[str, str]) -> None:
-        """Take a start tag."""
-        name = element_name(expanded)
-        if self.in_group and not self.in_record and not self.skipped_depth:
-            self.depth += 1
-            if self.in_key:
-                raise self._refuse_group(f"element <{name.tag}> is nested inside cell <{self.form.key.tag}>")
-            self._start_in_group(name, attributes)
-            return
-        if name == self.form.name:
-            raise misplaced(self.guarded, name, self.opening.record)
-        super().start(expanded, attributes)
-
     def _start_in_group(self, name: Name, attributes: dict[str, str]) -> None:
-        if name == self.form.name:
+        records = [*(group for group, _ in self.around), self.name]
+        if name in records and name != records[self.within]:
+            raise misplaced(self.guarded, name, records[records.index(name) - 1])
+        if name == self.name:
             self.record_depth = self.depth
             super()._start_record(name, attributes)
             return
         self.declares_namespace = False
-        if name == self.form.key:
-            if self.key is not None:
+        if name in records:
+            self._enter()
+        elif name == self.around[self.within - 1][1]:
+            if self.keys[self.within - 1] is not None:
                 raise self._refuse_group(f"a second <{name.tag}> in one record")
-            self.in_key, self.key = True, ""
+            self.in_key, self.keys[self.within - 1] = True, ""
         else:
             self.skipped_depth = self.depth
 
     def _start_record(self, name: Name, attributes: dict[str, str]) -> None:
-        """Begin a group: records of the upper level are what the parser of flat records finds."""
-        del name, attributes
-        self.groups += 1
-        self.in_group, self.key = True, None
+        """Begin a record of the top level: these are what the parser of flat records finds."""
+        if not self.around:
+            super()._start_record(name, attributes)
+        else:
+            self._enter()
+
+    def _enter(self) -> None:
+        """Begin a record around the members."""
+        self.groups[self.within] += 1
+        self.keys[self.within] = None
+        self.within += 1
 
     def _new_name(self, expanded: str) -> str:
-        name, key = element_name(expanded), self.form.key
-        if name.local == key.local:
-            raise self._refuse(f"<{name.tag}> is the key of the <{self.opening.record.tag}> around it too", RENAME)
+        name = element_name(expanded)
+        for group, key in self.around:
+            if name.local == key.local:
+                raise self._refuse(f"<{name.tag}> is the key of the <{group.tag}> around it too", RENAME)
         local = super()._new_name(expanded)
-        if self.found.columns[0] != key:
-            self.found.columns.remove(key)
-            self.found.columns.insert(0, key)
+        keys = [key for _, key in self.around]
+        if self.found.columns[: len(keys)] != keys:
+            self.found.columns = [*keys, *(each for each in self.found.columns if each not in keys)]
         return local
 
     def end(self, expanded: str) -> None:
         """Take an end tag."""
-        if not self.in_group or self.in_record:
+        if self.member_depth:
+            if self.depth == self.member_depth:
+                self.member_depth = 0
+            self.depth -= 1
+            return
+        if not self.within or self.in_record:
             super().end(expanded)
             return
         depth, self.depth = self.depth, self.depth - 1
@@ -280,21 +316,38 @@ class MemberRecords(Records):
             self._end_group()
 
     def _end_group(self) -> None:
-        if self.key is None:
-            raise self._refuse_group(f"there is no <{self.form.key.tag}>, the key by which its members are known")
-        for row in self.waiting:
-            row[self.form.key.local] = self.key
-        self.rows += self.waiting
-        self.waiting = []
-        self.in_group = False
+        _, key = self.around[self.within - 1]
+        value = self.keys[self.within - 1]
+        if value is None:
+            raise self._refuse_group(f"there is no <{key.tag}>, the key by which its members are known")
+        self.within -= 1
+        rows, self.waiting[self.within] = self.waiting[self.within], []
+        for row in rows:
+            row[key.local] = value
+        self._hand_on(rows)
+
+    def _hand_on(self, rows: list[dict[str, str]]) -> None:
+        """Keep rows, or make them wait for the first key of the records around them that has not come yet."""
+        for (_, key), value, waiting in reversed(
+            list(zip(self.around, self.keys, self.waiting, strict=True))[: self.within]
+        ):
+            if value is None or waiting:
+                waiting.extend(rows)
+                return
+            for row in rows:
+                row[key.local] = value
+        self.rows += rows
 
     def text(self, data: str) -> None:
         """Take characters."""
+        if self.member_depth:
+            return
         if self.in_key:
-            self.key = f"{self.key}{data}"
-            if len(self.key) > self.max_text:
-                raise self._refuse_group(f"the text of <{self.form.key.tag}> is longer than {self.max_text} characters")
-        elif self.in_group and not self.in_record and not self.skipped_depth:
+            key = self.around[self.within - 1][1]
+            value = self.keys[self.within - 1] = f"{self.keys[self.within - 1]}{data}"
+            if len(value) > self.max_text:
+                raise self._refuse_group(f"the text of <{key.tag}> is longer than {self.max_text} characters")
+        elif self.within and not self.in_record and not self.skipped_depth:
             if data.strip(WHITE_SPACE):
                 raise self._refuse_group("text between the elements of a record")
         else:
@@ -303,15 +356,16 @@ class MemberRecords(Records):
     def end_record(self) -> None:
         """Keep the row of one record."""
         self.record_depth = len(self.opening.path) + 1
-        self.waiting.append(self.row)
+        self._hand_on([self.row])
         self.row = {}
 
     def _refuse_group(self, what: str) -> DataError:
-        return self.guarded.refuse(f"record {self.groups} of <{self.opening.record.tag}>: {what}", FLAT)
+        group = self.around[self.within - 1][0]
+        return self.guarded.refuse(f"record {self.groups[self.within - 1]} of <{group.tag}>: {what}", FLAT)
 
 
 def misplaced(guarded: GuardedParser, name: Name, group: Name) -> DataError:
-    """Error of a member that is not straight inside a record of the upper level."""
+    """Error of a member that is not straight inside a record of the level above."""
     return guarded.refuse(
         f"a <{name.tag}> that is not straight inside a <{group.tag}>",
         f"Each <{name.tag}> is a child element of the <{group.tag}> that it belongs to.",

@@ -42,15 +42,14 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
     )
     members: tuple[str, ...] = Field(
         (),
-        description="Child elements of the record that are records of another level: they are left out. A pipeline "
-        "with `levels` fills this in.",
+        description="Elements in the record that are records of the levels below, outermost first: they are left out. "
+        "A pipeline with `levels` fills this in.",
     )
     group: dict[str, str] | None = Field(
         None,
         min_length=1,
-        max_length=1,
-        description="Element around the record that is a record of the level above, and its key, which each row then "
-        "has as a first column: {Household: hhid}. A pipeline with `levels` fills this in.",
+        description="Elements around the record that are records of the levels above, outermost first, and their keys, "
+        "which each row then has as first columns: {Household: hhid}. A pipeline with `levels` fills this in.",
     )
     decimal: str = Field(
         ".",
@@ -75,8 +74,6 @@ class XmlParams(BaseModel, extra="forbid", frozen=True):
         """Refuse a level of which it is not said which element its records are."""
         if self.record is None and (self.members or self.group):
             raise ValueError("`members` and `group` say which records are inside which: name the `record` too")
-        if self.members and self.group:
-            raise ValueError("the record has `members`, or is one of a `group`: levels are two")
         return self
 
 

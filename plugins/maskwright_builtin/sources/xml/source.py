@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,9 +24,9 @@ from maskwright import (
     Source,
 )
 from maskwright_builtin.sources.files import readable_size, with_packed
-from maskwright_builtin.sources.xml.block_splitting import Deviation, GroupsPart, MembersPart, Unlearnt
+from maskwright_builtin.sources.xml.block_splitting import Deviation, GroupsPart, MembersPart, PartsInTurn, Unlearnt
 from maskwright_builtin.sources.xml.nested_documents import NestedXml
-from maskwright_builtin.sources.xml.nested_stream import GroupRecords, MemberRecords, find_member_form, is_called
+from maskwright_builtin.sources.xml.nested_stream import LevelRecords, find_member_form, is_called
 from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, XmlParams, find_opening
 from maskwright_builtin.sources.xml.stream import Found, Records
 from maskwright_builtin.sources.xml.template import RecordTemplate
@@ -80,29 +81,31 @@ class Form:
 
 
 def form_of(path: Path, params: XmlParams) -> Form:
-    """What the options say is to be read of a file: records inside others, around others, or flat ones."""
+    """What the options say is to be read of a file: records inside others, around others, both, or flat ones."""
+    top = params if params.group is None else params.model_copy(update={"record": next(iter(params.group))})
+    groups = opening = find_opening(path, top)
+    form, parts, details = None, [], {}
     if params.group is not None:
-        return _form_of_members(path, params, params.group)
-    found = find_opening(path, params)
-    if not params.members:
-        return Form(path, params, found, lambda guarded: Records(guarded, found))
-    inside = {cell.tag: any(is_called(cell, each) for each in params.members) for cell in found.cells}
-    opening = replace(found, cells=tuple(cell for cell in found.cells if not inside[cell.tag]))
-    members = tuple(dict.fromkeys((*params.members, *(tag for tag, is_member in inside.items() if is_member))))
-    part = GroupsPart(opening.record.tag, members)
-    return Form(path, params, opening, lambda guarded: GroupRecords(guarded, opening, params.members), part)
+        assert params.record is not None
+        form = find_member_form(path, params, groups, params.record, params.group)
+        opening = form.opening(groups)
+        tags = [group.tag for group, _ in form.around]
+        details = {"record_path": (*(each.tag for each in opening.path), *tags, opening.record.tag)}
+        details["follow"] = form.after
+        for depth, (group, member) in enumerate(pairwise([*tags, form.name.tag]), start=1):
+            parts.append(MembersPart(group, [key.tag for key in form.keys[:depth]], member))
+    elif not params.members:
+        return Form(path, params, opening, lambda guarded: Records(guarded, opening))
+    if params.members:
+        wanted = params.members[0]
+        inside = [cell.tag for cell in opening.cells if is_called(cell, wanted)]
+        opening = replace(opening, cells=tuple(cell for cell in opening.cells if cell.tag not in inside))
+        parts.append(GroupsPart(opening.record.tag, tuple(dict.fromkeys((wanted, *inside)))))
 
+    def handlers(guarded: GuardedParser) -> Records:
+        return LevelRecords(guarded, opening if form is None else groups, params.members[:1], form)
 
-def _form_of_members(path: Path, params: XmlParams, group: Mapping[str, str]) -> Form:
-    assert params.record is not None
-    ((name, key),) = group.items()
-    groups = find_opening(path, params.model_copy(update={"record": name}))
-    form = find_member_form(path, params, groups, params.record, key)
-    opening = form.opening(groups)
-    around = (*(each.tag for each in opening.path), groups.record.tag)
-    details = {"record_path": (*around, opening.record.tag), "follow": form.after}
-    part = MembersPart(groups.record.tag, form.key.tag, form.name.tag)
-    return Form(path, params, opening, lambda guarded: MemberRecords(guarded, groups, form), part, details)
+    return Form(path, params, opening, handlers, PartsInTurn(parts), details)
 
 
 ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
@@ -17,7 +18,6 @@ from maskwright_builtin.sources.files import writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import BinaryIO
 
     from numpy.typing import NDArray
 
@@ -162,37 +162,70 @@ def write_nested(
     path: Path,
     tables: Mapping[str, Iterable[Any]],
     variables: Mapping[str, tuple[Variable, ...]],
-    groups: NDArray[np.int64],
+    groups: Mapping[str, NDArray[np.int64]],
     layouts: Mapping[str, Layout],
 ) -> None:
-    """Write records of two levels as XML; `groups`: position of each lower record's group, ascending; shape (n,)."""
-    top, bottom = tables
-    upper, lower = form_of_layout(layouts[top]), form_of_layout(layouts[bottom])
-    if layouts[bottom].format != "xml":
-        lower = {**lower, "record": "Member", "before_record": "\n    "}
-        upper = {**upper, "after_cells": "\n  "}
-    groups_level = _Level(path, variables[top], layouts[top], upper)
-    level = _Level(path, variables[bottom], layouts[bottom], lower)
-    # Members stand where they stood, though the element just before them may not be published.
-    follow = layouts[bottom].details.get("follow", ())
-    before = max((place for place, name in enumerate(groups_level.names, 1) if name in follow), default=0)
-    before = before if layouts[top].format == "xml" else len(groups_level.names)
-    encoding = encoding_of(upper, (*level.tags, lower["record"], *groups_level.tags))
-    members = _Members(level.texts(part) for batch in tables[bottom] for part in parts(batch, level.markup))
-    done = written = 0
+    """Write records of levels as XML, those of each inside those of the one before it.
+
+    `groups`: of each level but the top, the position of each record's group, ascending; shape (n,).
+    """
+    levels = [
+        _Level(path, variables[name], layouts[name], _form_at(depth, layouts[name], is_lowest=depth == len(tables) - 1))
+        for depth, name in enumerate(tables)
+    ]
+    encoding = encoding_of(levels[0].form, [tag for level in levels for tag in (*level.tags, level.form["record"])])
+    names = list(tables)
+    texts = _texts_of(levels[-1], tables[names[-1]])
+    for level, (name, below) in zip(reversed(levels[:-1]), reversed(list(pairwise(names))), strict=True):
+        before = _cells_before(level, layouts[name], layouts[below])
+        texts = _with_members(level, tables[name], before, groups[below], _Texts(texts))
     with writing(path) as file:
-        file.write(head(upper, encoding).encode(encoding))
-        for batch in tables[top]:
-            for part in parts(batch, groups_level.markup):
-                starts = np.searchsorted(groups, np.arange(done, done + len(part) + 1))
-                own = members.next(int(starts[-1]) - written)
-                around = (
-                    groups_level.texts(part, slice(before), stop=""),
-                    groups_level.texts(part, slice(before, None), ""),
-                )
-                _write(file, *around, own, np.diff(starts), encoding)
-                done, written = done + len(part), int(starts[-1])
-        file.write(tail(upper).encode(encoding))
+        file.write(head(levels[0].form, encoding).encode(encoding))
+        for records in texts:
+            offsets = memoryview(records.buffers()[1]).cast("q")
+            file.write(encoded(memoryview(records.buffers()[2])[offsets[0] : offsets[len(records)]], encoding))
+        file.write(tail(levels[0].form).encode(encoding))
+
+
+def _cells_before(level: _Level, layout: Layout, of_members: Layout) -> int:
+    """Cells of a record before its members, which stand where they stood.
+
+    The element just before them may be one that is not published.
+    """
+    if layout.format != "xml":
+        return len(level.names)
+    follow = of_members.details.get("follow", ())
+    return max((place for place, each in enumerate(level.names, 1) if each in follow), default=0)
+
+
+def _texts_of(level: _Level, batches: Iterable[Any]) -> Iterator[Any]:
+    """Texts of records without members."""
+    for batch in batches:
+        for part in parts(batch, level.markup):
+            yield level.texts(part)
+
+
+def _form_at(depth: int, layout: Layout, *, is_lowest: bool) -> Mapping[str, Any]:
+    """How records of a level are written; where the original is no XML, each level is indented by two blanks more."""
+    form = form_of_layout(layout)
+    if layout.format == "xml":
+        return form
+    indent = "\n" + "  " * (depth + 1)
+    own = {} if depth == 0 else {"record": "Member" if is_lowest else f"Member{depth}", "before_record": indent}
+    return {**form, **own, **({} if is_lowest else {"after_cells": indent})}
+
+
+def _with_members(
+    level: _Level, batches: Iterable[Any], before: int, groups: NDArray[np.int64], members: _Texts
+) -> Iterator[Any]:
+    """Texts of records with their members in them, behind the first cells of each."""
+    done = written = 0
+    for batch in batches:
+        for part in parts(batch, level.markup):
+            starts = np.searchsorted(groups, np.arange(done, done + len(part) + 1))
+            around = level.texts(part, slice(before), stop=""), level.texts(part, slice(before, None), "")
+            yield _joined(*around, members.next(int(starts[-1]) - written), np.diff(starts))
+            done, written = done + len(part), int(starts[-1])
 
 
 class _Level:
@@ -230,27 +263,27 @@ class _Level:
         return pc.binary_join_element_wise(*pieces, "")
 
 
-class _Members:
-    """Texts of the lower level's records, handed out by number."""
+class _Texts:
+    """Texts of the records of a level, handed out by number."""
 
     def __init__(self, texts: Iterator[Any]) -> None:
         self._texts = texts
-        self._rest = pa.array([], pa.string())
+        self._rest = pa.array([], pa.large_string())
 
     def next(self, count: int) -> Any:
         """Texts of the next records."""
         found = [self._rest]
         held = len(self._rest)
         while held < count:
-            found.append(next(self._texts))
+            found.append(pc.cast(next(self._texts), pa.large_string()))
             held += len(found[-1])
         whole = pa.concat_arrays(found)
         self._rest = whole.slice(count)
         return whole.slice(0, count)
 
 
-def _write(file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray[np.int64], encoding: str) -> None:
-    """Write records of the upper level with their members between the two texts of each."""
+def _joined(before: Any, after: Any, members: Any, sizes: NDArray[np.int64]) -> Any:
+    """Texts of records: their members between the two texts of each."""
     n = len(sizes)
     ends = np.cumsum(sizes + 2)
     order = np.full(int(ends[-1]) if n else 0, -1, dtype=np.int64)
@@ -259,6 +292,6 @@ def _write(file: BinaryIO, before: Any, after: Any, members: Any, sizes: NDArray
     order[order < 0] = 2 * n + np.arange(len(members))
     pieces = pa.concat_arrays([pc.cast(each, pa.large_string()) for each in (before, after, members)])
     text = pieces.take(pa.array(order))
-    offsets = memoryview(text.buffers()[1]).cast("q")
-    if n:
-        file.write(encoded(memoryview(text.buffers()[2])[offsets[0] : offsets[len(text)]], encoding))
+    offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    bounds = pa.py_buffer(np.ascontiguousarray(offsets[np.concatenate(([0], ends))]))
+    return pa.Array.from_buffers(pa.large_string(), n, [None, bounds, text.buffers()[2]])

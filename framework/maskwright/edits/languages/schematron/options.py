@@ -81,28 +81,55 @@ NOT_READ = {
 
 
 @dataclass(frozen=True)
-class NestedLevels:
-    """Two levels, and how a document calls their records.
+class NestedLevel:
+    """A level, and how a document calls its records.
 
     `key`: variable that identifies the members of a group. `pointers`: variables that name another member by it.
     """
 
-    group: str
-    member: str
-    group_element: str
-    member_element: str
+    name: str
+    element: str
     key: str
     pointers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NestedLevels:
+    """Levels of a document, the top first."""
+
+    levels: tuple[NestedLevel, ...]
 
     @classmethod
     def of(cls, declared: Mapping[str, LevelDeclaration]) -> NestedLevels:
         """Levels as they are declared; an element that is not named is called as its level, with a capital."""
-        (group, upper), (member, lower) = declared.items()
         return cls(
-            group, member, upper.record or group.capitalize(), lower.record or member.capitalize(), lower.key,
-            tuple(lower.pointers),
-        )  # fmt: skip
+            tuple(
+                NestedLevel(name, level.record or name.capitalize(), level.key, tuple(level.pointers))
+                for name, level in declared.items()
+            )
+        )
+
+    def __getitem__(self, name: str) -> NestedLevel:
+        return self.levels[self.depth(name)]
+
+    def depth(self, name: str) -> int:
+        """How many levels are above one."""
+        return [level.name for level in self.levels].index(name)
+
+    def up(self, name: str, steps: int) -> NestedLevel | None:
+        """Level so many steps above another; None: there is none."""
+        depth = self.depth(name) - steps
+        return self.levels[depth] if depth >= 0 else None
+
+    def below(self, name: str) -> NestedLevel | None:
+        """Level of the members of the records of another; None at the bottom."""
+        depth = self.depth(name) + 1
+        return self.levels[depth] if depth < len(self.levels) else None
+
+    def path(self, above: str, name: str) -> tuple[str, ...]:
+        """Elements from inside the records of a level down to those of another below it."""
+        return tuple(level.element for level in self.levels[self.depth(above) + 1 : self.depth(name) + 1])
 
     def named(self, element: str) -> str | None:
         """Level whose records are called so."""
-        return {self.group_element: self.group, self.member_element: self.member}.get(element)
+        return next((level.name for level in self.levels if level.element == element), None)

@@ -64,7 +64,7 @@ class LeveledPatternReader(PatternReader):
                 reading.problems += error.problems
                 continue
             if found is None:
-                names = f"<{self._levels.group_element}> nor <{self._levels.member_element}>"
+                names = " nor ".join(f"<{level.element}>" for level in self._levels.levels)
                 reading.refuse(element, f"the context {context!r} names neither {names}", HINT)
                 continue
             level, own = found

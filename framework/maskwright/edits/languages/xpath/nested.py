@@ -15,7 +15,7 @@ from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from maskwright.edits.languages.schematron.options import NestedLevels
     from maskwright.edits.languages.xpath.parser import OriginalNodes
@@ -138,18 +138,33 @@ class _NestedParser(XPathParser):
             return self._current()
         if token.kind == "name" and token.text in ("count", "sum") and following == "(":
             return self._aggregate()
-        if token.kind == "name" and token.text == self._levels.member_element and self._here == self._levels.group:
-            return self._path_of_members()
+        if self._is_member(token, self._here):
+            return self._path_of_members(self._here)
         return super()._primary()
 
+    def _is_member(self, token: Token, level: str) -> bool:
+        """Whether a step goes to the members of the records of a level."""
+        below = self._levels.below(level)
+        return token.kind == "name" and below is not None and token.text == below.element
+
     def _upwards(self) -> Grown:
-        token = self._advance()
-        if self._here != self._levels.member:
+        above = self._above(self._here)
+        if self._is_member(self._token, above):
+            return self._path_of_members(above)
+        return _leaf(x.VariableReference(f"{above}.{self._step()}"))
+
+    def _above(self, level: str) -> str:
+        """Level that the steps ``../`` lead to from a record of another."""
+        steps = 0
+        token = self._token
+        while self._is_sign(".."):
+            self._advance()
+            self._expect("/")
+            steps += 1
+        found = self._levels.up(level, steps)
+        if found is None:
             self._refuse.unsupported("what is around a record of the upper level", token)
-        self._expect("/")
-        if self._token.kind == "name" and self._token.text == self._levels.member_element:
-            return self._path_of_members()
-        return _leaf(x.VariableReference(f"{self._levels.group}.{self._step()}"))
+        return found.name
 
     def _step(self) -> str:
         token = self._advance()
@@ -162,7 +177,8 @@ class _NestedParser(XPathParser):
         token = self._advance()
         self._expect("::")
         element = self._advance()
-        if self._here != self._levels.member or element.text != self._levels.member_element:
+        here = self._levels[self._here]
+        if self._levels.depth(here.name) == 0 or element.text != here.element:
             self._refuse.unsupported(f"the axis {token.text}::", token)
         if self._inside and token.text == "preceding-sibling" and self._is_sign("/"):
             self._advance()
@@ -175,21 +191,18 @@ class _NestedParser(XPathParser):
         return _leaf(x.VariableReference(f"{_NEIGHBOURS[token.text]}.{self._step()}"))
 
     def _current(self) -> Grown:
-        token = self._advance()
+        self._advance()
         self._expect("(")
         self._expect(")")
         self._expect("/")
         if self._is_sign(".."):
-            self._advance()
-            self._expect("/")
-            if self._rule_level != self._levels.member:
-                self._refuse.unsupported("what is around a record of the upper level", token)
-            return _leaf(x.VariableReference(f"{self._levels.group}.{self._step()}"))
+            above = self._above(self._rule_level)
+            return _leaf(x.VariableReference(f"{above}.{self._step()}"))
         name = self._step()
         if not self._inside:
             return _leaf(x.VariableReference(name))
-        if self._rule_level == self._levels.group:
-            return _leaf(x.VariableReference(f"{self._levels.group}.{name}"))
+        if self._levels.depth(self._rule_level) < self._levels.depth(self._here):
+            return _leaf(x.VariableReference(f"{self._rule_level}.{name}"))
         return _leaf(x.VariableReference(f"{_CURRENT}{name}"))
 
     def _aggregate(self) -> Grown:
@@ -203,11 +216,33 @@ class _NestedParser(XPathParser):
         self._check_own(found, token.text)
         return _leaf(replace(found, function=token.text))
 
-    def _path_of_members(self) -> Grown:
-        """``Person[p]/x``: members of the group of the record, or of the record itself."""
-        token = self._advance()
+    def _path_of_members(self, base: str) -> Grown:
+        """``Person[p]/x`` or ``Household/Person/x``: members of the records of a level that the record is in, or is."""
+        token = self._token
+        level = base
         conditions: list[x.Expression] = []
+        around: list[x.Expression] = []
         first = False
+        operand = None
+        while self._is_member(self._token, level):
+            self._advance()
+            below = self._levels.below(level)
+            assert below is not None
+            around += [x.rewritten(each, _of_level(level)) for each in conditions]
+            level, conditions = below.name, []
+            first = self._predicates(token, level, conditions, first=first)
+            if not self._is_sign("/"):
+                break
+            self._advance()
+        else:
+            operand = self._step()
+        self._refuse.path(self._token)
+        return self._of_members(token, base, level, (around, conditions), operand, first=first)
+
+    def _predicates(self, token: Token, level: str, conditions: list[x.Expression], *, first: bool) -> bool:
+        """Take the conditions of members of a level; returns whether it is the first of them that is meant."""
+        if first:
+            self._refuse.unsupported("what is in the first member", token)
         while self._is_sign("["):
             self._advance()
             if self._token.text == "1" and self._tokens[self._next + 1].text == "]":
@@ -216,26 +251,50 @@ class _NestedParser(XPathParser):
             elif first:
                 self._refuse.unsupported("a condition of the first member", token)
             else:
-                conditions.append(self._predicate())
+                conditions.append(self._predicate(level))
             self._expect("]")
-        operand = None
-        if self._is_sign("/"):
-            self._advance()
-            operand = self._step()
-        self._refuse.path(self._token)
-        if any(name.startswith(_BEFORE) for each in conditions for name in x.variable_names(each)):
-            return self._differ(token, conditions, operand)
-        pointer = self._pointer(conditions)
+        return first
+
+    def _of_members(
+        self,
+        token: Token,
+        base: str,
+        level: str,
+        found: tuple[list[x.Expression], list[x.Expression]],
+        operand: str | None,
+        *,
+        first: bool,
+    ) -> Grown:
+        """Members of a level in the records of another; `found`: conditions of what is between, and their own."""
+        around, conditions = found
+        is_direct = self._levels.up(level, 1) == self._levels[base]
+        compares_before = any(name.startswith(_BEFORE) for each in conditions for name in x.variable_names(each))
+        if compares_before and is_direct:
+            return self._differ(token, level, conditions, operand)
+        pointer = self._pointer(level, conditions) if is_direct else None
         if pointer is not None:
             if operand is None:
-                return _leaf(x.Not(x.IsMissing(x.VariableReference(f"{pointer}.{self._levels.key}"))))
+                return _leaf(x.Not(x.IsMissing(x.VariableReference(f"{pointer}.{self._levels[level].key}"))))
             return _leaf(x.VariableReference(f"{pointer}.{operand}"))
-        condition = None if not conditions else conditions[0] if len(conditions) == 1 else x.And(tuple(conditions))
+        if not is_direct and (first or compares_before or base != self._here or not self._are_seen_below(around)):
+            # Rules say "first" of one group, and nothing of what is in other groups of the same group.
+            self._refuse.unsupported("members across more than one level, other than all of a record", token)
+        every = [*conditions, *around]
+        condition = None if not every else every[0] if len(every) == 1 else x.And(tuple(every))
         variable = None if operand is None else x.VariableReference(operand)
-        return _leaf(x.GroupFunction(_FIRST if first else _PATH, self._levels.member, variable, condition))
+        return _leaf(x.GroupFunction(_FIRST if first else _PATH, level, variable, condition))
 
-    def _predicate(self) -> x.Expression:
-        outer, self._here = self._here, self._levels.member
+    def _are_seen_below(self, conditions: list[x.Expression]) -> bool:
+        """Whether conditions of records say nothing but what records below these see of them."""
+        nodes = [node for each in conditions for node in x.nodes(each)]
+        names = [node.name for node in nodes if isinstance(node, x.VariableReference) and "." in node.name]
+        levels = [level.name for level in self._levels.levels]
+        return not any(isinstance(node, x.GroupFunction) for node in nodes) and all(
+            name.partition(".")[0] in levels for name in names
+        )
+
+    def _predicate(self, level: str) -> x.Expression:
+        outer, self._here = self._here, level
         self._inside += 1
         found = self._expression(1)
         if chooses_by_position(found.tree):
@@ -245,7 +304,7 @@ class _NestedParser(XPathParser):
         self._here = outer
         return without_conversions(as_condition(grown.value))
 
-    def _differ(self, token: Token, conditions: list[x.Expression], operand: str | None) -> Grown:
+    def _differ(self, token: Token, level: str, conditions: list[x.Expression], operand: str | None) -> Grown:
         """``Person[pno = preceding-sibling::Person/pno]``: two members have the same."""
         match conditions:
             case [
@@ -265,9 +324,9 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported(
                 "a comparison with all members before, other than whether they have the same", token
             )
-        return _leaf(x.Not(x.GroupFunction("unique", self._levels.member, x.VariableReference(one))))
+        return _leaf(x.Not(x.GroupFunction("unique", level, x.VariableReference(one))))
 
-    def _pointer(self, conditions: list[x.Expression]) -> str | None:
+    def _pointer(self, level: str, conditions: list[x.Expression]) -> str | None:
         """Pointer that ``[pno = current()/mother]`` follows."""
         if len(conditions) != 1:
             return None
@@ -275,7 +334,8 @@ class _NestedParser(XPathParser):
             case x.Comparison("==", x.VariableReference(one), x.VariableReference(other)):
                 for key, pointer in ((one, other), (other, one)):
                     name = pointer.removeprefix(_CURRENT)
-                    if key == self._levels.key and name != pointer and name in self._levels.pointers:
+                    own = self._levels[level]
+                    if key == own.key and name != pointer and name in own.pointers:
                         return name
         return None
 
@@ -283,7 +343,8 @@ class _NestedParser(XPathParser):
         """Refuse members that are compared with the one that the rule is about: no rule on levels says that."""
         names = () if found.condition is None else x.variable_names(found.condition)
         if any(name.startswith(_CURRENT) for name in names):
-            hint = f"understood is {self._levels.member_element}[{self._levels.key} = current()/NAME], NAME a pointer"
+            own = self._levels[found.level]
+            hint = f"understood is {own.element}[{own.key} = current()/NAME], NAME a pointer"
             self._refuse.fail(f"{use} of members that are compared with the record itself", hint)
 
     def _call(self) -> Grown:
@@ -323,18 +384,14 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("a comparison of members with members", self._token)
         self._check_own(members, "a comparison")
         relation = cast("x.ComparisonOperator", "==" if operator == "=" else operator)
-        if self._here != self._levels.group and x.variable_names(other.value):
+        is_inside = self._levels.depth(members.level) > self._levels.depth(self._here)
+        if not is_inside and x.variable_names(other.value):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
-        value = x.rewritten(other.value, self._of_group)
+        value = x.rewritten(other.value, _of_level(self._here))
         pair = (value, own) if mirrored else (own, value)
         compared = without_conversions(as_condition(x.Comparison(relation, *pair)))
         condition = compared if members.condition is None else x.And((members.condition, compared))
-        return _leaf(x.GroupFunction("any", self._levels.member, None, condition))
-
-    def _of_group(self, node: x.Expression) -> x.Expression:
-        if isinstance(node, x.VariableReference) and "." not in node.name:
-            return x.VariableReference(f"{self._levels.group}.{node.name}")
-        return node
+        return _leaf(x.GroupFunction("any", members.level, None, condition))
 
     def _as_truth(self, grown: Grown) -> Grown:
         """A path to members as a condition: there is one."""
@@ -347,9 +404,9 @@ class _NestedParser(XPathParser):
             there = x.Not(x.IsMissing(found.operand))
             condition = there if condition is None else x.And((condition, there))
         if condition is None:
-            some: x.Expression = x.Comparison(">", x.GroupFunction("count", self._levels.member), x.Number(Fraction(0)))
+            some: x.Expression = x.Comparison(">", x.GroupFunction("count", found.level), x.Number(Fraction(0)))
             return _leaf(some)
-        return _leaf(x.GroupFunction("any", self._levels.member, None, condition))
+        return _leaf(x.GroupFunction("any", found.level, None, condition))
 
     def _as_number(self, grown: Grown) -> Grown:
         """A path to members as a value: that of the first."""
@@ -360,6 +417,17 @@ class _NestedParser(XPathParser):
         if found.operand is None:
             self._refuse.unsupported("the text of a member as a whole", self._token)
         return _leaf(replace(found, function="first"))
+
+
+def _of_level(level: str) -> Callable[[x.Expression], x.Expression]:
+    """What writes the variables of a record of a level as records below it see them."""
+
+    def change(node: x.Expression) -> x.Expression:
+        if isinstance(node, x.VariableReference) and "." not in node.name:
+            return x.VariableReference(f"{level}.{node.name}")
+        return node
+
+    return change
 
 
 def _is_path(tree: x.Expression | OriginalNodes) -> TypeGuard[x.GroupFunction]:
