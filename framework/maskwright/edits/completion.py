@@ -23,7 +23,7 @@ from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.edits.reasoning.clauses import clauses_of
-from maskwright.edits.reasoning.narrowing import Condition, Knowledge, KnownCombinations, condition_of
+from maskwright.edits.reasoning.narrowing import Condition, Equality, Knowledge, KnownCombinations, condition_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -81,6 +81,7 @@ class Completion:
         self._clauses: list[tuple[frozenset[str], tuple[tuple[Condition, ...], ...]]] = []
         self._known: list[KnownCombinations] = []
         self._evaluated: list[Edit] = []
+        self._equalities: list[Equality] = []
         self._domain = _domain(self._edits, self._variables, originals)
         self._ranges = {name: _range(originals[name]) for name in self._variables}
         self._take_apart(originals)
@@ -92,6 +93,9 @@ class Completion:
                 if isinstance(part, DomainPart):
                     self._known.append(KnownCombinations(part.variables, originals))
                     continue
+                equality = Equality.of(part)
+                if equality is not None and all(self._is_number(name) for name in equality.names):
+                    self._equalities.append(equality)
                 alternatives = []
                 for atoms in clause.alternatives:
                     found = [condition_of(atom, self._variables, self._codes) for atom in atoms]
@@ -103,6 +107,10 @@ class Completion:
                     self._clauses.append((names, tuple(alternatives)))
             if is_open:
                 self._evaluated.append(edit)
+
+    def _is_number(self, name: str) -> bool:
+        # Rules count datetimes in days, columns hold seconds.
+        return self._variables[name].is_numeric and self._variables[name].type != "datetime"
 
     @property
     def restricted(self) -> frozenset[str]:
@@ -154,6 +162,36 @@ class Completion:
             _, known = self._propagated(here, part.stop - part.start, self._reached(name, fixed))
             low[part], high[part] = known.interval(name)
         return low, high
+
+    def defined(self, fixed: Mapping[str, NDArray[np.float64]], name: str, m: int) -> NDArray[np.float64]:
+        """Number that a product, or an equality with a tolerance, gives a variable: both sides equal, not rounded.
+
+        Parameters
+        ----------
+        fixed : mapping of name to ndarray of shape (m,), float64
+            The variables that have a value, or no value for good (NaN).
+        name : str
+        m : int
+            Number of records.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            NaN where no equality gives a number: other variables of it have no value, or any number will do.
+
+        Examples
+        --------
+        >>> completion = Completion(EditSet.parse(["abs(price * quantity - value) <= 1"]),
+        ...                         [Variable("price"), Variable("quantity"), Variable("value")],
+        ...                         {name: np.array([1.0, 2.0]) for name in ("price", "quantity", "value")})
+        >>> completion.defined({"price": np.array([2.5]), "quantity": np.array([4.0])}, "value", 1)
+        array([10.])
+        """
+        found = np.full(m, np.nan)
+        for equality in self._equalities:
+            if equality.defines(name, fixed):
+                found = np.where(np.isnan(found), equality.solved(name, fixed), found)
+        return found
 
     def broken(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
         """Whether each whole record violates an edit, as it is evaluated; shape (m,)."""

@@ -74,23 +74,14 @@ def _frequent(values: Floats) -> Floats:
 
 def spike_notices(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Notice]:
     """Notices of spikes that steps lost which change values."""
-    drawn = _drawn(plan)
     for each in lost:
-        if each.variable not in drawn:
+        if each.variable not in plan.drawn:
             way = " ('structural_zeros' in the params of its step keeps them)" if each.is_zero else ""
             yield Notice("frequent-value-lost", each.variable, f"{each}{way}", each.records)
 
 
 def spike_doubts(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Doubt]:
     """Doubts about spikes that steps lost which draw records from the distribution of the original."""
-    drawn = _drawn(plan)
     for each in lost:
-        if each.variable in drawn:
+        if each.variable in plan.drawn:
             yield Doubt("spike-lost", each.variable, str(each), each.records)
-
-
-def _drawn(plan: Plan) -> frozenset[str]:
-    return frozenset(
-        name for group in plan.groups if plan.steps[group.step - 1].method.claims.draws_records
-        for name in group.variables
-    )  # fmt: skip

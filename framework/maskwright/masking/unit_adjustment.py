@@ -85,7 +85,8 @@ def adjust_unit(
     multiples = guaranteed_units(context.plan.promised, variables)
     scale = np.array([standardisation.scale[name] for name in unit.variables])
     weight = np.sqrt(_adjustment_weights(unit, context.plan))
-    targets = Targets(variables, companions, members, context.domain, moving, multiples)
+    drawn = members is None and context.plan.drawn.issuperset(unit.variables)
+    targets = Targets(variables, companions, members, context.domain, moving, multiples, drawn)
     sets = domain_values(edits, unit, context.plan, context.original, context.whole)
 
     def adjusted(zeros: ZeroTargets | None) -> Adjustment:

@@ -251,7 +251,7 @@ def _plan_group(
     data: Dataset | None,
 ) -> Group:
     own = narrowed(edits, lambda each: _is_inside(each, group, changes))
-    operators = choose_operators(group, known, own, data, step.planning.adjustment_weights)
+    operators = choose_operators(group, known, own, data, step)
     if step.aggregation is not None:
         operators = with_aggregation(operators, group, known, own, step.aggregation)
     # What a method could never change if it cut the records, adjustment keeps for categories.

@@ -108,6 +108,11 @@ class Plan:
         return any(step.method.claims.draws_records for step in self.steps)
 
     @property
+    def drawn(self) -> frozenset[str]:
+        """Variables that a step draws anew."""
+        return frozenset(self._of_groups(lambda step: step.method.claims.draws_records))
+
+    @property
     def new_keys(self) -> tuple[str, ...]:
         """Variables that are published with new random values, in file order."""
         return tuple(name for name, variable in self.variables.items() if variable.renewed)

@@ -132,14 +132,17 @@ def choose_operators(
     variables: Mapping[str, Variable],
     edits: EditSet,
     data: Dataset | None = None,
-    weights: Mapping[str, float] = NO_WEIGHTS,
+    step: Step | None = None,
 ) -> Operators:
     """Operator of each variable: what keeps its edits.
 
     Arithmetic means keep linear equalities; geometric means keep products; a lower median is a value of the file. A
     variable under edits of several kinds takes the arithmetic mean, and the product's total is computed. Of a product
-    with a tolerance, which rounding of the published total explains, a factor is computed: total and means stay.
+    with a tolerance, which rounding of the published total explains, a factor is computed: total and means stay. Of
+    records that are drawn it is the total: the factors keep the values that many records have.
     """
+    weights = NO_WEIGHTS if step is None else step.planning.adjustment_weights
+    drawn = step is not None and step.method.claims.draws_records
     inside = [part for edit in edits for part in edit.parts]
     linear = {name for part in inside if isinstance(part, LinearPart) for name in part.variables}
     equal = {
@@ -169,7 +172,11 @@ def choose_operators(
             computed.append(part.total)
     for near in nearly:
         choices = [name for name in near.variables if name not in computed]
-        computed.append(_derived_variable(near, choices, variables, data, weights))
+        is_total = drawn and near.total in choices
+        computed.append(
+            near.total if is_total and near.total is not None
+            else _derived_variable(near, choices, variables, data, weights)
+        )  # fmt: skip
     for name in group:
         variable = variables[name]
         if variable.type == "nominal":

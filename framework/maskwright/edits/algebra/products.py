@@ -114,5 +114,15 @@ def solvable_for(terms: Sequence[tuple[Fraction, Monomial]], name: str) -> bool:
     return exponents in ({1}, {-1})
 
 
+def solved_parts(
+    terms: Sequence[tuple[Fraction, Monomial]], name: str
+) -> tuple[tuple[tuple[Fraction, Monomial], ...], tuple[tuple[Fraction, Monomial], ...], int]:
+    """Factor of a variable that a sum can be solved for, the other terms, and the variable's exponent, 1 or -1."""
+    inside = [(value, monomial) for value, monomial in terms if name in dict(monomial)]
+    factor = tuple((value, tuple(each for each in monomial if each[0] != name)) for value, monomial in inside)
+    rest = tuple((value, monomial) for value, monomial in terms if name not in dict(monomial))
+    return factor, rest, dict(inside[0][1])[name]
+
+
 def _in_order(monomial: Monomial, names: Sequence[str]) -> Monomial:
     return tuple(sorted(monomial, key=lambda factor: names.index(factor[0])))

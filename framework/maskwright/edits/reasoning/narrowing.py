@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.edits.edit import ProductPart
+from maskwright.edits.algebra.products import solvable_for, solved_parts
+from maskwright.edits.edit import LinearPart, PolynomialPart, ProductPart
 from maskwright.edits.reasoning.clauses import Atom, Integral, Member, Opaque, TextSet, atom_variables
 from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
+    from maskwright.edits.algebra.polynomial import Monomial
+    from maskwright.edits.edit import Part
 
     Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -236,7 +240,7 @@ class _Product:
         return ~(refused & sure & also)
 
     def narrow(self, known: Knowledge, rows: NDArray[np.bool_]) -> None:
-        """Nothing: values of products are checked, not derived."""
+        """Nothing: `Equality` solves products of which one value is left."""
 
 
 Condition = _AmongCategories | _Among | _Whole | _Linear | _Product
@@ -310,6 +314,55 @@ def _of_category(atom: Atom, variable: Variable, numbers: NDArray[np.float64]) -
         case _:
             return None
     return _AmongCategories((variable.name,), np.asarray(allowed))
+
+
+@dataclass(frozen=True)
+class Equality:
+    """``sum(coefficient * monomial) == 0``, perhaps within a tolerance, between numbers."""
+
+    terms: tuple[tuple[Fraction, Monomial], ...]
+
+    @classmethod
+    def of(cls, part: Part) -> Equality | None:
+        """Equality that interval arithmetic on rows does not settle; None of any other part."""
+        match part:
+            case PolynomialPart():
+                return cls(part.terms)
+            case ProductPart(relation="=="):
+                return cls(((part.coefficient, part.left), (-part.constant, part.right)))
+            case LinearPart() if part.tolerance:
+                return cls((*((value, ((name, 1),)) for name, value in part.coefficients), (-part.constant, ())))
+            case _:
+                return None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Variables that it reads."""
+        return frozenset(name for _, monomial in self.terms for name, _ in monomial)
+
+    def defines(self, name: str, fixed: Collection[str]) -> bool:
+        """Whether the other variables have values, from which that of `name` follows."""
+        return name in self.names and self.names <= {*fixed, name} and solvable_for(self.terms, name)
+
+    def solved(self, name: str, fixed: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Number of a variable with which both sides are equal; NaN where there is none. Shape (m,)."""
+        factor, rest, exponent = solved_parts(self.terms, name)
+        with np.errstate(all="ignore"):
+            slope, left = _sum(factor, fixed), _sum(rest, fixed)
+            found = np.asarray(-left / slope if exponent == 1 else -slope / left)
+        return np.where(np.isfinite(found), found, np.nan)
+
+
+def _sum(
+    terms: Sequence[tuple[Fraction, Monomial]], fixed: Mapping[str, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    total = np.zeros(())
+    for coefficient, monomial in terms:
+        term = np.asarray(float(coefficient))
+        for name, exponent in monomial:
+            term = term * fixed[name] ** float(exponent)
+        total = total + term
+    return total
 
 
 class KnownCombinations:

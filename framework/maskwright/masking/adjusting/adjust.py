@@ -259,12 +259,13 @@ def _listed(system: ConstraintSystem) -> frozenset[str]:
 def _compute(values: Floats, targets: Targets, plan: Derivations, computed: frozenset[str], scale: Floats) -> Floats:
     """Replace the dependents that the plan computes, before rounding.
 
-    Means of clusters stay, and one variable takes up what their product is off. Records with noise of their own are
-    projected instead: of three noisy values none is to be trusted more than the others.
+    Means of clusters and values that are drawn stay, and one variable takes up what their product is off. Records with
+    noise of their own are projected instead: of three noisy values none is to be trusted more than the others.
     """
+    noisy = targets.members is None and not targets.drawn
     steps = tuple(
         step for step in plan.steps
-        if step.variable in computed and not (targets.members is None and isinstance(step, PolynomialDerivation))
+        if step.variable in computed and not (noisy and isinstance(step, PolynomialDerivation))
     )  # fmt: skip
     if not steps:
         return values

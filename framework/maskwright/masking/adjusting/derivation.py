@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.polynomial import eliminate
-from maskwright.edits.algebra.products import solvable_for
+from maskwright.edits.algebra.products import solvable_for, solved_parts
 from maskwright.edits.edit import LinearPart, PolynomialPart, ProductPart
 from maskwright.masking.adjusting.constraints import PolynomialConstraint
 
@@ -63,10 +63,11 @@ class PolynomialDerivation:
 
     def about(self, name: str) -> tuple[PolynomialConstraint, PolynomialConstraint, int]:
         """Factor of a variable, what is left without it, and its exponent, 1 or -1."""
-        inside = [(float(value), monomial) for value, monomial in self.terms if name in dict(monomial)]
-        factor = tuple((value, tuple(each for each in monomial if each[0] != name)) for value, monomial in inside)
-        rest = tuple((float(value), monomial) for value, monomial in self.terms if name not in dict(monomial))
-        return PolynomialConstraint(factor, "=="), PolynomialConstraint(rest, "=="), dict(inside[0][1])[name]
+        *sums, exponent = solved_parts(self.terms, name)
+        factor, rest = (
+            PolynomialConstraint(tuple((float(value), monomial) for value, monomial in each), "==") for each in sums
+        )
+        return factor, rest, exponent
 
 
 Derivation = LinearDerivation | ProductDerivation | PolynomialDerivation

@@ -40,7 +40,7 @@ class Targets:
     `members`: row of each record; None when row i is record i; shape (n,). `domain`: combinations of values in the
     original file, for domain edits. `moving`: of variables that may move, as far as edits ask for their missing codes:
     the codes stay in their cells. `multiples`: units of the grid of which steps have promised that published values are
-    multiples.
+    multiples. `drawn`: whether the rows are records that methods drew anew.
     """
 
     variables: tuple[Variable, ...]
@@ -49,6 +49,7 @@ class Targets:
     domain: Domain | None = None
     moving: Mapping[str, Cells] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
+    drawn: bool = False
     _fixed: dict[Requirement, Booleans] = field(default_factory=dict, init=False, repr=False)
 
     @property

@@ -228,6 +228,9 @@ class DonorSearch:
         restricted[open_] = True
         open_ = self._drawn_exhaustively(open_, nodes, found)
         self.tally.add("cells_from_restricted_leaves", len(before) and int(restricted.sum()) - len(open_))
+        before = open_
+        open_ = self._defined(open_, found)
+        self.tally.add("computed_cells", len(before) - len(open_))
         while len(open_) and (nodes[open_] > 0).any():
             nodes = np.maximum(self.donors.tree.parent[nodes], 0)
             before = open_
@@ -268,6 +271,17 @@ class DonorSearch:
         settled[rows[~fits]] = False
         self.tally.add("computed_cells", int(fits.sum()))
         return settled
+
+    def _defined(self, rows: Integers, found: Floats) -> Integers:
+        """Give numbers of products, and of sums with a tolerance, what the others make them; rows left without."""
+        if not len(rows) or self.donors.is_category or self.name not in self.completion.restricted:
+            return rows
+        values = self.completion.defined(self._here(rows), self.name, len(rows))
+        fits = np.isfinite(values)
+        values = self.donors.rounded(values)
+        fits[fits] = self.completion.can_complete({**self._here(rows[fits]), self.name: values[fits]}, self.name)
+        found[rows[fits]] = values[fits]
+        return rows[~fits]
 
     def _tried(self, rows: Integers, nodes: Integers32, found: Floats, *, first: bool = False) -> Integers:
         """Draw for some records until a value fits; those for which none did. `found` is written."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import LinearPart, ProductPart, Variable
+from maskwright import LinearPart, PolynomialPart, ProductPart, Variable
 from maskwright_builtin.methods.synthetic.donors import DonorSearch, LeafDonors, Tally
 from maskwright_builtin.numerics.trees.tree import (
     Predictor,
@@ -216,7 +216,10 @@ def _definitions(edits: EditSet) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for edit in edits:
         for part in edit.parts:
-            if isinstance(part, (LinearPart, ProductPart)) and part.relation == "==" and part.total is not None:
+            is_equality = isinstance(part, PolynomialPart) or (
+                isinstance(part, (LinearPart, ProductPart)) and part.relation == "=="
+            )
+            if is_equality and part.total is not None:
                 found.setdefault(part.total, tuple(name for name in part.variables if name != part.total))
     return found
 
