@@ -44,7 +44,7 @@ def _broken(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> Iterator[P
                     other.place,
                 )
                 break
-            if _guarantee(step) is not None and _takes(other, set(own) & set(theirs)):
+            if _guarantee(step) is not None and _takes(other, step, set(own) & set(theirs)):
                 yield Problem(
                     f"step {number} ({step.method.name}) promises k = {_guarantee(step)}, and step {later} "
                     f"({other.method.name}) takes away from its groups",
@@ -57,9 +57,16 @@ def _guarantee(step: Step) -> int | None:
     return None if step.planning.k_guarantee == "report" else step.promised
 
 
-def _takes(step: Step, common: set[str]) -> bool:
-    """Whether a step takes away from the groups of another that masks some of the same variables."""
-    return "records" in step.method.claims.removes or ("cells" in step.method.claims.removes and bool(common))
+def _takes(step: Step, before: Step, common: set[str]) -> bool:
+    """Whether a step takes away from the groups of another that masks some of the same variables.
+
+    Of clusters a step that suppresses takes the rest as well, where fewer than k would be left; and steps that suppress
+    cells run again until each has what it promises.
+    """
+    if "records" in step.method.claims.removes:
+        return before.k is None or not step.method.has_keys
+    again = before.k is not None or "cells" in before.method.claims.removes
+    return "cells" in step.method.claims.removes and bool(common) and not (step.method.has_keys and again)
 
 
 def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
