@@ -72,9 +72,7 @@ def _taken(masked: Column, shown: Column) -> Booleans:
     return (masked.missing & ~shown.missing) | (masked.missing_kinds() != shown.missing_kinds())
 
 
-def _joined(
-    clusters: Integers, codes: Integers, sizes: Integers, k: int, gone: Booleans, *, spare: bool
-) -> Booleans:
+def _joined(clusters: Integers, codes: Integers, sizes: Integers, k: int, gone: Booleans, *, spare: bool) -> Booleans:
     """Suppressed cells once the rarest records of each cluster have joined the most frequent other ones.
 
     `sizes`: of each class; shape (c,). `gone`: shape (n, p).

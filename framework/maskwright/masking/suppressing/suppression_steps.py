@@ -115,7 +115,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             *lost_code_doubts(lost, edits),
         ),
         edits,
-        SuppressedAgain(tuple(suppressing), context) if suppressing else None,
+        SuppressedAgain(tuple(suppressing), context) if suppressing or promised_clusters(plan) else None,
         complementary_cells(plan, state.hidden),
     )  # fmt: skip
 

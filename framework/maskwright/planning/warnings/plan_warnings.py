@@ -12,6 +12,7 @@ from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.edits.edit import DomainPart, LinearPart, Part, PolynomialPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.model import Group, Step, with_steps
+from maskwright.planning.step_variables import leaves_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +188,7 @@ def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterato
             if later.step <= number or other.only_removes:
                 continue
             shared = [names for names in own if names & set(later.variables)]
-            if shared and not all(_keeps(other, set(later.variables), names, step.k) for names in shared):
+            if shared and not all(leaves_equal(other, set(later.variables), names, step.k) for names in shared):
                 touched = [name for name in later.variables if any(name in names for names in shared)]
                 how = "in other clusters" if other.method.makes_clusters else "record by record"
                 yield Doubt(
@@ -221,14 +222,6 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
                     f"step {later.step} ({after.method.name}) changes {shared} after step {number} "
                     f"({before.method.name}): the combinations and counts that step {number} keeps are those before it"
                 )
-
-
-def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
-    """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
-    method = later.method
-    if "equals" in method.claims.preserves:
-        return changed <= promised
-    return later.k is not None and later.k >= k and promised <= changed
 
 
 def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:
