@@ -236,11 +236,15 @@ def _edits(chosen: argparse.Namespace) -> int:
     if not chosen.files:
         refuse("no rule file is named; to find rules in a data file: maskwright edits --data FILE --suggest")
     if chosen.to is not None:
-        text = convert_rules(
+        text, refused = convert_rules(
             chosen.files, chosen.to, language=chosen.language, data=chosen.data, record=chosen.record,
             options=reading_options(chosen), decimals=chosen.decimals, reporter=reporter(),
         )  # fmt: skip
-        show(chosen, {"language": chosen.to, "text": text}, lambda: print(text, end=""))
+        unwritten = [] if refused is None else [problem.message for problem in refused.problems]
+        content = {"language": chosen.to, "text": text, "unwritten": unwritten}
+        show(chosen, content, lambda: print(text, end=""))
+        if refused is not None:
+            raise refused
         return EXIT_FINE
     found = describe_edits(
         chosen.files, data=chosen.data, language=chosen.language, options=reading_options(chosen),

@@ -182,8 +182,8 @@ def _profiled_data(chosen: argparse.Namespace, reporter: Reporter) -> Dataset:
     notify(reporter, (*(f"taken: {each}" for each in profiled.tried), *profiled.unsure))
     for name, codes in profiled.codes.items():
         reporter.notice(f"{name}: {', '.join(codes)} taken for 'no value': declare `{name}: {{missing: [...]}}` if so")
-    for name in profiled.mixed:
-        reporter.notice(f"{name}: most cells are numbers and some are not: correct them, or declare what they mean")
+    for name, kinds in profiled.mixed.items():
+        reporter.notice(f"{name}: {kinds.mixture}: correct these, or declare what they mean")
     return profiled.data
 
 

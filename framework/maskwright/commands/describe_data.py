@@ -24,7 +24,7 @@ from maskwright.pipeline.variable_names import names_in
 from maskwright.plugins.source import batches_of, number_notation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     import pandas as pd
 
@@ -59,7 +59,7 @@ class ProfiledFile:
     options: Mapping[str, object]
     tried: tuple[str, ...]
     unsure: tuple[str, ...]
-    mixed: tuple[str, ...]
+    mixed: Mapping[str, CellKinds]
 
 
 @dataclass(eq=False)
@@ -106,7 +106,7 @@ def profile_file(file: DataSource, progress: Progress) -> ProfiledFile:
     of_file = {code for code, _ in file.missing}
     found = {name: tuple(kinds.missing.keys() - of_file) for name, kinds in cells.kinds.items() if name not in stated}
     codes = {name: tuple(sorted(words)) for name, words in found.items() if words}
-    mixed = tuple(name for name, kinds in cells.kinds.items() if kinds.is_mixed and name not in stated)
+    mixed = {name: kinds for name, kinds in cells.kinds.items() if kinds.odd and name not in stated}
     declared = _declared(with_missing_codes(known, file.missing, names), codes, mixed)
     if file.cluster is not None:
         declared = with_household_role(declared, file.cluster)
@@ -192,7 +192,7 @@ def _taken(batches: list[Any]) -> Iterator[Any]:
 
 
 def _declared(
-    known: Mapping[str, VariableDeclaration], codes: Mapping[str, tuple[str, ...]], mixed: tuple[str, ...]
+    known: Mapping[str, VariableDeclaration], codes: Mapping[str, tuple[str, ...]], mixed: Collection[str]
 ) -> dict[str, VariableDeclaration]:
     declared = dict(known)
     for name in {*codes, *mixed}:
@@ -211,9 +211,6 @@ def _is_free(file: DataSource, option: str) -> bool:
 def _with(file: DataSource, options: Mapping[str, object]) -> DataSource:
     stated = file.params.model_dump(exclude_unset=True)
     return replace(file, params=file.source.params.model_validate({**stated, **options})) if options else file
-
-
-MIXED = "some cells are numbers and some are not: declare `missing: [...]`, or correct the others"
 
 
 @dataclass(frozen=True)
@@ -374,12 +371,9 @@ def read_profiled(file: DataSource, reporter: Reporter) -> ProfiledFile:
 def described(looked: ProfiledFile, progress: Progress, *, show_values: bool = False) -> Description:
     """Description of a file that was read."""
     profile: FileProfile = profile_columns(
-        looked.data, looked.codes, progress, household=looked.file.cluster, show_values=show_values
+        looked.data, looked.codes, progress, household=looked.file.cluster, show_values=show_values, mixed=looked.mixed
     )  # fmt: skip
-    variables = tuple(
-        replace(each, unsure=(*each.unsure, MIXED)) if each.name in looked.mixed else each for each in profile.variables
-    )
     return Description(
-        looked.file.name, looked.file.source.name, len(looked.data), variables, profile.household, dict(looked.options),
-        looked.tried, looked.unsure, show_values,
+        looked.file.name, looked.file.source.name, len(looked.data), profile.variables, profile.household,
+        dict(looked.options), looked.tried, looked.unsure, show_values,
     )  # fmt: skip

@@ -22,18 +22,19 @@ from maskwright.edits.normalisation import written_out
 from maskwright.edits.suggestions.model import Suggestions
 from maskwright.edits.suggestions.suggest import LIMIT
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import EditError, InputError
 from maskwright.foundation.progress import Reporter, notify, silent, stage
 from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rules import RulesFor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.frame_libraries import Data
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.edits.languages.conversion.converted import Converted
     from maskwright.pipeline.resolved import LevelSources
 
@@ -48,12 +49,13 @@ def convert_rules(
     options: ReadingOptions = NO_OPTIONS,
     decimals: int | None,
     reporter: Reporter,
-) -> str:
-    """Rules of some files in another language; what differs is said as notices."""
+) -> tuple[str, EditError | None]:
+    """Rules of some files in another language, and what of them it cannot say; what differs is said as notices."""
     levels = pipeline_levels(options, () if data is None else (data,))
     if levels is not None:
         rules = read_rule_files(files, options, language, levels.declared)
-        return _with_notices(_on_levels(rules, target, levels, decimals, reporter), rules, reporter)
+        found, refused = _on_levels(rules, target, levels, decimals, reporter)
+        return _with_notices(found, rules, reporter), refused
     if data is None:
         # The element that rules are to be about, then, and no option of a file.
         options = options.without("record")
@@ -73,20 +75,42 @@ def convert_rules(
     about = RulesFor(record=record or "Record", decimals=grids, dates=dates, empty=empty)
     write = find_rule_writer(target).write
     assert write is not None
-    found = write(rules, about)
-    return _with_notices(found, rules, reporter)
+    found, refused = _as_far_as_can_be(rules, lambda edits: write(edits, about))
+    return _with_notices(found, rules, reporter), refused
+
+
+def _as_far_as_can_be(rules: EditSet, write: Callable[[EditSet], Converted]) -> tuple[Converted, EditError | None]:
+    """Rules as they are written, without those that cannot be; and why not."""
+    try:
+        return write(rules), None
+    except EditError as error:
+        kept = EditSet(tuple(edit for edit in rules if _can_be_written(edit, write)), rules.notes)
+        if not kept or len(kept) == len(rules):
+            raise
+        return write(kept), error
+
+
+def _can_be_written(edit: Edit, write: Callable[[EditSet], Converted]) -> bool:
+    try:
+        write(EditSet((edit,)))
+    except EditError:
+        return False
+    return True
 
 
 def _on_levels(
     rules: EditSet, target: str, levels: LevelSources, decimals: int | None, reporter: Reporter
-) -> Converted:
+) -> tuple[Converted, EditError | None]:
     """Rules of data of several levels: Schematron is about records inside records then."""
     from maskwright.commands.levels.input_files import linked_sources
     from maskwright.edits.languages.conversion.convert import convert_edits
     from maskwright.edits.levels.as_schematron import as_stated, nested_schematron_file
 
+    def in_yaml(edits: EditSet) -> Converted:
+        return convert_edits(edits, "yaml")
+
     if target == "yaml" and all(edit.assertion is None or edit.assertion.rule is None for edit in rules):
-        return convert_edits(rules, "yaml")
+        return _as_far_as_can_be(rules, in_yaml)
     if target not in ("yaml", "schematron"):
         find_rule_writer(target)  # an unknown name is the first mistake
         raise InputError(f"rules on data of several levels are written in yaml and schematron, not in {target}")
@@ -94,8 +118,8 @@ def _on_levels(
         linked = linked_sources(levels, progress)
     rules = as_stated(rules, linked)
     if target == "yaml":
-        return convert_edits(rules, "yaml")
-    return nested_schematron_file(rules, linked, decimals)
+        return _as_far_as_can_be(rules, in_yaml)
+    return _as_far_as_can_be(rules, lambda edits: nested_schematron_file(edits, linked, decimals))
 
 
 def _with_notices(found: Converted, rules: EditSet, reporter: Reporter) -> str:

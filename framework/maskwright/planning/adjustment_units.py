@@ -194,9 +194,12 @@ def _why_crossing(
 
 
 def _again(homes: Sequence[Group], number: int, unit: AdjustmentUnit, steps: Sequence[Step]) -> str:
-    """``step 2 (noise) changes sales besides``: the steps that share variables of a unit with one that promises k."""
+    """``step 2 (noise) changes sales besides``: the steps after one that promises k which move equal values apart."""
     own = {name for group in homes if group.step == number for name in group.variables}.intersection(unit.variables)
-    others = {group.step: [name for name in group.variables if name in own] for group in homes if group.step != number}
+    others = {
+        group.step: [name for name in group.variables if name in own] for group in homes
+        if group.step > number and "equals" not in steps[group.step - 1].method.claims.preserves
+    }  # fmt: skip
     named = [f"{steps[other - 1]} changes {', '.join(names)} besides"
              for other, names in others.items() if names]  # fmt: skip
     return " and ".join(named) or f"other steps change {', '.join(n for n in unit.variables if n not in own)}"

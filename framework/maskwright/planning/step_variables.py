@@ -43,7 +43,7 @@ def _broken(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> Iterator[P
                     other.place,
                 )
                 break
-            if _guarantee(step) is not None and _takes(other, set(own) & set(theirs)):
+            if _guarantee(step) is not None and _takes(other, step, set(own) & set(theirs)):
                 yield Problem(
                     f"{step} promises k = {_guarantee(step)}, and {other} takes away from its groups",
                     other.place,
@@ -55,20 +55,68 @@ def _guarantee(step: Step) -> int | None:
     return None if step.planning.k_guarantee == "report" else step.promised
 
 
-def _takes(step: Step, common: set[str]) -> bool:
-    """Whether a step takes away from the groups of another that masks some of the same variables."""
-    return "records" in step.method.claims.removes or ("cells" in step.method.claims.removes and bool(common))
+def _takes(step: Step, before: Step, common: set[str]) -> bool:
+    """Whether a step takes away from the groups of another that masks some of the same variables.
+
+    Of clusters a step that suppresses takes the rest as well, where fewer than k would be left; and steps that suppress
+    cells run again until each has what it promises.
+    """
+    if "records" in step.method.claims.removes:
+        return before.k is None or not step.method.has_keys
+    again = before.k is not None or "cells" in before.method.claims.removes
+    return "cells" in step.method.claims.removes and bool(common) and not (step.method.has_keys and again)
+
+
+def order_without_mistakes(steps: Sequence[Step], variables_of: VariablesOf) -> str | None:
+    """An order in which every step can mask its variables and does something to them."""
+
+    def works(moved: Sequence[Step]) -> bool:
+        names, mistakes = variables_of(moved)
+        return not mistakes and _keeps_promises(moved, names) and not _limits_bands(moved, names)
+
+    return other_order(steps, works)
+
+
+def _keeps_promises(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
+    return next(_broken(steps, names), None) is None and not _undone(steps, names)
+
+
+def _limits_bands(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
+    """Whether a step sets limits to what an earlier one has made bands of: limits in numbers do nothing there."""
+    return any(
+        "detail" in step.method.claims.removes and later.method.claims.limits is not None and set(own) & set(theirs)
+        for (step, own), (later, theirs) in combinations(zip(steps, names, strict=True), 2)
+    )
+
+
+def leaves_equal(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
+    """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
+    if "equals" in later.method.claims.preserves:
+        return changed <= promised
+    return later.k is not None and later.k >= k and promised <= changed
+
+
+def _undone(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
+    """Whether a step changes what an earlier one made equal, so that this order would be no way out."""
+    return any(
+        step.k is not None and _guarantee(step) is not None and not later.only_removes and not own.isdisjoint(theirs)
+        and not leaves_equal(later, own.intersection(theirs), own, step.k)
+        for (step, own), (later, theirs) in combinations(zip(steps, map(set, names), strict=True), 2)
+    )  # fmt: skip
 
 
 def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
     """An order that works, if need be with promises that are only reported; or that there is none."""
     if len(steps) > MOST_STEPS:
         return "put steps that suppress last, and steps that take records away first"
+    found = order_without_mistakes(steps, variables_of)
+    if found is not None:
+        return found
     _, mistakes = variables_of(steps)
 
     def works(moved: Sequence[Step]) -> bool:
         names, more = variables_of(moved)
-        return more <= mistakes and next(_broken(moved, names), None) is None
+        return more <= mistakes and _keeps_promises(moved, names)
 
     found = other_order(steps, works)
     if found is not None:
@@ -141,6 +189,8 @@ def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> 
         chosen, mistakes = _chosen(moved, variables)
         return [each.names for each in chosen], len(mistakes)
 
+    way = order_without_mistakes(steps, in_other_order) if problems else None
+    problems = [replace(each, hint=each.hint or way) for each in problems]
     problems += wrong_order(steps, [each.names for each in found], in_other_order)
     if problems:
         raise InputError(problems)

@@ -230,8 +230,38 @@ def test_a_column_of_numbers_and_texts_is_read_and_told(tmp_path: Path) -> None:
     rows = "".join(f"{row},{'many' if row == 7 else 1000 + 7 * row}\n" for row in range(60))
     found = described(tmp_path, "years,amount\n" + rows)
     (amount,) = (each for each in found.variables if each.name == "amount")
-    assert amount.type == "nominal"
-    assert any("some are not" in said for said in amount.unsure)
+    assert (amount.type, amount.role) == ("continuous", "confidential")
+    assert "59 of its 60 cells are numbers and 1 is not: declare `missing: [...]`, or correct it" in amount.unsure
+
+
+@pytest.mark.parametrize(
+    ("odd", "role"),
+    [
+        (["n/a"], "confidential"),
+        (["12a"], "confidential"),
+        (["n/a", "12a", "1O2"], "confidential"),
+        ([f"P{n}" for n in range(20)], "identifier"),
+    ],
+)
+def test_a_number_with_odd_cells_is_proposed_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], odd: list[str], role: str
+) -> None:
+    """With their count, by `describe` and in the pipeline of `init`; what holds many others is still an identifier."""
+    monkeypatch.chdir(tmp_path)
+    amounts = [*odd, *(str(1013 * row) for row in range(1, 121 - len(odd)))]
+    pd.DataFrame({"amount": amounts, "tax": np.arange(120) * 3.25}).to_csv("d.csv", index=False)
+    assert main(["describe", "d.csv", "--json"]) == 0
+    (found, _) = json.loads(capsys.readouterr().out)["variables"]
+    assert found["role"] == role
+    others = len([each for each in odd if each != "n/a"])
+    counted = f"{120 - len(odd)} of its {120 - len(odd) + others} cells are numbers and {others} "
+    assert any(each.startswith(counted) for each in found["unsure"]) == (others > 0)
+    main(["init", "d.csv"])
+    written = (tmp_path / "pipeline.yaml").read_text(encoding="utf-8")
+    assert (f"unsure: {counted}" in " ".join(written.replace("#", "").split())) == (others > 0)
+    proposed = yaml.safe_load(written)
+    assert proposed["data"]["variables"]["amount"]["role"] == role
+    assert ("amount" in proposed["protect"][0]["variables"]) == (role == "confidential")
 
 
 def test_text_that_may_be_a_category_is_no_missing_code(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,9 @@ CODING = {"method": "top_and_bottom_coding", "variables": ["sales"], "params": {
 CLUSTERS = {"method": "microaggregation", "variables": ["sales", "assets"], "params": {"k": 5}}
 ROUNDING = {"method": "rounding", "variables": ["assets"], "params": {"base": 20}}
 NOISE = {"method": "correlated_noise", "variables": ["sales", "assets"], "params": {"p": 0.1}}
+BANDS = {"method": "recoding", "params": {"recode": {"sales": [300, 600]}, "release_edits": {"weaken": ["sales"]}}}
+RARE = {"method": "local_suppression", "params": {"k": 2, "keys": ["size", "sales"]}}
+EACH_ORDER = [order for count in (2, 3) for order in permutations([CLUSTERS, CODING, BANDS, RARE, NOISE], count)]
 
 
 def firms(seed: int = 1) -> pd.DataFrame:
@@ -44,9 +48,12 @@ def people(seed: int = 3, n: int = 240) -> pd.DataFrame:
 def written(folder: Path, frame: pd.DataFrame, steps: list[Any], edits: list[str], **more: Any) -> Path:
     """Pipeline with its data; variables that no step masks are published as they are."""
     frame.to_csv(folder / "d.csv", index=False)
-    touched = {name for step in steps for name in (*step.get("variables", ()), *step["params"].get("recode", ()))}
+    touched = {
+        name for step in steps
+        for name in (*step.get("variables", ()), *step["params"].get("recode", ()), *step["params"].get("keys", ()))
+    }  # fmt: skip
     declared = {name: {"release": "as is"} for name in frame.columns if name not in touched}
-    declared |= {name: {"role": "quasi_identifier"} for name in ("age", "sex") if name in touched}
+    declared |= {name: {"role": "quasi_identifier"} for name in ("age", "sex", "size") if name in touched}
     pipeline = {
         "maskwright": 1, "data": {"source": "d.csv", "variables": declared}, "edits": edits, "protect": steps,
         "output": {"data": "m.csv", "edits": "m.edits.yaml"}, "seed": 1, **more,
@@ -191,3 +198,109 @@ def test_whole_records_of_one_group_are_promised(tmp_path: Path) -> None:
     _, record = released(tmp_path, firms(), [CLUSTERS], [])
     rows = mw.wording.classes_of_equal_records(mw.RunRecord.model_validate(record))
     assert (rows[-1].about, rows[-1].sizes.expected, rows[-1].is_promised) == ("on whole records", 5, True)
+
+
+def sized_firms(seed: int, n: int = 150) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    sales = rng.integers(100, 1100, n)
+    size = rng.choice(["large", "medium", "small"], n, p=[0.1, 0.3, 0.6])
+    return pd.DataFrame({"sales": sales, "assets": sales + rng.integers(0, 5000, n), "size": size})
+
+
+def class_of(masked: pd.DataFrame, step: dict[str, Any]) -> int:
+    """Records of the smallest class of what a step promises k of; an empty cell is a value."""
+    names = step["params"].get("keys") or step["variables"]
+    return int(masked.groupby(names, dropna=False).size().min())
+
+
+def holds(masked: pd.DataFrame, steps: list[dict[str, Any]]) -> bool:
+    """Every promise of the steps, and both edits, counted in what was published."""
+    sales, assets = masked["sales"], masked["assets"]
+    if any(step["method"] == "recoding" for step in steps):
+        lowest = sales.map({"below 300": 0, "300 to below 600": 300, "600 and above": 600})
+        assert (lowest.isna() == sales.isna()).all()
+    else:
+        lowest = sales
+        assert not (sales < 0).any()
+        # What is coded stays so where no step changes it after.
+        changed_after = any(step["method"] == "correlated_noise" for step in steps[steps.index(CODING) :]
+                            ) if CODING in steps else True  # fmt: skip
+        assert changed_after or not (sales > 900).any()
+    assert not (lowest > assets).any()
+    return all(class_of(masked, step) >= step["params"]["k"] for step in steps if "k" in step["params"])
+
+
+@pytest.mark.covering(3)
+@pytest.mark.parametrize("steps", EACH_ORDER, ids=lambda each: "-".join(step["method"] for step in each))
+def test_each_order_keeps_what_it_promises_or_is_refused_for_what_is_so(tmp_path: Path, steps: tuple[Any, ...]) -> None:
+    frame, edits, stated = sized_firms(len(steps)), ["sales >= 0", "sales <= assets"], list(steps)
+    try:
+        masked, _ = released(tmp_path, frame, stated, edits)
+    except (mw.InputError, mw.ReleaseRefused) as refused:
+        reasons = [problem for problem in refused.problems if problem.message != "nothing was released"]
+        assert reasons
+        for problem in reasons:
+            assert_true(problem.message, stated, tmp_path, frame, edits)
+            if "this order works" in (problem.hint or ""):
+                advised = yaml.safe_load("\n".join(problem.hint.splitlines()[1:]))
+                assert sorted(each["method"] for each in advised) == sorted(each["method"] for each in stated)
+                masked, _ = released(tmp_path, frame, advised, edits)
+                assert holds(masked, advised)
+    else:
+        assert holds(masked, stated)
+
+
+def assert_true(reason: str, steps: list[Any], folder: Path, frame: pd.DataFrame, edits: list[str]) -> None:
+    """Refute the reason of a refusal by what the steps do, or by the file that comes out without the promise."""
+    numbers = [int(number) - 1 for number in re.findall(r"step (\d)", reason)]
+    first, last = steps[numbers[0]], steps[numbers[-1]]
+    if "works on the values that are published" in reason:
+        assert first is RARE
+        assert last is not RARE
+        assert numbers[1] > numbers[0]
+    elif "cannot mask 'sales': it is ordinal" in reason or "sales: step" in reason:
+        assert ("left it as it was" in reason) == (first is CODING)
+        assert BANDS in steps[: numbers[0]]
+        assert "sales" in first["variables"]
+    else:
+        assert f"promises k = {first['params']['k']}" in reason
+        assert last is NOISE
+        reported = {**first, "params": {**first["params"], "k_guarantee": "report"}}
+        masked, _ = released(folder, frame, [reported if each is first else each for each in steps], edits)
+        assert class_of(masked, first) < first["params"]["k"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("importance", [{}, {"sales": 100}])
+def test_cells_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, seed: int, importance: dict[str, int]) -> None:
+    """Of each cluster all cells stay, or at least five, or none."""
+    frame = sized_firms(seed, 300)
+    rare = {"method": "local_suppression", "params": {"k": 3, "keys": ["size", "sales"], "importance": importance}}
+    alone, _ = released(tmp_path, frame, [CLUSTERS], ["sales >= 0"])
+    masked, record = released(tmp_path, frame, [CLUSTERS, rare], ["sales >= 0"])
+    assert holds(masked, [CLUSTERS, rare])
+    gone = masked["sales"].isna()
+    assert 0 < gone.sum() < len(frame)
+    both = ["sales", "assets"]
+    pd.testing.assert_frame_equal(masked.loc[~gone, both], alone.loc[~gone, both], check_dtype=False)
+    left = gone.groupby([alone["sales"], alone["assets"]]).agg(["size", "sum"])
+    assert ((left["size"] - left["sum"] == 0) | (left["size"] - left["sum"] >= 5)).all()
+    counted = {each["variable"]: each for each in record["suppressed"]}
+    assert counted["sales"]["cells"] == gone.sum() > counted["sales"]["complementary"]
+    said = " ".join(record["notices"])
+    assert "because fewer than k records of their cluster would be left" in said
+
+
+@pytest.mark.parametrize("k", [30, 60])
+def test_records_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, k: int) -> None:
+    frame = sized_firms(1, 300)
+    keys = {"method": "record_suppression", "params": {"k": k, "keys": ["size"]}}
+    alone, _ = released(tmp_path, frame, [CLUSTERS], [])
+    masked, record = released(tmp_path, frame, [CLUSTERS, keys], [])
+    assert holds(masked, [CLUSTERS, keys])
+    rare = frame["size"].map(frame["size"].value_counts()) < k
+    left = (~rare).groupby([alone["sales"], alone["assets"]]).transform("sum")
+    expected = alone.loc[~rare & (left >= 5), ["sales", "assets"]]
+    assert len(expected) < (~rare).sum() or k == 30
+    pd.testing.assert_frame_equal(masked[["sales", "assets"]], expected.reset_index(drop=True), check_dtype=False)
+    assert any("left out as well" in each for each in record["notices"]) == (len(masked) < (~rare).sum())

@@ -117,9 +117,15 @@ class CellKinds:
         return self.numbers > 0 and not self.commas + self.grouped + self.dates + self.others
 
     @property
-    def is_mixed(self) -> bool:
-        """Whether some cells are numbers and some are not, whatever the decimal mark."""
-        return bool(self.numbers and self.commas + self.grouped + self.dates + self.others)
+    def odd(self) -> int:
+        """Cells that say something and are no number as it is read, among others that are: of mixed columns."""
+        return self.commas + self.grouped + self.dates + self.others if self.numbers else 0
+
+    @property
+    def mixture(self) -> str:
+        """How many cells of a mixed column are numbers, and how many are not."""
+        other = "1 is not" if self.odd == 1 else f"{self.odd:,} are not"
+        return f"{self.numbers:,} of its {self.numbers + self.odd:,} cells are numbers and {other}"
 
     @property
     def missing(self) -> dict[str, int]:

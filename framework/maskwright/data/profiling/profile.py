@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.compute as pc
 
-from maskwright.data.column_doubts import DATE, codes_apart
+from maskwright.data import notations
+from maskwright.data.column_doubts import DATE, LEADING_ZERO, codes_apart
 from maskwright.data.date_columns import compact_form
 from maskwright.data.date_texts import read_dates
 from maskwright.data.notations import FEWEST_CELLS, fitting_formats
-from maskwright.data.profiling.column_profile import ColumnProfile, Facts, LikelyType, meaning_of
+from maskwright.data.profiling.column_profile import CellKinds, ColumnProfile, Facts, LikelyType, meaning_of
 from maskwright.data.profiling.likely_roles import Guess, household_key, likely_role
 from maskwright.foundation.progress import Progress, silent
 
@@ -43,6 +44,7 @@ NINE = 9.0
 MOST_CATEGORIES_SHOWN = 20
 
 NO_CODES: Mapping[str, Collection[str]] = {}
+NOT_MIXED: Mapping[str, CellKinds] = {}
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,12 @@ def profile_columns(
     *,
     household: str | None = None,
     show_values: bool = False,
+    mixed: Mapping[str, CellKinds] = NOT_MIXED,
 ) -> FileProfile:
-    """Look at every variable."""
+    """Look at every variable; `mixed`: those of which some cells are numbers and some are not."""
     facts: list[Facts] = []
     for position, column in enumerate(data):
-        facts.append(facts_of(column, codes.get(column.name, ())))
+        facts.append(facts_of(column, codes.get(column.name, ()), mixed.get(column.name)))
         progress(0.8 * (position + 1) / len(data.columns))
     meanings: dict[str, Meaning | None] = {column.name: meaning_of(column.name) for column in data}
     guesses = {each.column.name: likely_role(each, meanings[each.column.name]) for each in facts}
@@ -78,7 +81,7 @@ def profile_columns(
     return FileProfile(tuple(replace(each, meaning=meanings[each.name]) for each in looks), key)
 
 
-def facts_of(column: Column, codes: Collection[str]) -> Facts:
+def facts_of(column: Column, codes: Collection[str], kinds: CellKinds | None = None) -> Facts:
     """Counts of a column."""
     present = column.values[~column.missing].astype(np.float64, copy=False)
     found, unsure = _written_codes(column), list[str]()
@@ -94,6 +97,9 @@ def facts_of(column: Column, codes: Collection[str]) -> Facts:
         unsure.append(f"{count} {'cell says' if count == 1 else 'cells say'} {word!r}: taken to mean 'no value'")
     distinct = np.unique(present)
     looks_like, odd = _likely_type(column, present, distinct)
+    if kinds is not None:
+        looks_like = "number" if _are_nearly_numbers(column, kinds) else looks_like
+        unsure.append(f"{kinds.mixture}: declare `missing: [...]`, or correct {'it' if kinds.odd == 1 else 'them'}")
     if looks_like == "category":
         below = _below_zero(column, present)
         if below:
@@ -112,6 +118,12 @@ def facts_of(column: Column, codes: Collection[str]) -> Facts:
             unsure.append("9 stands apart from the other codes: perhaps 'no value' (declare `missing: [9]`)")
     cells = len(present)
     return Facts(column, looks_like, cells, len(column) - cells, len(distinct), found, present, (*unsure, *odd))
+
+
+def _are_nearly_numbers(column: Column, kinds: CellKinds) -> bool:
+    """Whether reading takes a column of texts for numbers, and few cells for mistakes; codes have leading zeros."""
+    zeros = pc.any(pc.match_substring_regex(column.variable.category_texts, LEADING_ZERO)).as_py()
+    return not zeros and kinds.numbers >= notations.NEARLY_ALL * (kinds.numbers + kinds.odd)
 
 
 def _written_codes(column: Column) -> dict[str, int]:
@@ -230,6 +242,8 @@ def _date_format(facts: Facts) -> str | None:
 def _type(facts: Facts, guess: Guess) -> VariableType:
     if _date_format(facts) is not None:
         return "date"
+    if facts.looks_like == "number" and not facts.column.variable.is_numeric:
+        return "continuous"
     return "nominal" if facts.looks_like == "code" and not guess.counts else facts.column.variable.type
 
 

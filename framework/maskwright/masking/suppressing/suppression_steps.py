@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
@@ -16,6 +17,7 @@ from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
+from maskwright.masking.suppressing.clusters_left import cells_for_clusters, promised_clusters
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.foundation.doubts import Doubt
+    from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
 
 
@@ -80,16 +83,13 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             if state.data.origin is not None:
                 group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
             context = in_published_terms(context, state.shown)
-            work = GroupWork(
-                step.number, position, step.method, step.params, group.variables, group.operators,
-                context.edits.on(group.variables),
-                group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
-                step.companions,
-            )  # fmt: skip
+            work = _work(position, group, step, state, context)
             with step.placed(f"{step}: "):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
                 if result.kept_rows is not None:
                     state, suppressing = state.taken(result), []
+                    if step.method.has_keys:
+                        state = _without_small_clusters(state, work, standardisation, context)
                 else:
                     keys = key_names(step, [plan.variables[name] for name in group.variables])
                     suppressing.append(_Suppressing(work, keys, standardisation))
@@ -116,7 +116,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             *lost_code_doubts(lost, edits),
         ),
         edits,
-        SuppressedAgain(tuple(suppressing), context) if suppressing else None,
+        SuppressedAgain(tuple(suppressing), context) if suppressing or promised_clusters(plan) else None,
         complementary_cells(plan, state.hidden),
     )  # fmt: skip
 
@@ -131,25 +131,40 @@ class _State:
     hidden: CellMasks = field(default_factory=dict)
     for_edits: CellMasks = field(default_factory=dict)
     for_dependencies: CellMasks = field(default_factory=dict)
+    for_clusters: CellMasks = field(default_factory=dict)
     by_edits: Complement[str] = field(default_factory=Complement[str])
     read_off: Readable = field(default_factory=Readable)
+    left_out: int = 0
 
     def taken(self, result: GroupResult) -> _State:
-        rows = result.kept_rows
-        assert rows is not None
-        hidden, for_edits, for_dependencies, disclosed, read = (
+        assert result.kept_rows is not None
+        return self._of(result.kept_rows, with_group(self.data, result))
+
+    def without_records(self, gone: Booleans) -> _State:
+        """After records were left out of whose cluster too few were left."""
+        rows = np.flatnonzero(~gone)
+        if not len(rows):
+            raise InputError(
+                "of every cluster fewer than k records would be left: no record can be published",
+                hint="Ask for a smaller k of the keys, or of the clusters.",
+            )
+        return replace(self._of(rows, self.data.taken(rows)), left_out=self.left_out + int(gone.sum()))
+
+    def _of(self, rows: Integers, data: Dataset) -> _State:
+        hidden, for_edits, for_dependencies, for_clusters, disclosed, read = (
             {name: gone[rows] for name, gone in each.items()}
             for each in (
                 self.hidden,
                 self.for_edits,
                 self.for_dependencies,
+                self.for_clusters,
                 self.by_edits.disclosed,
                 self.read_off.disclosed,
             )
         )
         return replace(
-            self, data=with_group(self.data, result), shown=self.shown.taken(rows), rows=self.rows[rows],
-            hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies,
+            self, data=data, shown=self.shown.taken(rows), rows=self.rows[rows],
+            hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies, for_clusters=for_clusters,
             by_edits=replace(self.by_edits, disclosed=disclosed), read_off=replace(self.read_off, disclosed=read),
         )  # fmt: skip
 
@@ -178,6 +193,15 @@ class _State:
         state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
         return state._without(found.cells)
 
+    def with_clusters_left(self, plan: Plan) -> _State:
+        """After cells were suppressed so that at least k records stay equal in what a step made equal."""
+        cells = cells_for_clusters(self.data, self.shown, promised_clusters(plan))
+        there = with_any({name: gone & ~self.shown[name].missing for name, gone in cells.items()})
+        return replace(
+            self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, there),
+            for_clusters=joined_cells(self.for_clusters, there),
+        ) if cells else self  # fmt: skip
+
     def _without(self, cells: CellMasks) -> _State:
         return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
 
@@ -186,7 +210,13 @@ class _State:
             {
                 "variable": name,
                 "cells": int(gone.sum()),
-                "complementary": int(np.sum(self.for_edits.get(name, False) | self.for_dependencies.get(name, False))),
+                "complementary": int(
+                    np.sum(
+                        self.for_edits.get(name, False)
+                        | self.for_dependencies.get(name, False)
+                        | self.for_clusters.get(name, False)
+                    )
+                ),
                 "for_dependencies": int(np.sum(self.for_dependencies.get(name, False))),
             }
             for name, gone in self.hidden.items()
@@ -198,10 +228,14 @@ class _State:
 
     def notices(self) -> Iterator[Notice]:
         for each in self.suppressed():
-            read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
+            clusters = int(np.sum(self.for_clusters.get(each["variable"], False)))
+            read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"] - clusters
             reasons = [f"{edits} of them because edits would reveal others"] if edits else []
             reasons += (
                 [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
+            )
+            reasons += (
+                [f"{clusters} of them because fewer than k records of their cluster would be left"] if clusters else []
             )
             message = f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(
                 f", {x}" for x in reasons
@@ -220,6 +254,9 @@ class _State:
             count = int(gone.sum())
             message = f"{count} missing code(s) of {name} are published as suppressed cells"
             yield Notice("missing-codes-suppressed", name, message, count)
+        if self.left_out:
+            message = f"{self.left_out} record(s) are left out as well: of their cluster fewer than k would be left"
+            yield Notice("rare-groups-left-out", "", message, self.left_out)
 
 
 def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:
@@ -270,8 +307,39 @@ class SuppressedAgain:
             before = state
             for step in self.steps:
                 state = state.with_cells(step.again(state, self.context))
+            state = state.with_clusters_left(self.context.plan)
             if not any(step.counts(before, state) for step in self.steps):
                 return state.hidden, state.lost_codes()
+
+
+def _work(position: int, group: Group, step: Step, state: _State, context: MaskingContext) -> GroupWork:
+    """What a step has to do with the records left."""
+    return GroupWork(
+        step.number, position, step.method, step.params, group.variables, group.operators,
+        context.edits.on(group.variables),
+        group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
+        step.companions,
+    )  # fmt: skip
+
+
+def _without_small_clusters(
+    state: _State, work: GroupWork, standardisation: Standardisation, context: MaskingContext
+) -> _State:
+    """Without records of whose cluster fewer than k are left, and those that the step leaves out of the others then."""
+    promised = promised_clusters(context.plan)
+    while True:
+        small = np.any([each.small(state.data) for each in promised], axis=0) if promised else np.zeros(1, np.bool_)
+        if not small.any():
+            return state
+        state = state.without_records(small)
+        again = replace(work, strata=np.zeros(len(state.data), dtype=np.int64))
+        result = protect_group(state.data, again, standardisation, replace(context, observe=None))
+        assert result.kept_rows is not None
+        if len(result.kept_rows) == len(state.data):
+            continue
+        gone = np.ones(len(state.data), dtype=np.bool_)
+        gone[result.kept_rows] = False
+        state = state.without_records(gone)
 
 
 def _with_all_guarantees(
@@ -308,8 +376,12 @@ def _suppress(
                 never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
             )  # fmt: skip
             state = state.with_complement(found)
-            if not found.cells:
+            if found.cells:
+                continue
+            complete = state.with_clusters_left(context.plan)
+            if complete is state:
                 break
+            state = complete
         if not step.counts(before, state):
             return state
         result = step.again(state, context)

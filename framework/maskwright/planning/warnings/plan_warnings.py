@@ -13,6 +13,7 @@ from maskwright.edits.edit import DomainPart, LinearPart, Part, PolynomialPart, 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.planning.model import Group, Step, with_steps
+from maskwright.planning.step_variables import leaves_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -195,7 +196,7 @@ def broken_guarantees(groups: Sequence[Group], steps: Sequence[Step]) -> Iterato
             if later.step <= position or other.only_removes:
                 continue
             shared = [names for names in own if names & set(later.variables)]
-            if shared and not all(_keeps(other, set(later.variables), names, step.k) for names in shared):
+            if shared and not all(leaves_equal(other, set(later.variables), names, step.k) for names in shared):
                 touched = [name for name in later.variables if any(name in names for names in shared)]
                 how = "in other clusters" if other.method.makes_clusters else "record by record"
                 yield Doubt(
@@ -230,14 +231,6 @@ def random_change_notices(groups: Sequence[Group], steps: Sequence[Step]) -> Ite
                     "keeps are those before it"
                 )
                 yield Notice("combinations-changed-again", str(after.number), message, place=after.place)
-
-
-def _keeps(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
-    """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
-    method = later.method
-    if "equals" in method.claims.preserves:
-        return changed <= promised
-    return later.k is not None and later.k >= k and promised <= changed
 
 
 def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset | None) -> Iterator[Doubt]:

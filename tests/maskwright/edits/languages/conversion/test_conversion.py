@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pyarrow as pa
 import pytest
+import yaml
 from lxml import etree, isoschematron
 
 import maskwright as mw
@@ -181,3 +183,39 @@ def test_the_command(tmp_path, capsys):
     arguments = ["edits", str(tmp_path / "range.yaml"), "--to", "schematron", "--data", str(tmp_path / "data.csv")]
     assert main(arguments) == 0
     assert "0.005" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_rules_that_can_be_written_are_where_others_cannot(tmp_path, capsys, as_json):
+    """Those that cannot are listed, and the exit code is that of input that cannot be used."""
+    (tmp_path / "r.sch").write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="p"><rule context="R">'
+        '<assert id="sum" test="V1 + V2 = V3">x</assert><assert id="rate" test="1 div V1 + 2 &gt; 1">x</assert>'
+        '<assert id="positive" test="V1 &gt;= 0">x</assert></rule></pattern></schema>',
+        encoding="utf-8",
+    )
+    assert main(["edits", str(tmp_path / "r.sch"), "--to", "yaml", *["--json"] * as_json]) == 2
+    shown = capsys.readouterr()
+    text = shown.out
+    if as_json:
+        found = json.loads(shown.out)
+        text = found["text"]
+        (reason,) = found["unwritten"]
+        assert reason.startswith("edit rate cannot be written in the YAML language")
+    assert [each["name"] for each in yaml.safe_load(text)] == ["sum", "positive"]
+    assert "edit rate cannot be written" in shown.err
+    assert "edit sum" not in shown.err
+    frame = pd.DataFrame({"V1": [1, 2, -1], "V2": [1, 1, 1], "V3": [2, 4, 0]})
+    (tmp_path / "r.yaml").write_text(text, encoding="utf-8")
+    found = {each.name: each.violations for each in mw.validate(frame, mw.read_edits(tmp_path / "r.yaml")).edits}
+    assert found == {"sum": 1, "positive": 1}
+
+
+def test_nothing_is_written_where_no_rule_can_be(tmp_path, capsys):
+    (tmp_path / "r.sch").write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="p"><rule context="R">'
+        '<assert id="rate" test="1 div V1 + 2 &gt; 1">x</assert></rule></pattern></schema>',
+        encoding="utf-8",
+    )
+    assert main(["edits", str(tmp_path / "r.sch"), "--to", "yaml"]) == 2
+    assert not capsys.readouterr().out

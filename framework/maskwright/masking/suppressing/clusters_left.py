@@ -1,0 +1,109 @@
+"""Clusters of which a step promises k, after cells or records of theirs are suppressed: what else has to go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.record_groups import class_codes, owners_of_classes
+from maskwright.masking.suppressing.cells import joined_cells, with_any
+from maskwright.planning.model import with_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.data.dataset import Column, Dataset
+    from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.planning.plan import Plan
+
+
+@dataclass(frozen=True)
+class PromisedClusters:
+    """Variables that a step masks together, and how many records at least it promises to make equal in them."""
+
+    variables: tuple[str, ...]
+    k: int
+
+    def small(self, data: Dataset) -> Booleans:
+        """Records to which fewer than k are equal; a missing cell is a value of its own; shape (n,)."""
+        codes = class_codes(data, self.variables)
+        return np.asarray(owners_of_classes(data, codes)[codes] < self.k, dtype=np.bool_)
+
+
+def promised_clusters(plan: Plan) -> tuple[PromisedClusters, ...]:
+    """Of all steps whose promise is kept or the plan refused."""
+    return tuple(
+        PromisedClusters(group.variables, step.k)
+        for group, step in with_steps(plan.groups, plan.steps)
+        if step.k is not None and step.planning.k_guarantee == "require"
+    )
+
+
+def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[PromisedClusters]) -> dict[str, Booleans]:
+    """Cells to suppress besides, so that at least k records stay equal in what a step made equal.
+
+    `data`, `shown`: as published, and without suppressed cells. Where a cluster falls into records of which different
+    cells are gone, and some are fewer than k, these join the most frequent other ones of the cluster: what is gone of
+    either goes of both. Those spare what they can. A cluster that was too small before stays as it is.
+    """
+    found: dict[str, Booleans] = {}
+    for each in promised:
+        clusters = class_codes(shown, each.variables)
+        gone = np.column_stack([_taken(data[name], shown[name]) for name in each.variables])
+        before, left = gone.copy(), data
+        while True:
+            codes = class_codes(left, each.variables)
+            more = _joined(clusters, codes, owners_of_classes(left, codes), each.k, gone, spare=data.households is None)
+            if not (more & ~gone).any():
+                break
+            gone |= more
+            left = data.with_columns(
+                {name: data[name].suppressed(gone[:, at]) for at, name in enumerate(each.variables)}
+            )
+        added = gone & ~before
+        found = joined_cells(found, {name: added[:, at] for at, name in enumerate(each.variables)})
+    return with_any(found)
+
+
+def _taken(masked: Column, shown: Column) -> Booleans:
+    """Cells whose value or missing code was suppressed; shape (n,)."""
+    return (masked.missing & ~shown.missing) | (masked.missing_kinds() != shown.missing_kinds())
+
+
+def _joined(clusters: Integers, codes: Integers, sizes: Integers, k: int, gone: Booleans, *, spare: bool) -> Booleans:
+    """Suppressed cells once the rarest records of each cluster have joined the most frequent other ones.
+
+    `sizes`: of each class; shape (c,). `gone`: shape (n, p).
+    """
+    parts, first, part = np.unique(np.column_stack([clusters, codes]), axis=0, return_index=True, return_inverse=True)
+    part = part.reshape(-1)
+    order = np.lexsort((sizes[parts[:, 1]], parts[:, 0]))
+    starts = np.flatnonzero(np.r_[True, np.diff(parts[order, 0]) > 0])
+    ends = np.r_[starts[1:], len(order)] - 1
+    rare, frequent = order[starts], order[ends]
+    wanted = (rare != frequent) & (sizes[parts[rare, 1]] < k)
+    rare, frequent = rare[wanted], frequent[wanted]
+    more = gone.copy()
+    if not len(rare):
+        return more
+    other = np.full(len(parts), -1, dtype=np.int64)
+    other[rare], other[frequent] = frequent, rare
+    lacking, able = k - sizes[parts[rare, 1]], sizes[parts[frequent, 1]]
+    most = np.full(len(parts), len(codes), dtype=np.int64)
+    if spare:
+        most[frequent] = np.where(able - lacking >= k, lacking, len(codes))
+    rank = _rank_within(part, len(parts))
+    rows = np.flatnonzero((other[part] >= 0) & (rank < most[part]))
+    more[rows] |= gone[first[other[part[rows]]]]
+    return more
+
+
+def _rank_within(part: Integers, count: int) -> Integers:
+    """How many records of the same part come before each; shape (n,)."""
+    order = np.argsort(part, kind="stable")
+    starts = np.cumsum(np.r_[0, np.bincount(part, minlength=count)[:-1]])
+    rank = np.empty(len(part), dtype=np.int64)
+    rank[order] = np.arange(len(part)) - starts[part[order]]
+    return rank
