@@ -264,7 +264,7 @@ def _source(section: Node, folder: Path, problems: list[Problem], *, must_exist:
 
 
 def _placed(problem: Problem) -> str:
-    return problem.message if problem.place is None else f"{problem.place}: {problem.message}"
+    return problem.sentence if problem.place is None else f"{problem.place}: {problem.sentence}"
 
 
 def _found_files(params: BaseModel, folder: Path) -> BaseModel:

@@ -270,7 +270,9 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
         "steps": found.plan.steps,
         "arrived": sum(edit.violations_on_arrival for edit in found.edits),
         # What the plan warns of is among the notices too, and so are cautions: each is said once.
-        "notices": list(dict.fromkeys(each.message for each in (*found.plan.warnings, *found.notices) if not each.is_caution)),
+        "notices": list(
+            dict.fromkeys(each.message for each in (*found.plan.warnings, *found.notices) if not each.is_caution)
+        ),
         "warnings": {each.message for each in found.plan.warnings},
         "cautions": list(dict.fromkeys(each.message for each in found.notices if each.is_caution)),
         "not_applicable": any(edit.not_applicable for edit in found.edits),

@@ -86,7 +86,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
                 group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
                 step.companions,
             )  # fmt: skip
-            with step.placed(f"{step}: "):
+            with step.placed(step.number, step.method.name):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
                 if result.kept_rows is not None:
                     state, suppressing = state.taken(result), []

@@ -271,7 +271,7 @@ def attribute_inference_doubts(
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
         if found is not None:
             message = f"it can be read off {found}, published as it is"
-            yield Doubt("follows-from-published", name, message, place=own[0].place)
+            yield Doubt("follows-from-published", name, message, place=own[0].place, given_by=found)
 
 
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:

@@ -83,7 +83,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mapping[str, Any], M
     ],
 )
 def test_it_is_said_with_the_same_counts(said: str, both: tuple[Mapping[str, Any], Mapping[str, Any]]) -> None:
-    in_memory, over_parts = ([note for note in each["notices"] if note.startswith(said)] for each in both)
+    in_memory, over_parts = (
+        [note for note in [each["message"] for each in each["notices"]] if note.startswith(said)] for each in both
+    )
     assert len(in_memory) == 1
     assert over_parts == in_memory
 
