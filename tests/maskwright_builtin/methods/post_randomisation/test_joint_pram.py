@@ -216,4 +216,6 @@ def test_a_step_that_undoes_what_swapping_keeps_is_told():
     swapping = {"geography": ["region", "town"], "risk_variables": ["sex"]}
     steps = [{"method": "targeted_swapping", "params": swapping}, {"method": "pram", "variables": ["town"]}]
     plan = mw.plan(frame(), steps=steps, declared=DECLARED)
-    assert any("the combinations and counts that step 1 keeps are those before it" in str(each) for each in plan.warnings)
+    assert any(
+        "the combinations and counts that step 1 keeps are those before it" in str(each) for each in plan.warnings
+    )
