@@ -89,8 +89,8 @@ class Problem:
         What to do about it.
     step : int or None
         Number of the step in the pipeline that it is about; the sentence begins with it.
-    method, measure : str or None
-        Name of the method of that step, or label of the measure, where the sentence begins with it.
+    method, measure, edit : str or None
+        Name of the method of that step, label of the measure, or name of the edit, where the sentence begins with it.
     variable : str or None
         Name of the variable that it is about.
     record : int or None
@@ -113,6 +113,7 @@ class Problem:
     step: int | None = field(default=None, kw_only=True)
     method: str | None = field(default=None, kw_only=True)
     measure: str | None = field(default=None, kw_only=True)
+    edit: str | None = field(default=None, kw_only=True)
     variable: str | None = field(default=None, kw_only=True)
     record: int | None = field(default=None, kw_only=True)
     finding: Finding | None = field(default=None, kw_only=True)
@@ -122,6 +123,8 @@ class Problem:
         """The message, after what it is about."""
         if self.step is not None:
             return f"step {self.step}{f' ({self.method})' if self.method else ''}: {self.message}"
+        if self.edit is not None:
+            return f"edit {self.edit}: {self.message}"
         return self.message if self.measure is None else f"{self.measure}: {self.message}"
 
     @property

@@ -161,7 +161,7 @@ def _condition_problems(declared: Mapping[str, LevelDeclaration], node: Node) ->
         try:
             parse_expression(level.incomplete)
         except EditError as error:
-            problems += [Problem(f"level {name}: incomplete: {each.message}", stated.place, each.hint)
+            problems += [Problem(f"level {name}: incomplete: {each.sentence}", stated.place, each.hint)
                          for each in error.problems]  # fmt: skip
     return problems
 

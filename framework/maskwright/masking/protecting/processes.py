@@ -88,8 +88,10 @@ def in_worker(
         except ProcessEndedError as ended:
             raise WorkerEnded(
                 Problem(
-                    f"step {step} ({method.name}): a process that masked a block {ended}, and nothing is released",
+                    f"a process that masked a block {ended}, and nothing is released",
                     hint="Was there enough memory? Take fewer workers, or smaller blocks.",
+                    step=step,
+                    method=method.name,
                 )
             ) from None
         return masked
