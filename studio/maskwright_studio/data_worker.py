@@ -9,6 +9,7 @@ import os
 import queue
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -270,7 +271,20 @@ def _texts(column: Column, rows: NDArray[np.int64]) -> list[str]:
     return ["" if none else text for none, text in zip(missing, shown, strict=True)]
 
 
-ARGUMENT = re.compile(r"^(argument \w+, item|rule) \d+(:\d+)?: (edit edit-\d+: )?")
+TYPED = ("argument ", "rule ")
+"""How the place of a rule is called that was typed on the page."""
+
+UNNAMED = re.compile(r"edit-\d+")
+"""Name of a rule that has none of its own."""
+
+
+def _shown(problem: mw.Problem) -> str:
+    """A problem as the command line shows it; of a typed rule without its place, which is nowhere on the page."""
+    place = problem.place
+    if place is None or not (place.file or "").startswith(TYPED):
+        return with_place(problem)
+    is_unnamed = problem.edit is not None and UNNAMED.fullmatch(problem.edit) is not None
+    return with_place(replace(problem, edit=None if is_unnamed else problem.edit)).removeprefix(f"{place}: ")
 
 
 def main() -> None:
@@ -315,8 +329,7 @@ def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, obje
     except mw.MaskwrightError as error:
         first, *others = error.problems
         more = f" (and {len(others)} more)" if others else ""
-        # Of a typed rule the place is one of ours, which is nowhere on the page.
-        sentence, *excerpt = ARGUMENT.sub("", with_place(first).replace(answers.folder, "")).split("\n")
+        sentence, *excerpt = _shown(first).replace(answers.folder, "").split("\n")
         return {"problems": ["\n".join([sentence.rstrip(".") + more, *excerpt]), first.hint or ""]}
     except MemoryError:
         hint = "Close other programs, or look at a part of the file."

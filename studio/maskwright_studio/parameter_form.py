@@ -62,7 +62,7 @@ class FormField:
         try:
             found: object = mw.read_settings(typed)
         except mw.InputError as error:
-            raise Refusal(f"{self.label}: {error.problems[0].message}", error.problems[0].hint or "") from None
+            raise Refusal(f"{self.label}: {error.problems[0].sentence}", error.problems[0].hint or "") from None
         if self.kind in ("integer", "number") and (isinstance(found, bool) or not isinstance(found, (int, float))):
             raise Refusal(f"{self.label}: expected a number")
         return found

@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import os
-import re
 import signal
 import sys
 import threading
@@ -43,7 +42,7 @@ def compared_cells(compared: Compared, folder: Path) -> dict[str, Any]:
             path, text = compared.pipeline_text(cell.name)
             file = Path(os.path.relpath(path, folder)).as_posix()
         except mw.InputError as error:
-            why_not = error.problems[0].message
+            why_not = error.problems[0].sentence
         cells.append(
             {
                 "name": cell.name, "family": cell.family, "edits": cell.edits,
@@ -141,9 +140,6 @@ def _measure(label: str, found: MeasureRecord) -> dict[str, Any]:
 
 PATIENCE = 2.0
 """Seconds between asking this process to end and ending it."""
-
-DOUBT = re.compile(r"W\d+ (?P<name>[a-z-]+): (?P<said>.*)", re.DOTALL)
-"""How a problem begins that is a doubt."""
 
 SHARE = 0.005
 """Least progress that is worth a line."""
@@ -261,11 +257,12 @@ def problem_fields(problem: mw.Problem, folder: str) -> dict[str, object]:
         return (text or "").replace(f"{folder}/", "") if folder else text or ""
 
     place = problem.place
-    doubt = DOUBT.fullmatch(problem.message)
+    finding = problem.finding
+    doubt = finding if finding is not None and finding.severity == "doubt" else None
     # The page has a form for waivers in the place of their text.
-    hint = "" if problem.message.startswith("nothing was released") else problem.hint
+    hint = "" if finding is not None and finding.kind == "nothing-released" else problem.hint
     return {
-        "doubt": doubt["name"] if doubt else "", "message": short(doubt["said"] if doubt else problem.message),
+        "doubt": doubt.kind if doubt else "", "message": short(doubt.sentence if doubt else problem.sentence),
         "hint": short(hint), "file": short(place.file) if place else "",
         "line": (place.line or 0) if place else 0, "column": (place.column or 0) if place else 0,
         "excerpt": (place.text or "").strip() if place else "",

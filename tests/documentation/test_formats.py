@@ -63,7 +63,7 @@ def test_what_a_format_is_said_to_hold_is_read_back(name: str, tmp_path: Path) -
     says_codes = source.format.missing_codes is not None
     assert ("refused" in known["wage"].missing_meanings) == says_codes
     assert ("without what they mean" in source.format.holds.missing_codes or name == "sas_transport") != says_codes
-    told = any("has no place for labels" in each for each in done.record["notices"])
+    told = any("has no place for labels" in each["message"] for each in done.record["notices"])
     assert told == (not source.format.holds.labels and name != "csv")
     reading = source.open(path, source.params(), lambda _: None)
     kind = next(iter(reading.batches())).schema.field("born").type

@@ -43,7 +43,11 @@ def test_it_equals_the_plan_of_the_command_line(running, office, planned):
             assert f"{name} <span" in shown
         for stratum in group["strata"]:
             assert f"{stratum['label']}: {stratum['records']}" in shown
-    for text in (*plan["notices"], *plan["untouched"], *(each["doubt"] for each in plan["doubts"])):
+    for text in (
+        *[each["message"] for each in plan["notices"]],
+        *plan["untouched"],
+        *(each["doubt"] for each in plan["doubts"]),
+    ):
         assert text in shown
 
 

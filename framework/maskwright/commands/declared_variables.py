@@ -94,10 +94,10 @@ def _is_extreme(column: Column, end: Literal["min", "max"], bound: float | None,
 
 
 def _with_codebook(problem: Problem, codebook: Codebook) -> Problem:
-    about = next((name for name in codebook.places if problem.message.startswith(f"variable {name!r}")), None)
-    if about is None:
+    place = codebook.places.get(problem.variable or "")
+    if place is None:
         return problem
-    line = codebook.places[about].line
+    line = place.line
     message = (
         f"The codebook describes it in {codebook.path.name}, line {line}; what the pipeline declares is put over that."
     )
@@ -119,8 +119,8 @@ def naming_recoded(pipeline: Path | None) -> Iterator[None]:
 
 
 def _with_type_hint(problem: Problem, steps: dict[str, int]) -> Problem:
-    name = next((name for name in steps if f"variable {name!r}: " in problem.message), None)
-    if name is None:
+    name = problem.variable
+    if name is None or name not in steps:
         return problem
     stated = shlex.quote(f"{name}={{type: nominal}}")
     way = f"In a release it is text, for step {steps[name]} of the pipeline publishes it as categories: "

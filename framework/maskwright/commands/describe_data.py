@@ -121,7 +121,7 @@ def _first_that_reads(file: DataSource, progress: Progress) -> tuple[_Cells, dic
         return _read(file, progress), {}, []
     except DataError as error:
         first = error
-    problem = first.problems[0].message
+    problem = first.problems[0]
     free = {name: values for name, values in ALTERNATIVES.items() if _is_free(file, name)}
     singles = [(name, value) for name, values in free.items() for value in values]
     encodings = [each for each in singles if each[0] == "encoding"]
@@ -134,13 +134,13 @@ def _first_that_reads(file: DataSource, progress: Progress) -> tuple[_Cells, dic
         try:
             cells = _read(_with(file, options), progress, least=2 if "delimiter" in options else 1)
         except DataError as error:
-            if len(candidate) == 1 and error.problems[0].message == problem:
+            if len(candidate) == 1 and error.problems[0].anywhere == problem.anywhere:
                 useless.add(candidate[0])
             continue
         if options.get("header") is False and not _starts_with_a_record(cells):
             continue
         message = " and ".join(f"{name}: {value!r}" for name, value in candidate)
-        return cells, options, [f"{message}: without, {problem}"]
+        return cells, options, [f"{message}: without, {problem.sentence}"]
     raise first
 
 
@@ -158,7 +158,7 @@ def _with_decimal_comma(
     try:
         found = _read(_with(file, {**options, "decimal": ","}), progress)
     except DataError as error:
-        stated = error.problems[0].message
+        stated = error.problems[0].sentence
         unsure.append(f"{columns} numbers with a decimal comma, read as text, for with decimal: ',': {stated}")
         return cells
     options["decimal"] = ","

@@ -151,7 +151,7 @@ def start_pipeline(
     codebook = {name: Path(os.path.relpath(path, to.parent)).as_posix() for name, path in codebook.items()}
     stated = {**codebook, **stated}
     levels = _levels_of(profiled.data, reported)
-    problem, hint = ("", "") if failing is None else (failing.message, failing.hint or "")
+    problem, hint = ("", "") if failing is None else (failing.sentence, failing.hint or "")
     text = pipeline_text(
         reported, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels
     )

@@ -25,7 +25,7 @@ from maskwright.data.dates import LAST_DAY, days_of
 from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.notations import FEWEST_CELLS, NEARLY_ALL, date_remedy, fitting_formats
-from maskwright.data.number_columns import first_records
+from maskwright.data.number_columns import first_record, first_records
 from maskwright.data.number_text import has_white_space
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem
@@ -120,7 +120,8 @@ def stored_date_column(name: str, array: Any, declared: VariableDeclaration) -> 
     decimals = None
     if values is None and declared.is_date and not declared.is_datetime:
         hint = f"Declare `{name}: {{type: datetime}}`, or `{name}: {{type: nominal}}`."
-        raise DataError(Problem(f"variable {name!r} is declared a date, and some cells have a time of day", hint=hint))
+        message = f"variable {name!r} is declared a date, and some cells have a time of day"
+        raise DataError(Problem(message, hint=hint, variable=name))
     if values is None:
         moments = stored_moments(array) if is_moment_type(array.type) else None
         if moments is None:
@@ -140,7 +141,7 @@ def _no_moments(name: str, kind: Any) -> DataError:
     elif kind.tz not in UTC:
         why = f"its zone is {kind.tz}; only moments of UTC, and those without a zone, are masked"
         hint = f"Store it in UTC, or declare `{name}: {{type: nominal}}`."
-    return DataError(Problem(f"variable {name!r} is declared a datetime, and {why}", hint=hint))
+    return DataError(Problem(f"variable {name!r} is declared a datetime, and {why}", hint=hint, variable=name))
 
 
 def are_iso_dates(text: Any, declared: VariableDeclaration) -> bool:
@@ -219,7 +220,7 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
         hint = f"{with_time} have a time of day: declare `{name}: {{type: datetime}}` if all have one, or cut it off."
     which = f"is no {what}" if count == 1 else f"are no {what}s"
     message = f"variable {name!r}: {count} of {len(wrong)} cells {which}{seen} ({first_records(wrong)})"
-    return DataError(Problem(message, hint=hint))
+    return DataError(Problem(message, hint=hint, variable=name, record=first_record(wrong)))
 
 
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:

@@ -131,7 +131,7 @@ def _refuse_containers(name: str, series: Any) -> None:
         count = sum(not is_hashable(cell) for cell in series)
         if count:
             message = f"variable {name!r}: {count} of {len(series)} cells hold several values, and one was expected"
-            raise DataError(Problem(message, hint="Drop the column, or make a column of each value."))
+            raise DataError(Problem(message, hint="Drop the column, or make a column of each value.", variable=name))
 
 
 def _order(series: Any, declared: VariableDeclaration) -> tuple[str, ...] | None:

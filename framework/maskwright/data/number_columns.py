@@ -42,6 +42,11 @@ def first_records(where: NDArray[np.bool_]) -> str:
     return f"record{'' if len(positions) == 1 else 's'} {shown}{more}"
 
 
+def first_record(where: NDArray[np.bool_]) -> int:
+    """Number of the first record where something holds, 1-based."""
+    return int(np.argmax(where)) + 1
+
+
 def stored_decimals(values: NDArray[np.float64]) -> int | None:
     """Smallest number of decimals, at most 6, that all stored numbers have (none NaN); None: they are on no grid."""
     largest = largest_of(values)
@@ -96,7 +101,8 @@ def number_column(
             f"variable {name!r}: {np.count_nonzero(infinite)} of {len(values)} cells are infinite or too large "
             f"({first_records(infinite)})"
         )
-        raise DataError(Problem(message, hint="Correct them, or empty them if they mean 'no value'."))
+        hint = "Correct them, or empty them if they mean 'no value'."
+        raise DataError(Problem(message, hint=hint, variable=name, record=first_record(infinite)))
     if largest > EXACT:
         _refuse_rounding(name, values, missing, seen, declared)
     notes: list[str] = []
@@ -156,7 +162,7 @@ def _refuse_rounding(
         f"digits than a number can hold ({first_records(beyond)})"
     )
     hint = f"Declare `{name}: {{type: nominal}}`: codes keep all digits; `type: continuous` rounds them."
-    raise DataError(Problem(message, hint=hint))
+    raise DataError(Problem(message, hint=hint, variable=name, record=first_record(beyond)))
 
 
 def _grid(name: str, largest: float, seen: int | None, notes: list[str]) -> int | None:
@@ -183,12 +189,14 @@ def _numeric_type(
                     f"variable {name!r} is declared integer, and {np.count_nonzero(broken)} of {len(values)} cells "
                     f"are not ({first_records(broken)})",
                     hint=f"Declare `{name}: {{type: continuous}}`, or correct the cells.",
+                    variable=name,
+                    record=first_record(broken),
                 )
             )
         if declared.decimals:
             hint = f"Declare `{name}: {{type: continuous}}`, or leave out decimals."
             message = f"variable {name!r} is declared integer and to have {declared.decimals} decimals"
-            raise DataError(Problem(message, hint=hint))
+            raise DataError(Problem(message, hint=hint, variable=name))
         return "integer"
     if declared.type == "continuous" or seen != 0 or np.all(missing):
         return "continuous"

@@ -32,7 +32,11 @@ def refuse_nested(name: str, kind: Any) -> None:
     binary = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
     if pa.types.is_nested(kind) or any(test(kind) for test in binary):
         raise DataError(
-            Problem(f"variable {name!r} holds {kind}, and one flat value was expected", hint="Drop the column.")
+            Problem(
+                f"variable {name!r} holds {kind}, and one flat value was expected",
+                hint="Drop the column.",
+                variable=name,
+            )
         )
 
 
@@ -59,7 +63,8 @@ def stored_text(name: str, array: Any) -> Any:
     except pa.ArrowException:
         # Arrow's messages quote the cell.
         hint = "Store it as text, a number or a date."
-        raise DataError(Problem(f"variable {name!r} holds {kind}, of which no text is known", hint=hint)) from None
+        message = f"variable {name!r} holds {kind}, of which no text is known"
+        raise DataError(Problem(message, hint=hint, variable=name)) from None
     return _plain_decimals(text) if pa.types.is_decimal(kind) else text
 
 

@@ -16,7 +16,7 @@ from maskwright.data.date_columns import are_iso_dates, date_text_column
 from maskwright.data.declaration import variable_of
 from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_text, missing_texts
 from maskwright.data.notations import NEARLY_ALL, PLAIN, NumberNotation, date_notes
-from maskwright.data.number_columns import first_records, largest_of, number_column, seen_beyond
+from maskwright.data.number_columns import first_record, first_records, largest_of, number_column, seen_beyond
 from maskwright.data.number_text import (
     LARGEST_STRINGS,
     MOST_DIGITS,
@@ -96,7 +96,9 @@ def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableTy
     if not np.all(parsed.is_number):
         hint = f"Declare it: `{name}: {{type: ordinal, categories: [lowest, ..., highest]}}`."
         raise DataError(
-            Problem(f"variable {name!r} is ordinal, and the order of its categories is not known", hint=hint)
+            Problem(
+                f"variable {name!r} is ordinal, and the order of its categories is not known", hint=hint, variable=name
+            )
         )
     return places[np.argsort(parsed.values, kind="stable")]
 
@@ -107,7 +109,7 @@ def _outside(name: str, outside: NDArray[np.bool_]) -> DataError:
         f"categories ({first_records(outside)})"
     )
     hint = f"Add what is missing to `categories` of {name}, or list it under `missing` if it means 'no value'."
-    return DataError(Problem(message, hint=hint))
+    return DataError(Problem(message, hint=hint, variable=name, record=first_record(outside)))
 
 
 NO_NUMBER = "?"
@@ -278,6 +280,8 @@ def _not_numbers(
             f"({first_records(other)}{pointed if numbers.foreign else ''})",
             hint=f"{way} declare {missing} with the texts that mean 'no value', or "
             f"`{name}: {{type: nominal}}` if it holds categories.",
+            variable=name,
+            record=first_record(other),
         )
     )
 

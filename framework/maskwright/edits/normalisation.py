@@ -43,9 +43,10 @@ def refuse_ranges(edits: Iterable[Edit]) -> None:
     """Stop where ranges cannot be written out because no data were read."""
     problems = [
         Problem(
-            f"edit {edit.name}: a range of variables follows the order of the data's variables, and no data are read",
+            "a range of variables follows the order of the data's variables, and no data are read",
             edit.place,
             "Give the data, or list the variables.",
+            edit=edit.name,
         )
         for edit in edits
         if edit.ranged
@@ -69,21 +70,23 @@ def _problems(edit: Edit, positions: Mapping[str, int], hidden: Collection[str])
     for part in (each for each in x.nodes(edit.expression) if isinstance(each, x.VariableRange)):
         unknown = [name for name in (part.first, part.last) if name not in positions]
         for name in unknown:
-            yield Problem(f"edit {edit.name}: {unknown_name('variable', name, positions)}", edit.place)
+            yield Problem(f"{unknown_name('variable', name, positions)}", edit.place, edit=edit.name)
         if unknown:
             continue
         if positions[part.first] > positions[part.last]:
             yield Problem(
-                f"edit {edit.name}: in {part.first}..{part.last} the first variable comes after the last in the data",
+                f"in {part.first}..{part.last} the first variable comes after the last in the data",
                 edit.place,
                 f"Ranges follow the order of the file: write {part.last}..{part.first}.",
+                edit=edit.name,
             )
         elif hidden:
             yield Problem(
-                f"edit {edit.name}: {part.first}..{part.last} may include {', '.join(sorted(hidden))}, which "
+                f"{part.first}..{part.last} may include {', '.join(sorted(hidden))}, which "
                 "is declared an identifier and was not read",
                 edit.place,
                 "List the variables: sum(a, b, c).",
+                edit=edit.name,
             )
 
 

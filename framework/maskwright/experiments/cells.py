@@ -111,7 +111,7 @@ def one_line(error: MaskwrightError) -> str:
     place = Place() if first.place is None else first.place
     where = str(replace(place, file=None if place.file is None else Path(place.file).name))
     remedy = "" if not first.hint else f". What to do: {' '.join(first.hint.split())}"
-    return f"{where + ': ' if where else ''}{first.message}" + (f" (and {more} more)" if more else "") + remedy
+    return f"{where + ': ' if where else ''}{first.sentence}" + (f" (and {more} more)" if more else "") + remedy
 
 
 def _plain(found: Measurement) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.findings import About, Finding, Severity
 
 if TYPE_CHECKING:
@@ -85,15 +86,24 @@ class Doubt(Finding):
         """The message; of a measure, which may run on several levels, with the level."""
         return f"on the level {self.level} {self.message}" if self.level and self.about == "measure" else self.message
 
+    @property
+    def sentence(self) -> str:
+        """What it is about, and the message."""
+        named = f"step {self.subject}" if self.about == "step" else self.subject
+        return f"{named}: {self.said}" if named else self.said
+
     def __str__(self) -> str:
-        described = DOUBT_KINDS[self.kind]
-        named = f"step {self.subject}" if described.about == "step" else self.subject
-        return f"{described.id} {self.kind}: " + (f"{named}: " if named else "") + self.said
+        return f"{DOUBT_KINDS[self.kind].id} {self.kind}: {self.sentence}"
 
     @property
     def remedy(self) -> str:
         """What to do instead of waiving it."""
         return self.hint or DOUBT_KINDS[self.kind].remedy
+
+    @property
+    def problem(self) -> Problem:
+        """The doubt as a reason not to go on."""
+        return Problem(str(self), self.place, self.remedy, finding=self)
 
 
 _CATALOGUE = (

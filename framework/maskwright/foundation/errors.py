@@ -13,7 +13,7 @@ record number and counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation import exit_codes
@@ -21,6 +21,8 @@ from maskwright.foundation import exit_codes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from maskwright.foundation.findings import Finding
 
 # Whoever knows the errors knows these too.
 EXIT_FINE = exit_codes.EXIT_FINE
@@ -85,6 +87,16 @@ class Problem:
         Where; rendered as ``file:line:column`` with the line and a caret below it.
     hint : str or None
         What to do about it.
+    step : int or None
+        Number of the step in the pipeline that it is about; the sentence begins with it.
+    method, measure, edit : str or None
+        Name of the method of that step, label of the measure, or name of the edit, where the sentence begins with it.
+    variable : str or None
+        Name of the variable that it is about.
+    record : int or None
+        Number of the first record that it names, 1 for the first of the data.
+    finding : Finding or None
+        The doubt that it says, where it is one.
 
     Examples
     --------
@@ -98,6 +110,27 @@ class Problem:
     message: str
     place: Place | None = None
     hint: str | None = None
+    step: int | None = field(default=None, kw_only=True)
+    method: str | None = field(default=None, kw_only=True)
+    measure: str | None = field(default=None, kw_only=True)
+    edit: str | None = field(default=None, kw_only=True)
+    variable: str | None = field(default=None, kw_only=True)
+    record: int | None = field(default=None, kw_only=True)
+    finding: Finding | None = field(default=None, kw_only=True)
+
+    @property
+    def sentence(self) -> str:
+        """The message, after what it is about."""
+        if self.step is not None:
+            return f"step {self.step}{f' ({self.method})' if self.method else ''}: {self.message}"
+        if self.edit is not None:
+            return f"edit {self.edit}: {self.message}"
+        return self.message if self.measure is None else f"{self.measure}: {self.message}"
+
+    @property
+    def anywhere(self) -> Problem:
+        """The same mistake without its place and what to do, to find it again elsewhere."""
+        return replace(self, place=None, hint=None)
 
     def __str__(self) -> str:
         prefix = f"{self.place}: " if self.place is not None and str(self.place) else ""
@@ -113,9 +146,9 @@ class Problem:
     def _without_argument(self) -> str:
         """Return the message without the key of a file that it begins with, where its place is that argument."""
         kind, _, argument = ((self.place and self.place.file) or "").partition(" ")
-        key, colon, rest = self.message.partition(": ")
+        key, colon, rest = self.sentence.partition(": ")
         same = kind == "argument" and colon and key in (argument, argument.removesuffix("s"))
-        return rest if same else self.message
+        return rest if same else self.sentence
 
 
 class MaskwrightError(Exception):

@@ -25,7 +25,8 @@ class Finding:
     `kind`: a stable name. `subject`: name of the variable, edit or measure, or the number of the step; empty for a
     file, and for the run as a whole. `message`: what was seen, names and counts, never a value of a record. `count`,
     `total`: how many cells, records or values are concerned, and of how many. `level`: of data of several levels.
-    `step`: number in the pipeline. What the subject is is filled in by the kind.
+    `step`: number in the pipeline. `given_by`: what gives the values of a variable away. What the subject is is filled
+    in by the kind.
     """
 
     severity: ClassVar[Severity]
@@ -42,6 +43,7 @@ class Finding:
     variable: str | None = field(default=None, kw_only=True)
     edit: str | None = field(default=None, kw_only=True)
     measure: str | None = field(default=None, kw_only=True)
+    given_by: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         about = self.about
@@ -52,6 +54,11 @@ class Finding:
     def about(self) -> About | None:
         """What the subject is; None: the run as a whole."""
         raise NotImplementedError
+
+    @property
+    def sentence(self) -> str:
+        """What it says to a person."""
+        return self.message
 
     def on(self, level: str) -> Self:
         """Copy of what was found on a level, where it does not say of which it is."""
@@ -64,7 +71,7 @@ class Finding:
         return found if self.place is None else found | {"place": self.place.to_json()}
 
 
-FIELDS = ("level", "step", "variable", "edit", "measure", "count", "total")
+FIELDS = ("level", "step", "variable", "edit", "measure", "given_by", "count", "total")
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class Notice(Finding):
         return NOTICE_KINDS[self.kind].is_caution
 
     def __str__(self) -> str:
-        return self.message
+        return self.sentence
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, as `run.json` has it."""
@@ -167,7 +174,9 @@ _CATALOGUE = (
     NoticeKind("not-asked-of-an-engine"),
     NoticeKind("not-computed", "measure"),
     NoticeKind("not-in-blocks", "step"),
+    NoticeKind("not-measured-on-level", "measure"),
     NoticeKind("not-in-the-masked-file", "variable"),
+    NoticeKind("nothing-released"),
     NoticeKind("old-keys-published", "variable"),
     NoticeKind("order-kept"),
     NoticeKind("original-values-published", "edit"),

@@ -57,7 +57,7 @@ def with_errors_located(
     domain: Domain,
     progress: Progress = silent,
     workers: int | None = None,
-) -> tuple[Dataset, dict[str, Any], tuple[str, ...]]:
+) -> tuple[Dataset, dict[str, Any], tuple[Notice, ...]]:
     """Locate the fields in error, adjust them, and say what was done."""
     found = localize(data, edits, weights, domain, part(progress, 0.0, 0.8), workers)
     done = adjust_fields(data, edits, found, domain)

@@ -170,7 +170,7 @@ def _protect_step(
         if before.data.origin is not None:
             group = with_fewer_records(context.plan, planned, context.original.taken(before.data.origin))
         share = part(progress, position / len(groups), (position + 1) / len(groups))
-        with step.placed(f"{step}: "):
+        with step.placed(step.number, step.method.name):
             work = group_work(group, step, context.edits, context.plan.masked)
             result = protect_group(before.data, work, standardisation, context, share)
         if result.kept_rows is not None:

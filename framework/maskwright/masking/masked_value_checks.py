@@ -135,6 +135,7 @@ def multiple_doubts(
                 "promise-not-kept", str(each.step.number),
                 f"{count} of {total} values of {variable.name} are no multiples of its base{why}",
                 count=count, total=total, place=each.step.place, hint=_way_out(edits, variable),
+                variable=variable.name,
             )  # fmt: skip
 
 
@@ -162,7 +163,7 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
                     "promise-not-kept", str(step.number),
                     f"in {count} of {len(zeros)} records a structural zero of {name} became another value, or "
                     "another value a zero",
-                    count=count, total=len(zeros), place=step.place,
+                    count=count, total=len(zeros), place=step.place, variable=name,
                     hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
                 )  # fmt: skip
 
@@ -351,7 +352,7 @@ def unchanged_doubts(
             how = "as it was" if count == total else f"nearly as it was: {count} of {total} values are the same"
             yield Doubt(
                 "step-changed-nothing", name, f"{step} left it {how}",
-                count=count, total=total, place=step.place,
+                count=count, total=total, place=step.place, step=step.number,
             )  # fmt: skip
 
 

@@ -259,7 +259,7 @@ def _source(section: Node, folder: Path, problems: list[Problem], *, must_exist:
     except PluginError as error:
         names = ", ".join(plugins().sources)
         hint = f"Name the format with `format:` ({names})." if names and node is named else None
-        problems.extend(Problem(problem.message, node.place, problem.hint or hint) for problem in error.problems)
+        problems.extend(replace(each, place=node.place, hint=each.hint or hint) for each in error.problems)
         return None
 
 

@@ -286,7 +286,7 @@ def _check_suffix(
             source = named or find_source(path)
         except PluginError as error:
             problems.extend(
-                Problem(f"output.{key}: {problem.message}", node.place, problem.hint) for problem in error.problems
+                Problem(f"output.{key}: {problem.sentence}", node.place, problem.hint) for problem in error.problems
             )
             return
         if source.format.not_written is not None:

@@ -64,7 +64,7 @@ def _declared(section: Node, problems: list[Problem]) -> dict[str, LevelDeclarat
         found = read_model(LevelDeclaration, texts(level, ("variables", "order")), own)
         pointers = level.get("pointers")
         if pointers is not None and not pointers.is_mapping:
-            own = [replace(each, hint=POINTERS) if each.message.startswith("pointers:") else each for each in own]
+            own = [replace(each, hint=POINTERS) if each.place == pointers.place else each for each in own]
         problems.extend(own)
         if found is not None:
             declared[key.raw] = found
@@ -162,7 +162,7 @@ def _condition_problems(declared: Mapping[str, LevelDeclaration], node: Node) ->
         try:
             parse_expression(level.incomplete)
         except EditError as error:
-            problems += [Problem(f"level {name}: incomplete: {each.message}", stated.place, each.hint)
+            problems += [Problem(f"level {name}: incomplete: {each.sentence}", stated.place, each.hint)
                          for each in error.problems]  # fmt: skip
     return problems
 

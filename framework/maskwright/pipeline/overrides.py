@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from maskwright.foundation.errors import PipelineError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
@@ -47,7 +48,7 @@ def _pairs(overrides: Overrides, problems: list[Problem]) -> list[tuple[str, Nod
         try:
             pairs.append((path.strip(), value_of(written.strip(), place), place))
         except PipelineError as error:
-            problems.extend(Problem(problem.message, place, problem.hint) for problem in error.problems)
+            problems.extend(replace(problem, place=place) for problem in error.problems)
     return pairs
 
 

@@ -49,7 +49,7 @@ def totals_without_levels(steps: Sequence[Step]) -> list[Problem]:
     """A problem for each step that says how totals over members are made, where records have no members."""
     hint = "Leave it out: totals of a record's own variables are kept as their edits say."
     message = "totals: data of one level have no totals over members"
-    return [Problem(f"step {step.number}: {message}", step.place, hint) for step in steps if step.planning.totals]
+    return [Problem(f"{message}", step.place, hint, step=step.number) for step in steps if step.planning.totals]
 
 
 def _step(number: int, node: Node, registry: Registry, problems: list[Problem], folder: Path) -> Step | None:

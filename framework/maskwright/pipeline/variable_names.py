@@ -149,10 +149,10 @@ def further_problems(
 
 def in_order(problems: Sequence[Problem], file: str) -> list[Problem]:
     """Problems by place, those of `file` first; one that is there twice is kept where its place is known best."""
-    best: dict[str, int] = {}
+    best: dict[Problem, int] = {}
     for problem in problems:
-        best[problem.message] = max(_precision(problem.place), best.get(problem.message, 0))
-    kept = [each for each in dict.fromkeys(problems) if _precision(each.place) == best[each.message]]
+        best[problem.anywhere] = max(_precision(problem.place), best.get(problem.anywhere, 0))
+    kept = [each for each in dict.fromkeys(problems) if _precision(each.place) == best[each.anywhere]]
     return sorted(kept, key=lambda problem: _position(problem.place or Place(), file))
 
 

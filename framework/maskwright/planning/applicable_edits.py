@@ -208,7 +208,7 @@ def declared_limits(
         if step.method.claims.limits is None:
             continue
         variables = tuple(own.known[name] for name in own.names if name not in recoded)
-        with step.placed(f"step {step.number}: "):
+        with step.placed(step.number):
             found.extend(StepLimit(step, each) for each in step.method.claims.limits(step.params, variables))
     return tuple(found)
 

@@ -192,7 +192,7 @@ def _grouped(
         touching = () if "detail" in step.method.claims.removes else edits.on(own.names)
         relevant = EditSet(tuple(touching))
         together = group_variables(own.names, relevant, step.planning, step.groups, step.method.scope)
-        with step.placed(f"step {step.number}: "):
+        with step.placed(step.number):
             groups.extend(
                 _plan_group(position, step, group, own.known, relevant, changes, found.is_kept_by_categories, data)
                 for group in together

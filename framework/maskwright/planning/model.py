@@ -155,17 +155,16 @@ class Step:
         return f"step {self.number} ({self.method.name})"
 
     @contextmanager
-    def placed(self, lead: str = "") -> Iterator[None]:
-        """Give the place of the step to problems that have none, and begin their sentences with `lead`."""
+    def placed(self, number: int | None = None, method: str | None = None) -> Iterator[None]:
+        """Give the place of the step, and what names it, to problems that have no place."""
         try:
             yield
         except InputError as error:
-            raise type(error)(
-                [
-                    each if each.place is not None else replace(each, message=lead + each.message, place=self.place)
-                    for each in error.problems
-                ]
-            ) from error
+            found = [
+                each if each.place is not None else replace(each, place=self.place, step=number, method=method)
+                for each in error.problems
+            ]
+            raise type(error)(found) from error
 
     @cached_property
     def promised(self) -> int | None:

@@ -82,7 +82,7 @@ def recoded_variables(
         for key, names in requested.items():
             listed[key].update(name for name in names if name in own)
             problems += [
-                Problem(f"step {step.number}: release_edits.{key}: {reason}")
+                Problem(f"release_edits.{key}: {reason}", step=step.number)
                 for name in names
                 if name not in own
                 and (reason := unknown_name("variable that the step publishes as categories", name, own))
@@ -108,7 +108,7 @@ def published_before_data(
         if "detail" not in step.method.claims.removes:
             continue
         publishes = step.method.claims.publishes
-        with step.placed(f"step {step.number}: "):
+        with step.placed(step.number):
             for name in found.names:
                 before = known[name]
                 known[name] = None if before is None or publishes is None else publishes(step.params, before)

@@ -252,9 +252,9 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
     listed = [name for group in step.groups for name in group]
     wanted = list(dict.fromkeys([*(step.variables or ()), *step.dependents, *step.keys, *listed]))
     strangers = [name for name in (*wanted, *step.planning.adjustment_weights) if name not in known]
-    problems.extend(Problem(f"step {step.number}: {unknown_name('variable', name, known)}") for name in strangers)
+    problems.extend(Problem(f"{unknown_name('variable', name, known)}", step=step.number) for name in strangers)
     if len(set(listed)) < len(listed):
-        problems.append(Problem(f"step {step.number}: a variable is listed in two groups"))
+        problems.append(Problem("a variable is listed in two groups", step=step.number))
     problems.extend(_independent_problems(step, known, wanted))
     if step.variables is None and not step.dependents:
         default = default_variables(step, known)
@@ -272,24 +272,25 @@ def _step_variables(step: Step, known: Mapping[str, Variable], problems: list[Pr
             continue
         if variable.role == "identifier":
             becomes = "gets new random values" if variable.renewed else "is dropped"
-            message = f"step {step.number}: {name!r} is an identifier: it {becomes}, so it cannot be masked"
-            problems.append(Problem(message))
+            message = f"{name!r} is an identifier: it {becomes}, so it cannot be masked"
+            problems.append(Problem(message, step=step.number))
         elif variable.renewed:
-            problems.append(Problem(f"step {step.number}: {name!r} gets new random values, so it cannot be masked"))
+            problems.append(Problem(f"{name!r} gets new random values, so it cannot be masked", step=step.number))
         elif variable.role == "weight":
             problems.append(
                 Problem(
-                    f"step {step.number}: {name!r} is a weight: it is published as it is, so it cannot be masked",
+                    f"{name!r} is a weight: it is published as it is, so it cannot be masked",
                     hint="leave it out of the step (a sample divides it by the share drawn all the same); or declare "
                     f"what else it is, `{name}: {{role: confidential}}`, and nothing is weighted by it",
+                    step=step.number,
                 )
             )
         elif variable.type not in step.method.claims.variable_types:
             able = ", ".join(sorted(step.method.claims.variable_types))
             problems.append(
                 Problem(
-                    f"step {step.number}: method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, "
-                    f"the method takes {able}"
+                    f"method {step.method.name!r} cannot mask {name!r}: it is {variable.type}, the method takes {able}",
+                    step=step.number,
                 )
             )
     problems.extend(_wrong_zeros(step, known, wanted))
@@ -302,17 +303,17 @@ def _wrong_zeros(step: Step, known: Mapping[str, Variable], wanted: Sequence[str
     names = step.planning.structural_zeros
     if names and "detail" in step.method.claims.removes:
         what = "publishes categories instead of numbers: no zero is averaged with other values"
-        yield Problem(f"step {step.number}: structural_zeros: {step.method.name!r} {what}")
+        yield Problem(f"structural_zeros: {step.method.name!r} {what}", step=step.number)
     for name in names:
         if name in known and name not in wanted:
             what = f"it is {known[name].type}, its role {known[name].role}"
             reason = f"no variable that the step masks called {name!r}: {what}"
-            yield Problem(f"step {step.number}: structural_zeros: {reason}")
+            yield Problem(f"structural_zeros: {reason}", step=step.number)
         elif name not in wanted:
             reason = unknown_name("variable that the step masks", name, wanted)
-            yield Problem(f"step {step.number}: structural_zeros: {reason}")
+            yield Problem(f"structural_zeros: {reason}", step=step.number)
         elif name in known and not known[name].is_numeric:
-            yield Problem(f"step {step.number}: structural_zeros: {name!r} is {known[name].type}, not a number")
+            yield Problem(f"structural_zeros: {name!r} is {known[name].type}, not a number", step=step.number)
 
 
 def _wrong_strata(step: Step, known: Mapping[str, Variable], wanted: Sequence[str]) -> Iterator[Problem]:
@@ -320,21 +321,22 @@ def _wrong_strata(step: Step, known: Mapping[str, Variable], wanted: Sequence[st
     kept = step.planning.small_strata == "keep"
     for name in step.within:
         if name not in known:
-            yield Problem(f"step {step.number}: within: {unknown_name('variable', name, known)}")
+            yield Problem(f"within: {unknown_name('variable', name, known)}", step=step.number)
         elif name in wanted:
-            yield Problem(f"step {step.number}: {name!r} is both masked and in 'within'")
+            yield Problem(f"{name!r} is both masked and in 'within'", step=step.number)
         elif known[name].role == "identifier":
-            yield Problem(f"step {step.number}: within: {name!r} is an identifier: each record has its own")
+            yield Problem(f"within: {name!r} is an identifier: each record has its own", step=step.number)
     if step.within and step.method.claims.removes:
         message = f"{step.method.name!r} decides for the whole file what it takes away"
-        yield Problem(f"step {step.number}: within: {message}", hint="`maskwright explain` lists its own parameters")
+        yield Problem(f"within: {message}", hint="`maskwright explain` lists its own parameters", step=step.number)
     if kept and not step.within:
-        yield Problem(f"step {step.number}: small_strata: the step has no 'within'")
+        yield Problem("small_strata: the step has no 'within'", step=step.number)
     elif kept and (step.moves_records or step.group_records(1) is not None):
         why = "makes groups of records" if step.group_records(1) is not None else "moves or draws records"
         yield Problem(
-            f"step {step.number}: small_strata: {step.method.name!r} {why}, for which a small stratum has too few: "
-            "'merge' joins it with the nearest one"
+            f"small_strata: {step.method.name!r} {why}, for which a small stratum has too few: "
+            "'merge' joins it with the nearest one",
+            step=step.number,
         )
 
 
@@ -343,23 +345,24 @@ def _independent_problems(step: Step, known: Mapping[str, Variable], wanted: Seq
     if step.dependents and step.variables is not None and set(step.dependents) != set(step.variables):
         dependent = step.method.parameter(DependentVariables)
         yield Problem(
-            f"step {step.number}: 'variables' and '{dependent}' name different variables",
+            f"'variables' and '{dependent}' name different variables",
             hint=f"leave 'variables' out: '{dependent}' says what is masked",
+            step=step.number,
         )
     independent = step.method.parameter(IndependentVariables)
     for name in step.companions:
         variable = known.get(name)
         if variable is None:
-            yield Problem(f"step {step.number}: {unknown_name('variable', name, known)}")
+            yield Problem(f"{unknown_name('variable', name, known)}", step=step.number)
         elif name in wanted:
             where = f"in '{independent}'" if name in step.independents else "read by it as it is"
-            yield Problem(f"step {step.number}: {name!r} is both masked and {where}")
+            yield Problem(f"{name!r} is both masked and {where}", step=step.number)
         elif name not in step.independents:
             if variable.role == "identifier":
                 message = f"{name!r} is an identifier: method {step.method.name!r} cannot read it"
-                yield Problem(f"step {step.number}: {message}")
+                yield Problem(f"{message}", step=step.number)
         elif not variable.is_numeric or variable.role == "identifier":
             what = "an identifier" if variable.role == "identifier" else variable.type
             yield Problem(
-                f"step {step.number}: method {step.method.name!r} reads numbers in '{independent}'; {name!r} is {what}"
+                f"method {step.method.name!r} reads numbers in '{independent}'; {name!r} is {what}", step=step.number
             )

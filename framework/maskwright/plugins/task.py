@@ -250,4 +250,4 @@ def several_tries(attempt: Callable[[], Receipt]) -> Receipt:
     except TaskFailed as failed:
         last = failed.problems[0]
         hint = f"{last.hint or 'Nothing is released.'} What is finished is kept: --resume goes on from there."
-        raise TaskFailed(Problem(f"{last.message}; it was tried {TRIES} times", hint=hint)) from None
+        raise TaskFailed(Problem(f"{last.sentence}; it was tried {TRIES} times", hint=hint)) from None

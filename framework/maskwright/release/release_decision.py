@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
-from maskwright.foundation.errors import Problem
 from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from maskwright.foundation.errors import Problem
     from maskwright.pipeline.file_model import Waiver
 
 
@@ -43,7 +43,7 @@ class ReleaseDecision:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """One for each open doubt, with its remedy."""
-        return tuple(Problem(str(doubt), doubt.place, doubt.remedy) for doubt in self.open)
+        return tuple(doubt.problem for doubt in self.open)
 
     @property
     def waivers_to_write(self) -> str:

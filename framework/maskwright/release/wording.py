@@ -80,6 +80,11 @@ def operator_word(group: GroupRecord, name: str) -> str:
 
 def verdict(record: RunRecord) -> str:
     """Sentence that says whether the masked file may be released, and why not."""
+    return f"{'Released' if record.ok else 'Not released'}: {verdict_reasons(record)}"
+
+
+def verdict_reasons(record: RunRecord) -> str:
+    """What a verdict says after its first word."""
     broken = [edit for edit in record.edits if edit.violations]
     errors = [edit.name for edit in broken if edit.severity == "error"]
     warnings = [edit.name for edit in broken if edit.severity != "error"]
@@ -89,8 +94,8 @@ def verdict(record: RunRecord) -> str:
         reasons += [f"{plural(len(missed), 'threshold')} missed ({', '.join(missed)})"] if missed else []
         doubts = [each for each in record.doubts if each.because is None]
         reasons += [f"{plural(len(doubts), 'doubt')} open ({_named(doubts)})"] if doubts else []
-        return "Not released: " + ("; ".join(reasons) or "see the notices") + "."
-    message = f"Released: {_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
+        return ("; ".join(reasons) or "see the notices") + "."
+    message = f"{_what_holds(len(record.edits), len(warnings))} in {plural(record.records, 'masked record')}"
     unknown = sum(1 for edit in record.edits if edit.unknown)
     message += f"; {_not_decided(unknown)}" if unknown else ""
     without = [(edit.name, edit.not_applicable) for edit in record.edits if edit.not_applicable]

@@ -109,7 +109,7 @@ def as_the_engine_takes_it(kind: str, plugin: Named, checked: Callable[[Origin, 
     try:
         return checked(Origin(kind, plugin.name), found)
     except PluginFailed as error:
-        raise AssertionError(str(error.problems[0].message)) from None
+        raise AssertionError(error.problems[0].sentence) from None
 
 
 def checks_of_all(

@@ -117,7 +117,7 @@ def _planning(method: Method, given: Params) -> None:
             if function is not None:
                 function(*arguments)
         except PluginFailed as error:
-            raise AssertionError(f"{name}: {error.problems[0].message}") from None
+            raise AssertionError(f"{name}: {error.problems[0].sentence}") from None
         except MaskwrightError as error:
             require(bool(str(error).strip()), "a refusal must say why")
 

@@ -345,7 +345,7 @@ class _Trial:
 
 
 def _check_refusal(error: InputError, path: Path) -> None:
-    said = [f"{problem.place or ''} {problem.message}" for problem in error.problems]
+    said = [f"{problem.place or ''} {problem.sentence}" for problem in error.problems]
     require(all(path.name in each for each in said), "a refusal must name the file: Problem(message, Place(str(path)))")
     values = recognisable_table().frame["amount"].to_numpy()
     reveals_no_values(str(error), recognisable_values(values), "refusals")
@@ -362,4 +362,4 @@ def _same(meant: Dataset, found: Dataset, source: Source) -> None:
         with nullcontext() if known else offered([source]):
             refuse_difference(meant, found, source)
     except WrittenOtherwise as error:
-        raise AssertionError(error.problems[0].message) from None
+        raise AssertionError(error.problems[0].sentence) from None

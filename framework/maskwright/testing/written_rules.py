@@ -68,7 +68,7 @@ def _written_or_refused(writer: RuleLanguage, edits: EditSet, about: RulesFor) -
     try:
         return _written(writer, edits, about)
     except EditError as error:
-        said = " ".join(problem.message for problem in error.problems)
+        said = " ".join(problem.sentence for problem in error.problems)
         require(bool(said.strip()), "a refusal must say why")
         if len(edits) == 1:
             name = edits.edits[0].name
@@ -112,7 +112,7 @@ def _refuses_all(writer: RuleLanguage, edits: EditSet) -> None:
     try:
         _written(writer, edits, RulesFor())
     except EditError as error:
-        said = " ".join(problem.message for problem in error.problems)
+        said = " ".join(problem.sentence for problem in error.problems)
         silent = [name for name in unsaid if name not in said]
         require(not silent, f"the refusal does not name every edit that cannot be said: {', '.join(silent)}")
         return

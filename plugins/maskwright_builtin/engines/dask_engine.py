@@ -193,7 +193,7 @@ class _Cluster:
         try:
             self._client = self._connected()
         except InputError as error:
-            hint = f"What is finished is kept: --resume goes on from there. {error.problems[0].message}"
+            hint = f"What is finished is kept: --resume goes on from there. {error.problems[0].sentence}"
             raise EngineLost(Problem(lost, hint=hint)) from None
 
 

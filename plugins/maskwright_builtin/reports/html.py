@@ -252,7 +252,7 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
     classes = wording.classes_of_equal_records(found) if found.k.expected is not None else []
     shown = {
         "record": found,
-        "verdict": wording.verdict(found),
+        "verdict": wording.verdict_reasons(found),
         "waived": [doubt for doubt in found.doubts if doubt.because is not None],
         "unmasked": wording.published_unmasked(found),
         "classes": classes,

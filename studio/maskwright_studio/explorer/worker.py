@@ -105,7 +105,7 @@ class Exploring:
         try:
             found = mw.measure(self._data, masked, [{"score": SCORE}], variables=self._masked)["score"]
         except mw.MaskwrightError as error:
-            return {**dict.fromkeys([*MEASURES, "dr", "score"]), "note": error.problems[0].message}
+            return {**dict.fromkeys([*MEASURES, "dr", "score"]), "note": error.problems[0].sentence}
         risk = 2 * found.value - found.parts["pil"]
         numbers = {**{short: found.parts[name] for short, name in MEASURES.items()}, "dr": risk, "score": found.value}
         known = {name: float(each) if np.isfinite(each) else None for name, each in numbers.items()}
@@ -127,7 +127,7 @@ def _response(exploring: Exploring, request: dict[str, Any]) -> dict[str, Any]:
     try:
         return exploring.begin(**request) if what == "begin" else exploring.step()
     except mw.MaskwrightError as error:
-        return {"problem": [error.problems[0].message.rstrip("."), error.problems[0].hint or ""]}
+        return {"problem": [error.problems[0].sentence.rstrip("."), error.problems[0].hint or ""]}
     except Exception as error:  # noqa: BLE001 - the page says that it is a mistake of ours
         return {"problem": [f"this is a mistake of Maskwright, not of yours ({type(error).__name__})", ""]}
 

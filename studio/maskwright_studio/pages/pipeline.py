@@ -82,7 +82,7 @@ def place_of(pipeline: PipelineFile, problem: mw.Problem) -> dict[str, Any]:
     place = problem.place
     here = place is not None and place.line is not None and place.file == pipeline.path.name
     return {
-        "message": problem.message, "hint": problem.hint or "", "line": place.line if place and here else 0,
+        "message": problem.sentence, "hint": problem.hint or "", "line": place.line if place and here else 0,
         "column": place.column if place and here else 0, "elsewhere": "" if here or place is None else str(place),
     }  # fmt: skip
 
@@ -235,8 +235,8 @@ async def proposed(session: Session, operations: list[Operation], notes: Sequenc
         return Answer(html=html("in_the_editor.html", refusal=refusal))
     if ends_without_steps(pipeline.text, new):
         notes = [*notes, NO_STEP]
-    known = {each.message for each in await problems_of(pipeline, pipeline.text)}
-    problems = [each for each in await problems_of(pipeline, new) if each.message not in known]
+    known = {each.sentence for each in await problems_of(pipeline, pipeline.text)}
+    problems = [each for each in await problems_of(pipeline, new) if each.sentence not in known]
     shown = html(
         "difference.html", lines=difference(pipeline.text, new),
         problems=[place_of(pipeline, each) for each in problems],

@@ -187,7 +187,7 @@ def test_households_that_are_rare_go_with_all_their_persons(runs: Runs) -> None:
     assert len(households) < 390
     assert households.groupby(keys).size().min() >= 5
     assert is_whole(masked)
-    assert any("taken away in whole household groups" in each for each in runs.record["notices"])
+    assert any("taken away in whole household groups" in each["message"] for each in runs.record["notices"])
 
 
 def test_a_person_who_is_taken_away_takes_the_household_along(runs: Runs) -> None:
@@ -198,7 +198,7 @@ def test_a_person_who_is_taken_away_takes_the_household_along(runs: Runs) -> Non
     assert 0 < len(households) < 390
     assert masked.groupby(keys)["hhid"].nunique().min() >= 60
     assert is_whole(masked)
-    assert any("go along with" in each for each in runs.record["notices"])
+    assert any("go along with" in each["message"] for each in runs.record["notices"])
 
 
 def test_sampling_draws_households_and_divides_the_weights_of_both_levels(runs: Runs) -> None:

@@ -66,7 +66,7 @@ def test_codes_of_the_file_hold_for_every_variable_without_its_own(tmp_path: Pat
     assert cells(tmp_path, 2)[:5] == CODED[:5]
     path.write_text(path.read_text().replace("region: {", "region: {missing: [north], "))
     record = mw.run(path).record
-    assert "region 30 ('north' 30)" in " ".join(record["notices"])
+    assert "region 30 ('north' 30)" in " ".join(each["message"] for each in record["notices"])
 
 
 def test_edits_name_codes_and_what_they_mean(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_absent_and_empty_elements_and_codes_stay_what_they_were(tmp_path: Path)
 
 def test_the_record_of_a_run_counts_codes_and_shows_no_value(tmp_path: Path) -> None:
     done = mw.run(saved(tmp_path, CODED, "{NA: no answer, -1: does not apply, -2: refused, -3: unknown}"))
-    notices = " ".join(done.record["notices"])
+    notices = " ".join(each["message"] for each in done.record["notices"])
     assert "wage 5 ('NA' 1, '-1' 2, '-2' 1)" in notices
     assert "declared missing codes that no cell holds: '-3' (wage)" in notices
     assert json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["records"] == len(CODED)
@@ -169,7 +169,7 @@ def test_codes_with_a_decimal_comma(tmp_path: Path) -> None:
     rows = [f"{'north' if number % 3 else 'south'};{20 + number % 7};{wage}" for number, wage in enumerate(wages)]
     (tmp_path / "in.csv").write_text("region;age;wage\n" + "\n".join(rows) + "\n", encoding="utf-8")
     done = mw.run(path, {"edits": ['if wage is "refused" then age <= 22', "wage is missing or wage > 0"]})
-    assert "wage 3 ('NA' 1, '-9' 2)" in " ".join(done.record["notices"])
+    assert "wage 3 ('NA' 1, '-9' 2)" in " ".join(each["message"] for each in done.record["notices"])
     released = [line.split(";")[2] for line in (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()[1:]]
     assert released[:3] == wages[:3]
     assert all(cell[-3] == "," for cell in released[3:])

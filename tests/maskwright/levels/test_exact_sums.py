@@ -70,7 +70,9 @@ def test_totals_are_exact_in_decimals_and_in_binary64(folder: Path, way: str) ->
     found = violations(flat)
     assert found == dict.fromkeys(found, 0)
     assert off_in_binary64(flat) == 0
-    assert any(text.startswith("published in steps that binary64 adds exactly") for text in record["notices"])
+    assert any(
+        text["message"].startswith("published in steps that binary64 adds exactly") for text in record["notices"]
+    )
     if way == "derive":
         assert flat.groupby(MEMBERS)["hhid"].nunique().min() >= 5
         assert flat.drop_duplicates("hhid").groupby(["child_benefit", "capital", "tax"]).size().min() >= 5
@@ -123,7 +125,9 @@ def test_texts_that_are_read_or_suppressed_take_no_numbers_off_their_steps(folde
         steps.append({"method": "local_suppression", "params": {"k": 3, "keys": keys}})
     record, flat = run(folder, "by_status_masked", steps, edits=[{"yaml": "by_status.yaml"}])
     assert off_in_binary64(flat) == 0
-    assert any(text.startswith("published in steps that binary64 adds exactly") for text in record["notices"])
+    assert any(
+        text["message"].startswith("published in steps that binary64 adds exactly") for text in record["notices"]
+    )
 
 
 def test_what_stands_with_decimals_is_told(folder: Path) -> None:
@@ -135,7 +139,8 @@ def test_what_stands_with_decimals_is_told(folder: Path) -> None:
     found = violations(flat)
     assert found == dict.fromkeys(found, 0)
     assert any(
-        "edit 'total-sum' adds decimals over members and is kept in decimals" in text for text in record["notices"]
+        "edit 'total-sum' adds decimals over members and is kept in decimals" in text["message"]
+        for text in record["notices"]
     )
 
 
@@ -143,4 +148,4 @@ def test_whole_amounts_are_left_as_they_are(tmp_path: Path) -> None:
     folder = write_levels_demo(tmp_path, 200).edits.parent
     record, flat = run(folder, "whole_amounts", WAYS["derive"])
     assert off_in_binary64(flat) == 0
-    assert not any("binary64" in text for text in record["notices"])
+    assert not any("binary64" in text["message"] for text in record["notices"])

@@ -65,7 +65,7 @@ def test_arrival_counts_what_validate_counts(folder: Path, capsys: pytest.Captur
         mw.run(path)
     record = mw.run(pipeline(folder, "drop")).record
     assert record["levels"]["household"]["records"] == 40 - REFUSED
-    assert any("false where cells are missing (total: 4 records)" in each for each in record["notices"])
+    assert any("false where cells are missing (total: 4 records)" in each["message"] for each in record["notices"])
 
 
 def test_the_last_word_says_that_cells_are_missing(folder: Path) -> None:

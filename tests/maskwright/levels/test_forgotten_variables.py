@@ -85,7 +85,7 @@ def doubted(plan: dict[str, Any]) -> list[str]:
 
 
 def noticed(plan: dict[str, Any]) -> list[str]:
-    return [each for each in plan["notices"] if "declared of person" in each]
+    return [each for each in [each["message"] for each in plan["notices"]] if "declared of person" in each]
 
 
 def test_a_forgotten_variable_that_a_step_masks_is_doubted_first(tmp_path: Path) -> None:

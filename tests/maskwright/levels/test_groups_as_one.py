@@ -104,7 +104,7 @@ def test_members_are_moved_onto_a_masked_total(folder: Path, moved: dict[str, An
     assert found == dict.fromkeys(found, 0)
     adjusted = {each["name"]: each["adjusted"] for each in moved["edits"]}
     assert adjusted["total-sum"] > 1_400
-    assert any("k does not hold for what was moved" in text for text in moved["notices"])
+    assert any("k does not hold for what was moved" in text["message"] for text in moved["notices"])
     # The total keeps its k; the record tells what is left of that of the members.
     rows = flat.drop_duplicates("hhid")
     assert rows.groupby("total").size().min() >= 5
@@ -163,7 +163,9 @@ def test_totals_of_large_groups_are_derived_instead(folder: Path) -> None:
     size = flat.groupby("hhid")["pno"].transform("size")
     # Members of large households keep what masking made of them: only others were moved.
     assert flat[size > 2].groupby(INCOMES).size().median() > flat[size <= 2].groupby(INCOMES).size().median()
-    assert any("more members than largest_group, their totals are derived" in text for text in record["notices"])
+    assert any(
+        "more members than largest_group, their totals are derived" in text["message"] for text in record["notices"]
+    )
     left = {each["name"]: each["infeasible"] for each in record["edits"]}["total-sum"]
     assert 0 < left <= (size.groupby(flat["hhid"]).first() > 2).sum()
 
@@ -207,7 +209,7 @@ def test_groups_that_cannot_be_moved_stand_in_the_record_edit_by_edit(tmp_path: 
     record = mw.run(path).record
     told = {each["name"]: (each["infeasible"], each["violations"]) for each in record["edits"]}
     assert told == {"total": (4, 0), "edit-2": (0, 0)}
-    assert any("no values were found for 4 household records" in text for text in record["notices"])
+    assert any("no values were found for 4 household records" in text["message"] for text in record["notices"])
     sums = pd.read_csv(tmp_path / "out_p.csv").groupby("hhid")["income"].sum()
     assert (pd.read_csv(tmp_path / "out_h.csv").set_index("hhid")["total"].sort_index() == sums).all()
     assert (sums == 0).sum() == 4
@@ -240,7 +242,7 @@ def test_whole_households_are_alike(folder: Path, alike: dict[str, Any]) -> None
     assert sizes.min() >= 5
     assert alike["k_of_groups"][-1]["smallest"] == sizes.min()
     assert alike["k_of_groups"][-1]["below"] == 0
-    left_out = next(text for text in alike["notices"] if text.startswith("left out"))
+    left_out = next(text for text in [each["message"] for each in alike["notices"]] if text.startswith("left out"))
     assert "household" in left_out
     assert alike["levels"]["household"]["records"] == len(sizes)
 

@@ -82,7 +82,7 @@ def recounted(before: pd.DataFrame, after: pd.DataFrame) -> tuple[dict[str, int]
 
 def told(record: dict[str, Any], start: str) -> dict[str, int]:
     """Counts of the one notice that starts so; none without it."""
-    found = [text for text in record["notices"] if text.startswith(start)]
+    found = [text for text in [each["message"] for each in record["notices"]] if text.startswith(start)]
     assert len(found) <= 1
     listed = found[0][len(start) :].split(";")[0] if found else ""
     return {name: int(count) for name, count in re.findall(r"(\w+) \((\d+)\)", listed)}
@@ -93,7 +93,7 @@ def told(record: dict[str, Any], start: str) -> dict[str, int]:
 def test_levels_masked_by_steps_of_their_own(folder: Path, form: str) -> None:
     """What is counted is released: after totals were kept, and members moved onto them."""
     record, before, after = run(folder, form, by_level())
-    assert any("were moved with their members onto edits" in text for text in record["notices"])
+    assert any("were moved with their members onto edits" in text["message"] for text in record["notices"])
     below, beyond = recounted(before, after)
     assert set(below) & set(INCOMES)
     assert set(below) & set(ROWS)

@@ -81,7 +81,7 @@ def test_k_holds_in_households_on_both_levels(released: tuple[pd.DataFrame, dict
     whole = pd.DataFrame({"row": rows.set_index("hhid")[ROWS].apply(tuple, axis=1), "members": members})
     alike = whole.groupby(["row", "members"])["row"].transform("size")
     assert record["k_of_groups"][-1]["below"] == (alike < 5).sum()
-    assert any("are unlike k - 1 others" in text for text in record["notices"])
+    assert any("are unlike k - 1 others" in text["message"] for text in record["notices"])
 
 
 def test_flat_and_linked_release_the_same(folder: Path, released: tuple[pd.DataFrame, dict[str, Any]]) -> None:
@@ -252,7 +252,11 @@ def test_totals_that_are_lost_with_a_missing_income_are_counted(folder: Path) ->
     rows = read_flat(folder / "with_holes.csv").drop_duplicates("hhid")
     lost = int(rows["total"].isna().sum())
     assert lost > 0
-    assert [text for text in record["notices"] if text.startswith(f"total: {lost} cells that had a value are missing")]
+    assert [
+        text
+        for text in [each["message"] for each in record["notices"]]
+        if text.startswith(f"total: {lost} cells that had a value are missing")
+    ]
 
 
 def noise(variables: list[str], p: float = 0.2) -> dict[str, Any]:

@@ -136,7 +136,11 @@ def test_a_label_of_a_suppressed_code_is_no_variable_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["plan", str(pipeline(tmp_path, "flat", MASKING + EMPTYING)), "--json"])
-    notices = [each for each in json.loads(capsys.readouterr().out)["notices"] if "unmasked" in each]
+    notices = [
+        each
+        for each in [each["message"] for each in json.loads(capsys.readouterr().out)["notices"]]
+        if "unmasked" in each
+    ]
     told = survey().loc[lambda frame: ~frame["hid"].isin(BROKEN), ["foreign", "overhead"]]
     alone = int((told.value_counts() == 1).sum())
     assert any("(foreign, overhead)" in each and each.startswith(f"{alone} ") for each in notices) or alone == 0

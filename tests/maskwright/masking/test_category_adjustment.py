@@ -43,7 +43,7 @@ def test_edits_between_categories_are_kept_by_adjustment(method: str, params: di
     assert result.adjusted["edit-1"] > 20
     (unit,) = result.adjustment
     assert (unit["variables"], unit["moved"]) == (names, result.adjusted["edit-1"])
-    (said,) = [each for each in result.notices if "changed in" in each]
+    (said,) = [str(each) for each in result.notices if "changed in" in str(each)]
     changed, _, restored = (int(word) for word in said.split() if word.isdigit())
     assert restored < 0.8 * changed
 

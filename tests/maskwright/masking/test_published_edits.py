@@ -142,8 +142,8 @@ def test_what_steps_allow_to_be_weakened_or_dropped_is_and_is_listed(tmp_path: P
     ]  # fmt: skip
     assert record["edits"][0]["text"] == "if age == 'below 15' then marital == 'never'"
     assert [each["name"] for each in record["dropped_edits"]] == ["product"]
-    assert any("'minor' is weakened" in notice for notice in record["notices"])
-    assert any("'product' is dropped" in notice for notice in record["notices"])
+    assert any("'minor' is weakened" in notice["message"] for notice in record["notices"])
+    assert any("'product' is dropped" in notice["message"] for notice in record["notices"])
 
 
 def test_domain_edits_are_about_the_original_recoded_alike(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_an_edit_that_a_later_step_lets_go_may_have_moved_records_before(tmp_pat
     bands = {"age": {"bands": [[0, 16, 30, 65, 96], [0, 16, 96]]}}
     step = {"method": "generalisation", "variables": ["age"], "params": {"k": 3, "levels": {"age": 1}}}
     record, _ = ran(tmp_path, [step], [MINOR, RANGE], hierarchies=bands)
-    assert not any("beyond the smallest" in notice for notice in record["notices"])
+    assert not any("beyond the smallest" in notice["message"] for notice in record["notices"])
 
 
 def test_what_is_coarser_already_is_generalised_further_and_emptied(tmp_path: Path) -> None:

@@ -54,7 +54,10 @@ def test_the_ledger_shows_rules_that_never_fired(tmp_path: Path, output: str) ->
 
 
 def test_the_plan_says_why_a_rule_never_fired(tmp_path: Path) -> None:
-    notices = plan_pipeline(write(tmp_path, "m.xml", "method: microaggregation, variables: [inc]"))["notices"]
+    notices = [
+        each["message"]
+        for each in plan_pipeline(write(tmp_path, "m.xml", "method: microaggregation, variables: [inc]"))["notices"]
+    ]
     said = [notice.partition(": ")[2] for notice in notices if "never fired" in notice]
     assert [text.partition(" true")[0] for text in said] == [
         "its context, 'when' or 'if' is",

@@ -51,10 +51,9 @@ def test_variables_take_an_aggregation_where_it_keeps_their_edits(tmp_path: Path
         "net": "mean", "tax": "mean", "gross": "mean", "age": name, "until": name,
     }  # fmt: skip
     words = str(name).replace("_", " ")
-    assert (
-        f"step 1: net, tax, gross keep the operator of the plan: {words} does not keep edit-1"
-        in found.record["notices"]
-    )
+    assert f"step 1: net, tax, gross keep the operator of the plan: {words} does not keep edit-1" in [
+        each["message"] for each in found.record["notices"]
+    ]
     assert {edit["kept_by"] for edit in found.record["edits"]} == {"construction"}
 
 

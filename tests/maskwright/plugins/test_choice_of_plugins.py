@@ -76,7 +76,7 @@ def test_a_built_in_plugin_counts_for_its_own_files_and_the_conflict_is_told(
     assert "aaa" not in used
     if bad.name != "aaa-folder":
         assert bad.message in info["conflict"]
-        assert any("aaa of package greedy claims" in each for each in result.record["notices"])
+        assert any("aaa of package greedy claims" in each["message"] for each in result.record["notices"])
 
 
 def find_all_built_in() -> bool:

@@ -133,7 +133,7 @@ def test_ids_new_keeps_every_identifier_as_a_key(tmp_path: Path) -> None:
     assert pairs.groupby("name")["new name"].nunique().eq(1).all()
     assert pairs["new name"].nunique() == people["name"].nunique()
     assert out["name"].str.fullmatch("[A-Z][A-Z0-9]{7}").all()
-    notices = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["notices"]
+    notices = [each["message"] for each in json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["notices"]]
     assert any("name has 60 repeats" in each for each in notices)
 
 
@@ -151,7 +151,7 @@ def test_without_a_section_or_a_key_all_is_as_before(tmp_path: Path) -> None:
     data = "cluster: home, variables: {person: {role: identifier}, name: {role: identifier}}"
     out = _run(tmp_path, data, output="")
     assert list(out["home"]) == list(map(str, _people()["home"]))
-    notices = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["notices"]
+    notices = [each["message"] for each in json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["notices"]]
     assert [each for each in notices if "identifier" in each] == [
         "person, name are identifiers: they are not published"
     ]

@@ -119,7 +119,7 @@ def _release(folder: Path, content: dict[str, bytes] = NEW) -> None:
 def _next_run(folder: Path) -> tuple[str, ...]:
     """A run that is refused: it does nothing but end what was left."""
     with Release(_targets(folder), frozenset()) as release:
-        return release.notices
+        return tuple(map(str, release.notices))
 
 
 def _set(folder: Path) -> dict[str, bytes]:

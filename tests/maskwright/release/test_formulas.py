@@ -40,7 +40,11 @@ seed: 1
     assert main(["run", str(folder / "pipeline.yaml"), "--quiet"]) == 0
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     out = pd.read_csv(folder / "out.csv", keep_default_na=False)["note"].tolist() if ending == "csv" else []
-    return out[: len(CELLS)], [each for each in record["notices"] if "formula" in each], record
+    return (
+        out[: len(CELLS)],
+        [each for each in [each["message"] for each in record["notices"]] if "formula" in each],
+        record,
+    )
 
 
 def test_they_are_counted_and_kept(tmp_path: Path) -> None:

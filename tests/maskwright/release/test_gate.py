@@ -39,7 +39,9 @@ def test_a_waiver_covers_the_doubts_it_names_and_no_other() -> None:
     judged = decide_release([*doubts, doubts[0]], [waiver("W202", variable="a"), waiver("not-masked", variable="c")])
     assert judged.open == (doubts[2], doubts[1])
     assert [each.doubt for each in judged.waived] == [doubts[0]]
-    assert list(judged.notices) == ["the waiver of not-masked of c was not needed: there is no such doubt"]
+    assert [str(each) for each in judged.notices] == [
+        "the waiver of not-masked of c was not needed: there is no such doubt"
+    ]
 
 
 def test_doubts_stand_in_the_order_of_their_ids_with_their_remedies() -> None:

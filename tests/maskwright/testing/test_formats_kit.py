@@ -236,7 +236,7 @@ def asks_the_network(path, record):
 
 
 def shows_texts(path, record):
-    path.write_text("".join(record["notices"]) or "none", encoding="utf-8")
+    path.write_text("".join([each["message"] for each in record["notices"]]) or "none", encoding="utf-8")
 
 
 def links(path, record):

@@ -164,9 +164,14 @@ def test_bars_are_in_proportion_and_an_undefined_part_has_none(record: Record, t
     assert "undefined" in text_of(page)
 
 
+def notice(message: str, *, is_caution: bool = False) -> dict[str, object]:
+    return {"kind": "reading", "message": message, "is_caution": is_caution}
+
+
 def test_a_notice_that_the_plan_and_the_run_give_is_shown_once(record: Record, tmp_path: Path) -> None:
-    record["plan"]["warnings"] = ["1 stratum is small"]
-    record["notices"] = ["1 stratum is small", "x is an identifier", "x is an identifier"]
+    small, identifier = notice("1 stratum is small"), notice("x is an identifier")
+    record["plan"]["warnings"] = [small]
+    record["notices"] = [small, identifier, identifier]
     root = html.fromstring(write(record, tmp_path).encode())
     assert root.xpath("//ul[@class='notices']/li/text()") == ["1 stratum is small", "x is an identifier"]
 
@@ -207,7 +212,7 @@ def test_what_is_to_be_read_before_publishing_stands_in_the_box_of_the_verdict(r
     box = verdict_of(write(record, tmp_path))
     assert "Before you publish" not in box.text_content()
     assert "careful" not in box.get("class").split()
-    page = write(record | {"notices": [*record["notices"], said], "cautions": [said]}, tmp_path)
+    page = write(record | {"notices": [*record["notices"], notice(said, is_caution=True)]}, tmp_path)
     box = verdict_of(page)
     assert f"{said}." in box.text_content()
     assert "careful" in box.get("class").split()

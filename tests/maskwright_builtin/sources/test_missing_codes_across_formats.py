@@ -49,11 +49,11 @@ def written(folder: Path, name: str) -> str:
 def released(folder: Path, name: str) -> str:
     """Notices of a run that releases; those of the plan are among them."""
     path = written(folder, name)
-    planned = plan_pipeline(path)["notices"]
+    planned = [each["message"] for each in plan_pipeline(path)["notices"]]
     done = mw.run(path)
     assert done.ok
     about = [each for each in planned if "missing codes" in each or "'no value'" in each]
-    assert set(about) <= set(done.record["notices"])
+    assert set(about) <= {each["message"] for each in done.record["notices"]}
     return " ".join(about)
 
 
@@ -143,7 +143,7 @@ def test_labelled_letters_of_stata_become_what_spss_can_hold(tmp_path: Path) -> 
     (tmp_path / "p.yaml").write_text(LETTERS)
     result = mw.run(tmp_path / "p.yaml")
     assert result.ok
-    assert "x '.a' (refused, 6 cells)" in " ".join(result.record["notices"])
+    assert "x '.a' (refused, 6 cells)" in " ".join(each["message"] for each in result.record["notices"])
     written, about = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
     assert written["x"].isna().tolist() == [row % 5 == 0 for row in range(30)]
     assert [each == ".b" for each in written["code"]] == [row % 7 == 0 for row in range(30)]
@@ -201,7 +201,7 @@ def test_recoded_categories_of_numbers_keep_their_codes_and_no_label_of_old_ones
         text = text.replace(", labels: {1: single, 2: married, 3: widowed}, missing: {NA: refused}", "")
     (tmp_path / "p.yaml").write_text(text.replace("SOURCE", f"in.{through}"), encoding="utf-8")
     done = mw.run(tmp_path / "p.yaml")
-    assert not any("does not say which values mean 'no value'" in each for each in done.record["notices"])
+    assert not any("does not say which values mean 'no value'" in each["message"] for each in done.record["notices"])
     _, about = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
     assert [*map(str, about.missing_ranges["family"])] == ["{'lo': 'NA', 'hi': 'NA'}"]
     assert not {"1", "2", "3"} & set(map(str, about.variable_value_labels.get("family", {})))

@@ -227,7 +227,7 @@ def report_forgotten_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -
         yield
     except (InputError, EditViolation) as error:
         reasons = [
-            Problem(str(each), each.place, each.remedy) for each in doubts
+            each.problem for each in doubts
             if each.kind == KIND and not any(waiver.covers(each) for waiver in waivers)
         ]  # fmt: skip
         if not reasons or type(error) not in (InputError, EditError, EditViolation):

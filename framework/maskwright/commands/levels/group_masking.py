@@ -97,21 +97,21 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
     problems = []
     for step in requested:
         if step.unit != top:
-            message = f"step {step.number}: unit: {unknown_name('level with members', step.unit or '', [top])}"
-            problems.append(Problem(message, step.place))
+            message = f"unit: {unknown_name('level with members', step.unit or '', [top])}"
+            problems.append(Problem(message, step.place, step=step.number))
         if step.planning.totals:
-            message = f"step {step.number}: totals: a {top} is masked with its members, and its totals with them"
-            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`."))
+            message = f"totals: a {top} is masked with its members, and its totals with them"
+            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`.", step=step.number))
         if step.keys or step.dependents or step.companions or step.method.claims.removes:
-            message = f"step {step.number}: {step.method.name} cannot mask a {top} with its members as one record"
+            message = f"{step.method.name} cannot mask a {top} with its members as one record"
             hint = "Take a method that changes the variables of the step, as microaggregation."
-            problems.append(Problem(message, step.place, hint))
+            problems.append(Problem(message, step.place, hint, step=step.number))
         elif not step.method.claims.within_strata:
             message = (
-                f"step {step.number}: {step.method.name} needs all records at once, and a {top} is masked with those "
-                "of its composition"
+                f"{step.method.name} needs all records at once, and a {top} is masked with those of its composition"
             )
-            problems.append(Problem(message, step.place, "Take a method that masks clusters, as microaggregation."))
+            hint = "Take a method that masks clusters, as microaggregation."
+            problems.append(Problem(message, step.place, hint, step=step.number))
     if len(requested) < len(steps):
         other = next(step for step in steps if step.unit is None)
         message = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.pipeline.steps import threshold_figures
 from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.measure import Measurable
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.findings import Notice
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.measure import Measure
 
@@ -166,8 +166,12 @@ def requests_by_level(
         for name in fitting:
             chosen[name] += (each,)
         notices += [
-            f"{each.label} is not measured on the level {name}: "
-            + wrongs[name][0].message.removeprefix(f"{each.label}: ")
+            Notice(
+                "not-measured-on-level",
+                each.label,
+                f"{each.label} is not measured on the level {name}: {wrongs[name][0].message}",
+                level=name,
+            )
             for name in levels
             if fitting and wrongs[name]
         ]
@@ -215,7 +219,7 @@ def _levels_for(
         first = {level: next(name for name in named if owner.get(name) == level) for level in levels}
         shown = " and ".join(f"{name} of {level}" for level, name in first.items())
         hint = "Take a measure for each level, with labels of their own: {name: {as: label, ...}}."
-        return [], [Problem(f"{request.label}: {shown} are variables of different levels", request.place, hint)]
+        return [], [Problem(f"{shown} are variables of different levels", request.place, hint, measure=request.label)]
     there = [
         level for level in levels
         if level in given and all(name in _given_to(request, level, linked, given).variables for name in named)
@@ -224,7 +228,7 @@ def _levels_for(
         return there, []
     absent = [name for name in named if not any(name in each.variables for each in given.values())]
     message = "; ".join(f"{name} cannot be measured: {_why_not(name, owner, linked)}" for name in absent)
-    return [], [Problem(f"{request.label}: {message}", request.place)]
+    return [], [Problem(message, request.place, measure=request.label)]
 
 
 def _why_not(name: str, owner: Mapping[str, str], linked: LinkedData) -> str:

@@ -32,7 +32,7 @@ from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import ReleaseCandidate
-from maskwright.commands.running.stages import PipelineRun, last_doubts
+from maskwright.commands.running.stages import PipelineRun, last_doubts, without_contributions
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
@@ -302,7 +302,7 @@ class _LevelsRun:
             levels, about = compared_levels(self.loaded.linked, released, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
-        self._notify(f"{label} has no contributions of single records: none are written" for label in alone)
+        self._notify(without_contributions(alone))
         return found
 
     def _with_group_linkage(

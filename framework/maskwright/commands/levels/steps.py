@@ -61,8 +61,8 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
         parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
         if parameters and any(name in known for name in (*step.dependents, *step.keys)):
             named_here, others = (", ".join(dict.fromkeys(names)) for names in (own, parameters))
-            message = f"step {step.number}: {others} and {named_here} are variables of different levels"
-            raise InputError(Problem(message, step.place, "Take a step for each level."))
+            message = f"{others} and {named_here} are variables of different levels"
+            raise InputError(Problem(message, step.place, "Take a step for each level.", step=step.number))
         kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
         groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
         planning = _planning_without(step.planning, elsewhere)
@@ -71,8 +71,9 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
     refuse_problems(
         [
             Problem(
-                f"step {step.number}: within: {name!r} is a variable of another level than those that the step masks",
+                f"within: {name!r} is a variable of another level than those that the step masks",
                 step.place, "Name a variable of the same level: one of the groups may be copied to their members.",
+                step=step.number,
             )
             for step in found for name in step.within if name in elsewhere
         ]
@@ -104,10 +105,10 @@ def refuse_unknown_variables(steps: Sequence[Step], linked: LinkedData) -> None:
         for name in (*(step.variables or ()), *step.keys, *step.dependents):
             if name in keys:
                 problems.append(
-                    Problem(f"step {step.number}: {name!r} is a key or a pointer: it is not masked", step.place)
+                    Problem(f"{name!r} is a key or a pointer: it is not masked", step.place, step=step.number)
                 )
             elif name not in names:
-                problems.append(Problem(f"step {step.number}: {unknown_name('variable', name, names)}", step.place))
+                problems.append(Problem(f"{unknown_name('variable', name, names)}", step.place, step=step.number))
     refuse_problems(problems)
 
 

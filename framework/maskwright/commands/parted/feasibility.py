@@ -164,15 +164,15 @@ def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
     size = pipeline.execution.block_size
     for step in pipeline.steps:
         if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
-            message = f"step {step.number}: k = {step.k} is larger than a block, which has {size} records (block_size)"
-            yield Problem(message, step.place, "execution: {block_size: 50000} is usual")
+            message = f"k = {step.k} is larger than a block, which has {size} records (block_size)"
+            yield Problem(message, step.place, "execution: {block_size: 50000} is usual", step=step.number)
         if step.within:
-            message = f"step {step.number}: 'within' needs all records at once: a run over parts does not cut along it"
-            yield Problem(message, step.place, IN_MEMORY)
+            message = "'within' needs all records at once: a run over parts does not cut along it"
+            yield Problem(message, step.place, IN_MEMORY, step=step.number)
         why = refused_method(step.method)
         if why:
             yield Problem(
-                f"step {step.number}: {step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}"
+                f"{step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}", step=step.number
             )
 
 
@@ -231,8 +231,8 @@ def _of_categories(plan: Plan) -> Iterator[Problem]:
             continue
         for name in group.variables:
             if name in coarse or not plan.variables[name].is_numeric:
-                why = f"step {step.number}: {step.method.name} masks in blocks of near records"
-                yield Problem(f"{why}, and {name} holds categories", step.place, IN_MEMORY)
+                message = f"{step.method.name} masks in blocks of near records, and {name} holds categories"
+                yield Problem(message, step.place, IN_MEMORY, step=step.number)
     for edit in plan.edits:
         if plan.coarse.read_by(edit) and domain_tuples((edit,)):
             why = f"edit {edit.name!r} reads which values occur together, and one of its variables is recoded"

@@ -138,7 +138,7 @@ def _with_answers(
     plan = task.masking.plan
     planned = plan.groups[task.group]
     step = plan.steps[planned.step - 1]
-    with step.placed(f"{step}: "):
+    with step.placed(step.number, step.method.name):
         work = group_work(planned, step, task.masking.edits, plan.masked)
         gathered = merged_strata(work, shares)
         notes = notes_of_all(work, gathered, [known[name].variable for name in planned.variables])

@@ -43,7 +43,8 @@ def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
     for request in requests:
         why = refused_measure(request)
         if why is not None:
-            yield Problem(f"{request.label}: {why}", request.place, "leave it out, or leave out `execution: engine`")
+            hint = "leave it out, or leave out `execution: engine`"
+            yield Problem(why, request.place, hint, measure=request.label)
 
 
 def refused_measure(request: MeasureRequest) -> str | None:

@@ -193,7 +193,7 @@ def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[s
             how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"
             yield Doubt(
                 "step-changed-nothing", name, f"{step} left it {how}",
-                count=same, total=total, place=step.place,
+                count=same, total=total, place=step.place, step=step.number,
             )  # fmt: skip
 
 

@@ -157,7 +157,7 @@ def gather_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapp
     masking: Masking = task.masking
     planned = replace(masking.plan.groups[task.group], strata=task.strata(original))
     step = masking.plan.steps[planned.step - 1]
-    with step.placed(f"{step}: "):
+    with step.placed(step.number, step.method.name):
         work = group_work(planned, step, masking.edits, masking.plan.masked)
         facts = facts_of_records(current, work, masking.standardisation, task.context(current, first))
     Stored.of(facts, folder / GATHERED)
@@ -193,7 +193,7 @@ def _masked_group(
     plan = masking.plan
     planned = replace(plan.groups[group], strata=strata)
     step = plan.steps[planned.step - 1]
-    with step.placed(f"{step}: "):
+    with step.placed(step.number, step.method.name):
         work = group_work(planned, step, masking.edits, plan.masked)
         result = protect_group(data, work, masking.standardisation, context)
         _refuse_changes(result, data, step, planned.variables)

@@ -204,7 +204,7 @@ def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
                 yield Doubt(
                     "promise-not-kept", str(step.number),
                     f"in {moved} of {reported.records} records a structural zero of {name} became another value, or "
-                    "another value a zero", count=moved, total=reported.records, place=step.place,
+                    "another value a zero", count=moved, total=reported.records, place=step.place, variable=name,
                     hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
                 )  # fmt: skip
     yield from reported.finished.doubts.values()

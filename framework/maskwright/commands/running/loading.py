@@ -169,9 +169,7 @@ def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        reasons = [
-            Problem(str(each), each.place, each.remedy) for each in doubts if each.kind == "column-not-understood"
-        ]
+        reasons = [each.problem for each in doubts if each.kind == "column-not-understood"]
         if not reasons:
             raise
         kind = EditError if isinstance(error, EditError) else InputError

@@ -61,8 +61,8 @@ def refuse_steps(request: MaskingRequest) -> None:
 def _refuse_units(request: MaskingRequest) -> None:
     """Only data of several levels have groups that can be masked as one record."""
     problems = [
-        Problem(f"step {step.number}: unit: {step.unit!r} is a level, and the data have none", step.place,
-                "Declare `data: levels:`; `maskwright explain levels` says how.")
+        Problem(f"unit: {step.unit!r} is a level, and the data have none", step.place,
+                "Declare `data: levels:`; `maskwright explain levels` says how.", step=step.number)
         for step in request.steps if step.unit is not None
     ]  # fmt: skip
     refuse_problems(problems)
@@ -81,9 +81,10 @@ def _refuse_methods_that_count_records(request: MaskingRequest) -> None:
     )
     problems = [
         Problem(
-            f"step {step.number}: {step.method.name} counts k in single records, and {message} are declared{named}",
+            f"{step.method.name} counts k in single records, and {message} are declared{named}",
             step.place,
             hint,
+            step=step.number,
         )
         for step in request.steps
         if step.promised is not None and not step.method.claims.counts_households

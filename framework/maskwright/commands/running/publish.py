@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from maskwright.commands.running.loading import violated_edits
 from maskwright.data.parts.part_files import address_of
 from maskwright.foundation.errors import Problem
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import LOGGER
 from maskwright.foundation.release_outcomes import EditViolation, OpenDoubts, ThresholdMissed
 from maskwright.pipeline.resolved import Pipeline
@@ -96,10 +97,12 @@ def _ending(request: MaskingRequest, judgement: ReleaseDecision) -> Problem:
     paths = request.output.paths.values() if isinstance(request, Pipeline) else ()
     left = [str(path) for path in paths if path.exists()]
     message = "nothing was released" + (f"; of an earlier run there is still: {', '.join(left)}" if left else "")
+    ending = Notice("nothing-released", "", message)
     if not judgement.open:
-        return Problem(message)
+        return Problem(message, finding=ending)
     waivers = judgement.waivers_to_write.replace("\n", "\n    ")
-    return Problem(message, hint=f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}")
+    hint = f"where all is as it should be, say so in the pipeline, and why:\n    {waivers}"
+    return Problem(message, hint=hint, finding=ending)
 
 
 def write_release_codebook(

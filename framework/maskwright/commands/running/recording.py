@@ -259,6 +259,8 @@ def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "k": record["k"],
         "measures": record["measures"],
+        "doubts": record["doubts"],
+        "notices": record["notices"],
         "outputs": {key: facts["file"] for key, facts in record["outputs"].items()},
         "seconds": record["seconds"],
     }

@@ -187,16 +187,16 @@ class PipelineRun:
                 about_categories=unmasked_variable_notices(categories, plan.altered), changed=plan.altered,
                 drawn=plan.draws_records,
             )  # fmt: skip
-        self.notify(
-            Notice(
-                "no-contributions",
-                each.label,
-                f"{each.label} has no contributions of single records: none are written",
-            )
-            for each in requests
-            if each.per_record and found[each.label].per_record is None
-        )
+        alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
+        self.notify(without_contributions(alone))
         return found
+
+
+def without_contributions(labels: Iterable[str]) -> Iterator[Notice]:
+    """Notices about measures that say nothing of single records, though they were asked to."""
+    for label in labels:
+        message = f"{label} has no contributions of single records: none are written"
+        yield Notice("no-contributions", label, message)
 
 
 def write_release_rules(
@@ -263,7 +263,7 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     try:
         read = load(file, progress, identifiers=True, may_lack="anything")
     except InputError as error:
-        message = "; ".join(dict.fromkeys(problem.message for problem in error.problems))
+        message = "; ".join(dict.fromkeys(problem.sentence for problem in error.problems))
         refuse_written(file.source, f"the written file cannot be read back ({message})")
     if file.source.format.omits_empty_variables:
         read = _as_shown(_with_traceless(read, meant), meant)

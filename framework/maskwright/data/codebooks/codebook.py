@@ -143,7 +143,7 @@ def _listed_twice(described: Described) -> Iterable[Problem]:
 
 def _named(problem: Problem, described: Described) -> Problem:
     place = problem.place if problem.place is not None and problem.place.line is not None else described.place
-    return Problem(f"variable {described.name!r}: {problem.message}", place, problem.hint)
+    return Problem(f"variable {described.name!r}: {problem.sentence}", place, problem.hint, variable=described.name)
 
 
 def _mapping(codes: Iterable[Code]) -> Node:

@@ -182,7 +182,7 @@ def refuse_otherwise(path: Path, meant: PublishedCodebook) -> None:
     try:
         found = read_codebook_file(path).variables
     except InputError as error:
-        _refuse(path, [f"it cannot be read ({error.problems[0].message})"])
+        _refuse(path, [f"it cannot be read ({error.problems[0].sentence})"])
     differences = list(_differences(meant, {_plain(name): each for name, each in found.items()}))
     if differences:
         _refuse(path, differences)

@@ -19,7 +19,7 @@ from maskwright.data.hierarchies.hierarchy import (
     IntervalHierarchy,
     IntervalLevel,
 )
-from maskwright.data.number_columns import first_records
+from maskwright.data.number_columns import first_record, first_records
 from maskwright.data.number_text import read_numbers
 from maskwright.foundation.errors import DataError, Problem
 
@@ -47,7 +47,7 @@ def with_hierarchy(column: Column, declared: HierarchyDeclaration | None) -> Col
     try:
         found = hierarchy_of(variable, column.values[present], declared)
     except ValueError as error:
-        raise DataError(Problem(f"variable {variable.name!r}: {error}")) from None
+        raise DataError(Problem(f"variable {variable.name!r}: {error}", variable=variable.name)) from None
     outside = np.zeros(len(column), dtype=np.bool_)
     values = column.values[present]
     outside[present] = (
@@ -59,7 +59,7 @@ def with_hierarchy(column: Column, declared: HierarchyDeclaration | None) -> Col
             f"({first_records(outside)})"
         )
         hint = f"Add what is missing to the hierarchy, or list it under `missing` of {variable.name} if it is no value."
-        raise DataError(Problem(message, hint=hint))
+        raise DataError(Problem(message, hint=hint, variable=variable.name, record=first_record(outside)))
     return replace(column, variable=replace(variable, hierarchy=found))
 
 

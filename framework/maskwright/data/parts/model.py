@@ -257,7 +257,6 @@ def _cell(value: str | None, kind: Any) -> Any:
 
 
 QUOTE = {'"': "&quot;"}
-RECORD = re.compile(r"\brecords? ([0-9]+)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,8 +291,8 @@ class Places:
 
 def in_its_part(problem: Problem, parts: Parts) -> Problem:
     """Mistake in a record of the dataset, with the file that the first record it names is in, and its row there."""
-    found = RECORD.search(problem.message)
-    if found is None or not 1 <= int(found[1]) <= parts.records:
+    record = problem.record
+    if record is None or not 1 <= record <= parts.records:
         return problem
-    name, row = parts.place_of(int(found[1]) - 1)
-    return replace(problem, message=f"{problem.message} (record {found[1]} is row {row + 1} of {name})")
+    name, row = parts.place_of(record - 1)
+    return replace(problem, message=f"{problem.message} (record {record} is row {row + 1} of {name})")

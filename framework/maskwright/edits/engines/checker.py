@@ -274,7 +274,7 @@ class EngineChecker(EngineProcesses):
             tags = [(self._form.tags or {}).get(name, name) if self._form else name for name in columns.names]
             known = {*columns.names, *tags, *path}
             problems += [
-                Problem(f"edit {edit.name}: {unknown_name('variable', name, columns.names)}", edit.place)
+                Problem(f"{unknown_name('variable', name, columns.names)}", edit.place, edit=edit.name)
                 for name in edit.engine.names
                 if name not in known and not name.endswith(":*")
             ]
@@ -338,9 +338,10 @@ def _answer(edit: Edit, events: Sequence[Sequence[str]], n: int, before: int) ->
                 # A processor stops here; so do we. The error's code says what happened without any value.
                 raise InputError(
                     Problem(
-                        f"edit {edit.name}: its test cannot be evaluated on record {int(rest[1]) + before} ({rest[2]})",
+                        f"its test cannot be evaluated on record {int(rest[1]) + before} ({rest[2]})",
                         edit.place,
                         "compare numbers as number(NAME), and say what is to hold where a value is missing",
+                        edit=edit.name,
                     )
                 )
             failed[int(rest[1])] += 1

@@ -198,8 +198,8 @@ class NestedChecker(EngineProcesses):
             if own is not None and own.pattern == pattern and (str(own.rule), str(own.test)) == (rule, test):
                 where = place_of(self._elements, self._node([int(place) for place in places]))
                 hint = "compare numbers as number(NAME), and say what is to hold where a value is missing"
-                wrong = f"edit {edit.name}: its test cannot be evaluated on {where} ({code})"
-                raise InputError(Problem(wrong, edit.place, hint))
+                wrong = f"its test cannot be evaluated on {where} ({code})"
+                raise InputError(Problem(wrong, edit.place, hint, edit=edit.name))
 
 
 def place_of(elements: NestedElements, node: Node) -> str:

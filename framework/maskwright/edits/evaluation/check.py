@@ -197,7 +197,7 @@ def evaluate(edit: Edit, columns: RecordChunk, domain: Domain | None = None) -> 
         return evaluate_exact(edit.expression, columns, domain)
     except EditError as error:
         first = error.problems[0]
-        raise EditError(Problem(f"edit {edit.name}: {first.message}", edit.place, first.hint)) from None
+        raise EditError(replace(first, place=edit.place, edit=edit.name)) from None
 
 
 def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
@@ -339,7 +339,7 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
         if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
             hint = None if has_hint else MEMBERS_HINT
             has_hint = True
-            problems.append(Problem(f"edit {edit.name}: it is about the members of a group", edit.place, hint))
+            problems.append(Problem("it is about the members of a group", edit.place, hint, edit=edit.name))
         for name in edit.variables:
             if name in names:
                 continue
@@ -349,7 +349,7 @@ def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Probl
                 wrong = unknown_name("variable", name, names)
             is_listed = is_listed or not has_near
             hint = None if has_near else unquoted_text(edit.expression, name)
-            problems.append(Problem(f"edit {edit.name}: {wrong}", _place_of_name(edit.place, name), hint))
+            problems.append(Problem(f"{wrong}", _place_of_name(edit.place, name), hint, edit=edit.name))
     return problems
 
 
@@ -365,7 +365,7 @@ def _refuse_unknown_codes(edits: Sequence[Edit], columns: RecordChunk) -> None:
                     wrong = unknown_name(f"missing code of {node.operand.name}", node.meaning, known)
                     near = nearest_name(node.meaning, known) is not None
                     hint = None if near else f"Declare it: `{node.operand.name}: {{missing: {{-1: {node.meaning}}}}}`."
-                    problems.append(Problem(f"edit {edit.name}: {wrong}", edit.place, hint))
+                    problems.append(Problem(f"{wrong}", edit.place, hint, edit=edit.name))
     if problems:
         raise EditError(problems)
 

@@ -73,7 +73,7 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
         except _Unbound as error:
             place = edit.place
             hint = error.hint or (None if error.name is None else x.unquoted_text(edit.expression, error.name))
-            problems.append(Problem(f"edit {edit.name}: {error.message}", place, hint))
+            problems.append(Problem(error.message, place, hint, edit=edit.name))
             continue
         found[bound.level].append(bound)
     if problems:

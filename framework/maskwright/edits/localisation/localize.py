@@ -197,7 +197,7 @@ def _costs(data: Dataset, weights: Mapping[str, float]) -> dict[str, Fraction]:
 
 def _refuse_unknown(edits: Sequence[Edit], names: Sequence[str]) -> None:
     problems = [
-        Problem(f"edit {edit.name}: {unknown_name('variable', name, names)}", edit.place)
+        Problem(f"{unknown_name('variable', name, names)}", edit.place, edit=edit.name)
         for edit in edits
         for name in edit.variables
         if name not in names

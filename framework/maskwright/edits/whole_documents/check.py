@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -82,7 +82,7 @@ def check_document(
                 f"it may take {limits.seconds:,.0f} seconds (--option max_seconds=N) and "
                 f"{limits.memory / MEGABYTE:,.0f} MB of memory (--option max_memory=MB)"
             )
-            raise EditError(Problem(error.problems[0].message, Place(schema.element.file), hint)) from None
+            raise EditError(replace(error.problems[0], place=Place(schema.element.file), hint=hint)) from None
     if "error" in answer:
         raise EditError(_stop(schema, stylesheets, answer))
     output = _EngineOutput(schema, keeps_messages=messages)

@@ -136,7 +136,7 @@ def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
     try:
         return doubts_of_plan(text(None)), "", ""
     except EditViolation as error:
-        violation = error.problems[0].message
+        violation = error.problems[0].sentence
     doubts = doubts_of_plan(text(None, violation=violation, drops=True))
     return doubts, f"{violation}. See on_input_violation below", violation
 
@@ -144,7 +144,7 @@ def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
 def _about_file(problem: Problem, data: Sequence[Path]) -> str:
     """What is wrong, with the name of the data file that it is about."""
     name = Path((problem.place and problem.place.file) or "").name
-    return f"{name}: {problem.message}" if name in [path.name for path in data] else problem.message
+    return f"{name}: {problem.sentence}" if name in [path.name for path in data] else problem.sentence
 
 
 def linking_key(data: Sequence[Dataset], files: Sequence[str]) -> tuple[int, str]:

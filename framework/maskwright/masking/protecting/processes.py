@@ -52,8 +52,9 @@ def refuse_unsendable(steps: Sequence[Step]) -> None:
         if why is not None:
             found = plugins().info("method", step.method.name)
             package = f"package {found.distribution} {found.version}"
-            message = f"step {step.number}: method {step.method.name!r} of {package} cannot be run in processes: {why}"
-            problems.append(Problem(message, step.place, "Or leave 'processes' out: threads give the same result."))
+            message = f"method {step.method.name!r} of {package} cannot be run in processes: {why}"
+            hint = "Or leave 'processes' out: threads give the same result."
+            problems.append(Problem(message, step.place, hint, step=step.number))
     if problems:
         raise InputError(problems)
 
@@ -87,8 +88,10 @@ def in_worker(
         except ProcessEndedError as ended:
             raise WorkerEnded(
                 Problem(
-                    f"step {step} ({method.name}): a process that masked a block {ended}, and nothing is released",
+                    f"a process that masked a block {ended}, and nothing is released",
                     hint="Was there enough memory? Take fewer workers, or smaller blocks.",
+                    step=step,
+                    method=method.name,
                 )
             ) from None
         return masked

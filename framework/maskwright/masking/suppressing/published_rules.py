@@ -150,7 +150,7 @@ def rule_file(
         Notice(
             "edit-not-written",
             edit.name,
-            f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].message}",
+            f"{path.name} has no edit {edit.name!r}, which holds as well: {error.problems[0].sentence}",
             place=edit.place,
         )
         for edit, error in inexpressible

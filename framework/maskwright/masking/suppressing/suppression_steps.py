@@ -84,7 +84,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
                 group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
             context = in_published_terms(context, state.shown)
             work = _work(position, group, step, state, context)
-            with step.placed(f"{step}: "):
+            with step.placed(step.number, step.method.name):
                 result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
                 if result.kept_rows is not None:
                     state, suppressing = state.taken(result), []

@@ -253,12 +253,10 @@ def strata_doubts(
 def original_category_doubts(plan: Plan, before: Dataset, after: Dataset) -> Iterator[Doubt]:
     """Doubts about the masked categories of a file whose originals its own weights disclose."""
     names = masked_categories(plan)
-    reported = {(each.subject, each.message) for each in plan.doubts if each.kind == "follows-from-published"}
+    reported = {(each.subject, each.given_by) for each in plan.doubts if each.kind == "follows-from-published"}
     for weights in published_weights(before, after) if names else ():
         # Planning has reported weights that disclose all of a variable.
-        left = [
-            name for name in names if (name, f"it can be read off {weights.name}, published as it is") not in reported
-        ]
+        left = [name for name in names if (name, weights.name) not in reported]
         yield from strata_doubts(weights, left, before, after, after.households)
 
 

@@ -45,7 +45,7 @@ def level_inference_doubts(
         if total not in masked.get(top.name, ()) or total in sizes or top.data[total].variable.is_date:
             continue
         if found := same_numbers(own, size, size >= 2, "count"):
-            yield _doubt(total, f"count({low.name})", f"is {_in(found)}", f"count({low.name}) == {total}")
+            yield _doubt(total, f"count({low.name}) is {_in(found)}", f"count({low.name}) == {total}")
     for name, values in members.items():
         pairs = [
             total for total in totals
@@ -61,10 +61,11 @@ def level_inference_doubts(
                 continue
             function, where = relation
             read = f"{function}({low.name}.{name})"
+            rule = None if function == "mean" else f"{read} == {total}"
             if total in masked.get(top.name, ()):
-                yield _doubt(total, f"{name} of {low.name}", f"is {read}, {_in(where)}", f"{read} == {total}")
+                yield _doubt(total, f"{name} of {low.name}, published as it is, is {read}, {_in(where)}", rule)
             else:
-                yield _doubt(name, f"{total} of {top.name}", f"tells {read}, {_in(where)}", f"{read} == {total}")
+                yield _doubt(name, f"{total} of {top.name}, published as it is, tells {read}, {_in(where)}", rule)
 
 
 def _relation(
@@ -81,11 +82,8 @@ def _relation(
     return None
 
 
-def _doubt(name: str, published: str, described: str, rule: str) -> Doubt:
-    message = (
-        f"{published}, published as it is, {described}" if "count(" not in published else f"{published} {described}"
-    )
-    return Doubt("follows-from-published", name, message, hint=remedy(None if "mean(" in rule else rule))
+def _doubt(name: str, message: str, rule: str | None) -> Doubt:
+    return Doubt("follows-from-published", name, message, hint=remedy(rule))
 
 
 def remedy(rule: str | None = None) -> str:

@@ -76,12 +76,12 @@ def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], li
         if how is None and _is_disclosed_by_size(linked, top, name):
             how = f"the number of its {linked.levels[1].name} records tells it"
         if how is not None:
-            message = f"step {number}: an empty cell of {name} would not be empty: {how}"
+            message = f"an empty cell of {name} would not be empty: {how}"
             hint = (
                 f"Leave {name} out of this step; leave out whole {top.name} records that are rare in it "
                 f"(`record_suppression` with {name} among its keys), or take another key."
             )
-            problems.append(Problem(message, None, hint))
+            problems.append(Problem(message, None, hint, step=number))
     if problems:
         raise InputError(problems)
 
@@ -125,7 +125,7 @@ def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset
     """Totals onto which members are to be moved."""
     problems = [
         Problem(
-            f"step {step.number}: totals: {unknown_name('masked variable of the top level', name, masked)}", step.place
+            f"totals: {unknown_name('masked variable of the top level', name, masked)}", step.place, step=step.number
         )
         for step in steps
         for name in step.planning.totals
@@ -142,8 +142,8 @@ def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
     there = f"totals here are {', '.join(totals)}" if totals else "no edit gives any"
     problems = [
         Problem(
-            f"step {step.number}: totals: {name} is no total that steps mask and an edit gives over members",
-            step.place, f"{there[0].upper()}{there[1:]}.",
+            f"totals: {name} is no total that steps mask and an edit gives over members",
+            step.place, f"{there[0].upper()}{there[1:]}.", step=step.number
         )
         for step in steps for name in step.planning.totals if name not in totals
     ]  # fmt: skip

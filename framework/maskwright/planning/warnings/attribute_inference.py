@@ -271,7 +271,7 @@ def attribute_inference_doubts(
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
         if found is not None:
             message = f"it can be read off {found}, published as it is"
-            yield Doubt("follows-from-published", name, message, place=own[0].place)
+            yield Doubt("follows-from-published", name, message, place=own[0].place, step=own[0].number, given_by=found)
 
 
 def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
@@ -287,7 +287,7 @@ def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dat
             reported.add(name)
             message = "it can be read off the order of the records: the file is sorted by it"
             hint = "Publish the records in random order: `release: {order: random}`."
-            yield Doubt("follows-from-published", name, message, place=step.place, hint=hint)
+            yield Doubt("follows-from-published", name, message, place=step.place, hint=hint, step=step.number)
 
 
 def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:

@@ -254,7 +254,7 @@ def household_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Datas
                 f"it is the same for all members of {alike} of the {several} households of two or more, and {step} "
                 "masks members one by one"
             )
-            yield Doubt("constant-within-households", name, message, alike, several, step.place)
+            yield Doubt("constant-within-households", name, message, alike, several, step.place, step=step.number)
 
 
 def agreeing_households(homes: Integers, values: Integers) -> tuple[int, int, Booleans]:

@@ -204,7 +204,7 @@ def unused_key_doubts(
             if name not in keys and not known[name].as_is:
                 message = f"{step} uses its keys ({', '.join(keys)}), and it is none"
                 hint = _label_hint(name, labels) or "Name it in `keys`, or leave it out of the step."
-                yield Doubt("step-changed-nothing", name, message, place=step.place, hint=hint)
+                yield Doubt("step-changed-nothing", name, message, place=step.place, hint=hint, step=step.number)
 
 
 def undecided_doubts(outcome: Outcome, arrival: Outcome | None = None) -> Iterator[Doubt]:

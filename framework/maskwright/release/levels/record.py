@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.planning.keepers import is_weaker
-from maskwright.release.record.record_parts import LossByStep, PlannedEdit, PlanRecord, StepRecord
+from maskwright.release.record.record_parts import LossByStep, NoticeRecord, PlannedEdit, PlanRecord, StepRecord
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,
@@ -81,11 +81,7 @@ def plan_of_levels(
             ),
             "may_lose_cells": tuple(name for plan in every for name in plan.may_lose_cells),
             "dropped": tuple(dict.fromkeys(name for plan in every for name in plan.dropped)),
-            "warnings": tuple(
-                each if each.level is not None else each.model_copy(update={"level": name})
-                for name, plan in plans.items()
-                for each in plan.warnings
-            ),
+            "warnings": tuple(each for name, plan in plans.items() for each in _of_level(plan.warnings, name)),
         }
     )
 
@@ -162,7 +158,9 @@ def record_of_levels(
             "loss_by_step": _loss_by_step(every),
             "structural_zeros": _joined(each.structural_zeros for each in every),
             "methods": _joined(each.methods for each in every),
-            "notices": tuple(dict.fromkeys(_joined(each.notices for each in every))),
+            "notices": tuple(
+                dict.fromkeys(each for name, own in known.items() for each in _of_level(own.notices, name))
+            ),
             "levels": {name: part.level for name, part in parts.items()},
             "k_of_groups": tuple(alike),
         }
@@ -180,6 +178,11 @@ def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep:
         name: sum(count * getattr(each.loss_by_step, name) for count, each in zip(counts, records, strict=True)) / total
         for name in LossByStep.model_fields
     })  # fmt: skip
+
+
+def _of_level(notices: Iterable[NoticeRecord], level: str) -> Iterator[NoticeRecord]:
+    """Notices of a level, where they do not say of which they are."""
+    return (each if each.level is not None else each.model_copy(update={"level": level}) for each in notices)
 
 
 def _joined(parts: Iterable[tuple[object, ...]]) -> tuple[object, ...]:

@@ -118,12 +118,12 @@ def computed(
     except UnpairedRecords as error:
         (problem,) = error.problems
         if request.asked:
-            unpaired.append(replace(problem, message=f"{request.label}: {problem.message}"))
+            unpaired.append(replace(problem, measure=request.label))
         return Measurement(math.nan, notes=(f"not computed: needs pairs; {problem.message}",))
     except InputError as error:
         if request.asked:
             raise
-        return Measurement(math.nan, notes=(f"not computed: {error.problems[0].message}",))
+        return Measurement(math.nan, notes=(f"not computed: {error.problems[0].sentence}",))
     if before and measure.claims.of_one_file:
         found = replace(
             found, before=_of_original(request, comparison, generator(seed, "measure before", request.label))

@@ -130,7 +130,7 @@ def given_to_measures(
 def measure_problems(requests: Sequence[MeasureRequest], given: Measurable) -> list[Problem]:
     """What is wrong with the parameters of measures, given the variables; scores pass on what is wrong with a part."""
     return [
-        Problem(f"{request.label}: {text}", request.places.get(parameter, request.place))
+        Problem(text, request.places.get(parameter, request.place), measure=request.label)
         for request in requests
         for parameter, text in _mistakes(request.measure, request.params, given)
     ]

@@ -118,6 +118,7 @@ class FindingRecord(RecordPart):
     variable: str | None = None
     edit: str | None = None
     measure: str | None = None
+    given_by: str | None = Field(default=None, description="What gives the values of the variable away.")
     count: int | None = Field(default=None, description="How many cells, records or values are concerned.")
     total: int | None = Field(default=None, description="Of how many.")
     place: PlaceRecord | None = None

@@ -100,7 +100,10 @@ def test_long_names_wrap_inside_100_columns(record: Record, capsys: pytest.Captu
     long = "a_variable_with_quite_a_long_name_"
     record["plan"]["steps"][0]["groups"][0]["variables"] = [f"{long}{number}" for number in range(60)]
     record["edits"][0]["name"] = "edit-" * 40
-    record["plan"]["warnings"] = [f"warning {number} " + "word " * 40 for number in range(20)]
+    record["plan"]["warnings"] = [
+        {"kind": "small-strata", "message": f"warning {number} " + "word " * 40, "is_caution": False}
+        for number in range(20)
+    ]
     record["outputs"]["data"]["file"] = "/folder" * 20 + "/masked.xml"
     print_result(record)
     print_plan(record["plan"])

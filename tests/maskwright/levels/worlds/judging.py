@@ -292,7 +292,7 @@ class Release:
         said = Counter[str]()
         for each in self.record["suppressed"]:
             said[each["variable"]] += each["cells"]
-        told = " ".join(self.record["notices"])
+        told = " ".join(each["message"] for each in self.record["notices"])
         synthetic = {name for name, names in self._masked_by().items() if "cart_synthesis" in names}
         # A masked number that is a code for "no value" too, as the pipeline accepts.
         read_as_codes = {

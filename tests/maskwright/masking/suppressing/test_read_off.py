@@ -248,7 +248,9 @@ def test_missing_codes_that_part_classes_of_k_are_suppressed_and_told(tmp_path: 
         published = pd.read_csv(tmp_path / "masked.csv", dtype=str, keep_default_na=False)["job"].value_counts()
         assert published.min() >= 3
         assert record["k"]["groups"][0]["smallest"] == published.min()
-        return [notice for notice in record["notices"] if "missing code(s) of job" in notice]
+        return [
+            notice for notice in [each["message"] for each in record["notices"]] if "missing code(s) of job" in notice
+        ]
 
     (told,) = said(["1"] * 20 + ["-1"] * 10 + ["-9"] * 2)
     assert "missing code(s) of job are published as suppressed cells" in told

@@ -204,7 +204,7 @@ def test_recoding_drops_the_edits_that_are_listed_and_says_so(tmp_path: Path) ->
     done = mw.run(pipeline(tmp_path, steps)).record
     assert [each["name"] for each in done["dropped_edits"]] == ["minor"]
     assert [row["name"] for row in done["edits"]] == ["sum", "positive"]
-    assert any("'minor' is dropped" in notice for notice in done["notices"])
+    assert any("'minor' is dropped" in notice["message"] for notice in done["notices"])
     assert "minor" not in (tmp_path / "masked.edits.sch").read_text()
     data = mw.read(tmp_path / "masked.xml", record="Record")
     assert set(data["age"].variable.categories) <= {"below 15", "15 to below 25", "25 and above"}
@@ -239,7 +239,7 @@ def test_variables_that_complementary_suppression_may_empty_are_not_called_publi
     assert main(["plan", str(path), "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["may_lose_cells"] == ["rents", "income"]
-    assert not any("determine" in each for each in plan["warnings"])
+    assert not any("determine" in each["message"] for each in plan["warnings"])
     assert main(["run", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "published unmasked: income (confidential), weight (weight)" in said

@@ -26,7 +26,7 @@ def _warnings(rules: list[str], masked: list[str], **params: object) -> str:
     data = mw.Dataset(tuple(columns))
     stated = {"k": 3, "k_guarantee": "report", **params}
     steps = masking_request(data, "microaggregation", params=stated, variables=masked).steps
-    return " | ".join(make_plan(steps, data.variables, mw.EditSet.parse(rules), data).warnings)
+    return " | ".join(map(str, make_plan(steps, data.variables, mw.EditSet.parse(rules), data).warnings))
 
 
 def test_an_equality_with_one_masked_variable_determines_it() -> None:
@@ -64,7 +64,7 @@ def test_a_second_random_release_of_the_same_data_is_noticed(
     pipeline.write_text(pipeline.read_text().replace("partition: refine, ", "").replace("microaggregation", method))
     mw.run(pipeline)
     plan = plan_pipeline(pipeline, {"seed": seed})
-    assert any("average" in notice for notice in plan["notices"]) is expected
+    assert any("average" in notice["message"] for notice in plan["notices"]) is expected
 
 
 def _dataset(**columns: list[float]) -> mw.Dataset:
@@ -79,7 +79,7 @@ def _dataset(**columns: list[float]) -> mw.Dataset:
 def _said(data: mw.Dataset, rules: list[str], masked: list[str], **params: object) -> str:
     stated = {"k": 3, "k_guarantee": "report", **params}
     steps = masking_request(data, "microaggregation", params=stated, variables=masked).steps
-    return " | ".join(make_plan(steps, data.variables, mw.EditSet.parse(rules), data).warnings)
+    return " | ".join(map(str, make_plan(steps, data.variables, mw.EditSet.parse(rules), data).warnings))
 
 
 def test_an_equality_with_a_published_total_makes_records_unique() -> None:

@@ -152,7 +152,11 @@ output: {{data: masked.csv}}
 """,
         encoding="utf-8",
     )
-    said = [each for each in plan_pipeline(tmp_path / "pipeline.yaml")["notices"] if "nothing can be released" in each]
+    said = [
+        each
+        for each in [each["message"] for each in plan_pipeline(tmp_path / "pipeline.yaml")["notices"]]
+        if "nothing can be released" in each
+    ]
     assert len(said) == told
     if told:
         assert said[0].startswith("2 original record(s) violate edit 'same' and no step masks its variables (c, d)")

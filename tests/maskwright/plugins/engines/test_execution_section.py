@@ -49,7 +49,11 @@ def test_no_engine_is_a_run_in_memory(resolved):
 )
 def test_workers_that_have_nothing_to_share_are_said(resolved, tmp_path, execution, idle):
     resolved(execution)
-    said = [each for each in mw.plan_pipeline(tmp_path / "p.yaml")["notices"] if "workers: 4 mask blocks" in each]
+    said = [
+        each
+        for each in [each["message"] for each in mw.plan_pipeline(tmp_path / "p.yaml")["notices"]]
+        if "workers: 4 mask blocks" in each
+    ]
     assert bool(said) == idle
     assert all("block_size: 50000" in each and "engine: processes" in each for each in said)
 

@@ -82,7 +82,7 @@ def edits_deeply(path, record):
 
 
 def appends(path, record):
-    record["notices"].append("all is well")
+    record["notices"].append({"kind": "reading", "message": "all is well", "is_caution": False})
 
 
 def ends_the_program(path, record):

@@ -275,7 +275,11 @@ def _ran(used: Callable[[Path], list[str]], installed: list[Any], file: str = "m
         path = Path(name) / file
         released = path.read_bytes() if path.is_file() else None
         record = Path(name) / "run.json"
-        notices = json.loads(record.read_text(encoding="utf-8"))["notices"] if record.is_file() else []
+        notices = (
+            [each["message"] for each in json.loads(record.read_text(encoding="utf-8"))["notices"]]
+            if record.is_file()
+            else []
+        )
     if words[0] == "plugins":
         listed = json.loads(out.getvalue())["plugins"]
         told = "\n".join(f"{each['distribution']} {each['name']}: {each['error']}" for each in listed if each["error"])

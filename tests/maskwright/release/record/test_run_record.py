@@ -135,7 +135,12 @@ def test_planted_secrets_are_in_no_value_of_the_public_record(plain: dict[str, A
         "adjusted": {"gross": 1818}, "filled": {}, "mended": 1818, "left": 0, "fields_omitted": 0,
     }  # fmt: skip
     plain["methods"] = [{"step": 1, "variables": ["gross"], "note": "secret note", "number": 271.5}]
-    plain["notices"] = ["secret note"]
+    plain["notices"] = [
+        {
+            "kind": "reading", "message": "secret note", "is_caution": False, "variable": "secret-identifier",
+            "count": 1818, "total": 1818, "place": {"file": "secret-pipeline.yaml", "line": 1818},
+        }
+    ]  # fmt: skip
     plain["seconds"] = {"read": 271.5}
     record = RunRecord.model_validate(plain)
     assert all(any(secret == value for value in leaves(record.to_json())) for secret in planted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.checker import reasons_of
@@ -107,7 +107,7 @@ class Reading:
             reasons = reasons_of(ENGINE_OF[self.version], stylesheets)
         except EditError as error:
             first = error.problems[0]
-            self.problems += [refusal(each.problem, first.message, first.hint) for each in self.undecided]
+            self.problems += [refusal(each.problem, first.sentence, first.hint) for each in self.undecided]
             return
         self.problems += [
             refusal(each.problem, reason) for each, reason in zip(self.undecided, reasons, strict=True) if reason
@@ -117,4 +117,4 @@ class Reading:
 def refusal(problem: Problem, reason: str, hint: str | None = None) -> Problem:
     """Say of a test outside the subset why no engine checks it either."""
     hints = [hint or problem.hint, f"no engine can check it either: {reason}"]
-    return Problem(problem.message, problem.place, "; ".join(filter(None, hints)))
+    return replace(problem, hint="; ".join(filter(None, hints)))

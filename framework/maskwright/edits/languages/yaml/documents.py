@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +92,7 @@ class Inclusion:
     def failed(self, error: EditError, node: Node) -> None:
         """Take over the problems of an included file; that it is not there is the mistake of the line that names it."""
         self.problems.extend(
-            Problem(problem.message, node.place, problem.hint)
-            if problem.place is not None and problem.place.line is None
-            else problem
+            replace(problem, place=node.place) if problem.place is not None and problem.place.line is None else problem
             for problem in error.problems
         )
 
