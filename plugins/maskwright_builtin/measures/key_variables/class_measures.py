@@ -351,6 +351,6 @@ def codes_of_classes(classes: Classes, about: About) -> list[Integers]:
         if len(np.unique(key[gone])) > 1:
             gone &= np.isin(key, about.suppressed[name])
         codes = np.full(len(key), -1, dtype=np.int64)
-        codes[~gone] = np.unique(key[~gone], return_inverse=True)[1]
+        codes[~gone] = Classes.of([key[~gone]]).codes
         found.append(codes)
     return found

@@ -80,9 +80,13 @@ def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random
 
 def _class_sizes(classes: Classes, params: KAnonymityParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
     """How many classes have each size, and records are in them."""
-    sizes, of_size = np.unique(classes.size, return_inverse=True)
-    records = np.bincount(of_size, classes.records).astype(np.int64)
-    facts = {"sizes": sizes.tolist(), "classes": np.bincount(of_size).tolist(), "records": records.tolist()}
+    of_size, records = np.bincount(classes.size), np.bincount(classes.size, classes.records)
+    sizes = np.flatnonzero(of_size)
+    facts = {
+        "sizes": sizes.tolist(),
+        "classes": of_size[sizes].tolist(),
+        "records": records[sizes].astype(np.int64).tolist(),
+    }
     return facts, 100.0 / classes.size
 
 
