@@ -232,7 +232,7 @@ def _refused_map(params: KMapParams) -> str | None:
 
 K_MAP_OF_CLASSES = ClassMeasure(
     name="k_map", facts=_people_of_classes, figure=_k_map_of_people, direction="higher",
-    usable=positive, refused=_refused_map,
+    usable=positive, weighted=True, refused=_refused_map,
 )  # fmt: skip
 
 
@@ -352,7 +352,7 @@ def _at_least_one(weights: Floats) -> Floats:
 
 
 UNIQUENESS_OF_CLASSES = ClassMeasure(
-    name="uniqueness", facts=_alone, figure=_uniqueness, usable=_at_least_one, counts_households=True
+    name="uniqueness", facts=_alone, figure=_uniqueness, usable=_at_least_one, weighted=True, counts_households=True
 )  # fmt: skip
 
 

@@ -30,9 +30,12 @@ MEASURES: list[tuple[str, dict[str, Any]]] = [
     ("individual_risk", {"keys": KEYS, "bound": [0.05, 0.3]}),
     ("individual_risk", {"keys": KEYS, "target_rate": [0.01, 0.2], "without_each_key": True}),
     *(("individual_risk", {"keys": KEYS, "count": count}) for count in ("alpha0", "subset", "wildcard")),
-    *(("l_diversity", {"keys": KEYS[:2], "sensitive": ["sex", "pay"], "count": count}) for count in ("distinct", "entropy")),
+    ("l_diversity", {"keys": KEYS[:2], "sensitive": ["sex", "pay"]}),
+    ("l_diversity", {"keys": KEYS[:2], "sensitive": ["sex", "pay"], "count": "entropy"}),
+    ("suda", {"keys": KEYS, "sets": True}),
+    ("suda", {**SETS, "largest": 1}),
     ("t_closeness", {"keys": KEYS[:2], "sensitive": ["sex", "pay"]}),
-]  # fmt: skip
+]
 
 
 def survey(seed: int, n: int) -> tuple[Dataset, np.ndarray]:
