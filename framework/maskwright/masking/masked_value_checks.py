@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.missing import is_code_number, is_code_text
-from maskwright.data.record_groups import class_codes, varying
+from maskwright.data.record_groups import published_classes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.progress import Caution
@@ -96,14 +96,8 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
     class is the number of households in it.
     """
-    codes = class_codes(data, names)
-    records = np.bincount(codes)
-    sizes = records
-    if data.households is not None:
-        # Whole numbers that stand for pairs: sorting rows of two takes ten times as long.
-        households = int(data.households.max(initial=0)) + 1
-        sizes = np.bincount(np.unique(codes * households + data.households) // households)
-    return int(sizes.min(initial=len(data))), int(records[sizes < k].sum())
+    classes = published_classes(data, names)
+    return int(classes.size.min(initial=len(data))), int(classes.records[classes.size < k].sum())
 
 
 def guarantee_doubts(

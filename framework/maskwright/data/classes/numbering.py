@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ WORD = 63
 WIDE = 24
 """Bits from which the ranks of few different numbers are worth a pass of their own."""
 LOOKED_AT = 4096
+FEW = 20_000
+"""Rows that are sorted in less time than it takes to import the compiler."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +61,11 @@ class PackedRows:
 
     def numbered(self) -> tuple[Integers, Integers]:
         """Numbers 0..c-1 as different rows first occur, shape (n,), and the first row of each; shape (c,)."""
-        from maskwright.data.classes.numbering_kernel import number_rows  # Numba, heavy
-
         n = len(self.words)
+        if n <= FEW and "numba" not in sys.modules:
+            return self._numbered_by_sorting()
+        from maskwright.data.classes.numbering_kernel import number_rows  # Numba, heavy: few rows do without
+
         of_row, first = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
         slots = 1 << max(2 * n - 1, 1).bit_length()
         # Where every combination has a slot of its own, its number is the slot.
@@ -68,6 +73,18 @@ class PackedRows:
         table = np.zeros(1 << self.bits if dense else slots, dtype=np.int32)
         count = number_rows(self.words, table, dense, of_row, first)
         return of_row, first[:count].copy()
+
+    def _numbered_by_sorting(self) -> tuple[Integers, Integers]:
+        order = self.order()
+        ordered = self.words[order]
+        new = np.ones(len(order), dtype=np.bool_)
+        new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        firsts = order[new]
+        number = np.empty(len(firsts), dtype=np.int64)
+        number[np.argsort(firsts)] = np.arange(len(firsts))
+        of_row = np.empty(len(order), dtype=np.int64)
+        of_row[order] = number[np.cumsum(new) - 1]
+        return of_row, np.sort(firsts)
 
     def order(self) -> Integers:
         """The rows in lexicographic order of the columns; shape (n,)."""

@@ -86,7 +86,7 @@ class SensitiveValues:
     @property
     def shares(self) -> Floats:
         """Of each value; shape (v,)."""
-        return self.counts / self.counts.sum()
+        return np.asarray(self.counts / self.counts.sum(), dtype=np.float64)
 
     def to_json(self) -> list[Any]:
         """Plain data."""
@@ -175,8 +175,8 @@ class ClassMeasure:
             about = replace(about, keys=keys)
             cells = self._cells(comparison, params, keys)
             classes = _classes_of(comparison, cells, about.sensitive, weights, households)
-            facts, contributions = self.facts(classes, params, about)
-            found[name] = replace(self.figure([facts], params, about), per_record=contributions[classes.codes])
+            own, contributions = self.facts(classes, params, about)
+            found[name] = replace(self.figure([own], params, about), per_record=contributions[classes.codes])
         return worst_of(found, self.direction) if has_sets(params) else found[""]
 
     @property

@@ -132,7 +132,8 @@ def _risks(classes: Classes, params: IndividualRiskParams, about: About) -> tupl
         # In an order of their own, because sums of weights are rounded as they are added.
         ordered = classes.merge()
         codes = tuple(codes_of_classes(ordered, about))
-        file, population = (each[ordered.codes] for each in matched_records(replace(ordered, keys=codes), params.count))
+        matched = matched_records(replace(ordered, keys=codes), params.count)
+        file, population = matched[0][ordered.codes], matched[1][ordered.codes]
     fraction, cut = sampling_fraction(file, population)
     return (individual_risk if params.formula == "exact" else approximate_risk)(file, fraction), cut
 

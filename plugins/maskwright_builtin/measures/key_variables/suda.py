@@ -255,7 +255,7 @@ def _sets(keys: Sequence[str], largest: int) -> list[str]:
 def _smallest(sets: Sequence[str], minimal: Integers, n: int) -> Iterator[str]:
     """The sets that single out most records."""
     order = sorted(np.flatnonzero(minimal), key=lambda each: -minimal[each])[:SETS_NOTED]
-    text = [f"{sets[each]} {100.0 * minimal[each] / n:.3g} %" for each in order]
+    text = [f"{sets[each]} {100.0 * minimal[each] / n:.3g} %" for each in map(int, order)]
     if text:
         yield f"smallest sets that single out most records: {', '.join(text)}"
 

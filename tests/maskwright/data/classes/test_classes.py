@@ -126,7 +126,7 @@ def test_totals_are_exact(values: list[float], count: int) -> None:
         exact = sum((Fraction(value) for value in values[each::count]), Fraction(0))
         assert sum(Fraction(2) ** (26 * place) * int(own[each]) for place, own in found.digits.items()) == exact
         assert found.values[each] == pytest.approx(float(exact), rel=1e-15, abs=0.0)
-    assert all(0 <= own.min() and own.max() < 2**26 for own in found.digits.values())
+    assert all(own.min() >= 0 and own.max() < 2**26 for own in found.digits.values())
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
