@@ -24,6 +24,7 @@ from maskwright.commands.validate import validate as validate
 from maskwright.commands.validate import validate_document as validate_document
 from maskwright.data.classes.classes import Classes as Classes
 from maskwright.data.classes.classes import Histogram as Histogram
+from maskwright.data.classes.group_classes import group_classes as group_classes
 from maskwright.data.dataset import Column as Column
 from maskwright.data.dataset import Dataset as Dataset
 from maskwright.data.dataset import Layout as Layout

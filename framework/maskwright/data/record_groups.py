@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.number_text import read_numbers
+from maskwright.data.sketches.record_hashes import published_cells
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -68,19 +70,10 @@ def _category_table(column: Column, numeric: bool) -> tuple[NDArray[np.int64], l
     return column.values.astype(np.int64), texts
 
 
-def class_codes(data: Dataset, names: Sequence[str]) -> NDArray[np.int64]:
-    """Class 0 to c - 1 of each record, equal in the named variables; published missing texts are values; shape (n,)."""
-    import pandas as pd  # heavy: `maskwright validate` does without
-
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        column = data[name]
-        values = np.where(column.missing, 0, column.values).astype(np.float64)
-        code, found = pd.factorize(values)
-        kinds = column.missing_kinds()
-        code = np.where(column.missing, len(found) + kinds, code)
-        codes, _ = pd.factorize(codes * (len(found) + int(kinds.max(initial=0)) + 1) + code)
-    return np.asarray(codes, dtype=np.int64)
+def published_classes(data: Dataset, names: Sequence[str]) -> Classes:
+    """Classes of records, or of households, that are equal in the named variables; missing texts are values."""
+    columns = [published_cells(data[name]) for name in names] or [np.zeros(len(data), dtype=np.int64)]
+    return Classes.of(columns, units=data.households)
 
 
 def owners_of_classes(data: Dataset, codes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.cluster_aggregation import ChosenAggregation, ClusterCells
 from maskwright.data.dataset import many_groups
 from maskwright.foundation.arrays import Booleans, Floats, Integers
@@ -320,7 +321,7 @@ def _join_notices(joined: dict[str, int], scarce: Sequence[str], k: int, source:
 def _owners(labels: Integers, households: Integers | None, count: int) -> Integers:
     """Number of records, or of different households, with each label; shape (count,)."""
     if households is not None:
-        labels = np.unique(np.stack([labels, households], axis=1), axis=0)[:, 0]
+        labels = Classes.of([labels, households]).keys[0]
     return np.bincount(labels, minlength=count)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.evaluation.check import evaluate
@@ -228,15 +229,12 @@ class _Search:
 
     def _kinds(self, rows: Integers) -> tuple[Integers, Integers]:
         """One of the rows that are alike in all that the edits read, and for each row which one."""
-        import pandas as pd  # heavy: workers of a large run do without
-
-        codes = np.zeros(len(rows), dtype=np.int64)
-        for column in self.columns.values():
-            values = np.where(column.missing[rows], np.nan, column.values[rows].astype(np.float64))
-            code, found = pd.factorize(values)
-            codes, _ = pd.factorize(codes * (len(found) + 1) + code + 1)
-        _, first, place = np.unique(codes, return_index=True, return_inverse=True)
-        return first, place
+        cells = [
+            np.where(column.missing[rows], np.nan, column.values[rows].astype(np.float64))
+            for column in self.columns.values()
+        ]
+        classes = Classes.of(cells)
+        return classes.first, classes.codes
 
     def _candidates(self) -> tuple[Integers, Booleans]:
         """Combinations to look at, shape (c, f), and which of them occur nowhere."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.missing import is_code_number, is_code_text
-from maskwright.data.record_groups import class_codes, owners_of_classes, varying
+from maskwright.data.record_groups import published_classes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
@@ -94,9 +94,8 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
     class is the number of households in it.
     """
-    codes = class_codes(data, names)
-    sizes = owners_of_classes(data, codes)
-    return int(sizes.min(initial=len(data))), int(np.bincount(codes)[sizes < k].sum())
+    classes = published_classes(data, names)
+    return int(classes.size.min(initial=len(data))), int(classes.records[classes.size < k].sum())
 
 
 def guarantee_doubts(

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -47,7 +49,7 @@ def join_small(
 
 def households_in(codes: Integers, households: Integers, count: int) -> Integers:
     """Number of households in each stratum; shape (count,)."""
-    return np.bincount(np.unique(np.stack([codes, households], axis=1), axis=0)[:, 0], minlength=count)
+    return np.bincount(Classes.of([codes, households]).keys[0], minlength=count)
 
 
 def _merge_many(sizes: Integers, centres: Floats, target: Integers, alive: Booleans, total: Floats, k: int) -> None:

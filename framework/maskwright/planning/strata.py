@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.missing import HAD_VALUE, NO_CELL
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.conditions import negate
@@ -289,7 +290,7 @@ def _joined(outer: Cut, data: Dataset, group: Sequence[str], k: int) -> Cut:
     strata = _merge(_cross([outer], len(data)), data, group, k, [outer])
     names = ", ".join(outer.criterion.variables)
     _, first, values = np.unique(strata.codes, return_index=True, return_counts=True)
-    held = np.bincount(np.unique(np.stack([strata.codes, outer.codes], axis=1), axis=0)[:, 0], minlength=len(values))
+    held = np.bincount(Classes.of([strata.codes, outer.codes]).keys[0], minlength=len(values))
     meanings = tuple(
         outer.meanings[outer.codes[row]] if number == 1 else f"{number} values of {names}"
         for row, number in zip(first.tolist(), held.tolist(), strict=True)

@@ -204,7 +204,8 @@ class Merging:
         Whether it looks at a sample of a large file; the measurement then has the interval of sampling.
     rows : callable or None
         ``(comparison, params, asked, part) -> (columns, tasks)`` where `Further` asks for rows of each part, a
-        `PartOfFile`: columns of equal length by name, and the task, 0 .. part.tasks - 1, that each row goes to.
+        `PartOfFile`: columns of equal length by name, and the task, 0 .. part.tasks - 1, that each row goes to. Where a
+        part lacks a column, that is 0 in its rows.
     counted : callable or None
         ``(columns, params, asked) -> facts`` of the rows that one task got, those of the parts in their order.
     refused : callable or None

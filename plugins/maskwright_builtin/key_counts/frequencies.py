@@ -93,12 +93,7 @@ def count_keys(
     0..c-1. Then households are counted: once if any member matches, with the weight of its first record; shape (n,).
     """
     if weights is not None:
-        wrong = int((~(np.isfinite(weights) & (weights > 0.0))).sum())
-        if wrong:
-            raise InputError(
-                f"the weight is missing, zero, negative or infinite in {wrong} record(s): a record stands for at least "
-                "itself, so every weight is above 0"
-            )
+        require_positive(weights)
     classes = Classes.of(codes, weights=weights, units=households)
     size, weight = classes.size, classes.weights
     if missing_keys != "own" and any((key < 0).any() for key in classes.keys):
@@ -107,6 +102,16 @@ def count_keys(
         else:
             size, weight = _households_matched(classes, missing_keys, weights, households)
     return KeyCounts(size[classes.codes], weight[classes.codes])
+
+
+def require_positive(weights: Floats) -> None:
+    """Refuse weights of which some are not above 0; shape (n,)."""
+    wrong = int((~(np.isfinite(weights) & (weights > 0.0))).sum())
+    if wrong:
+        raise InputError(
+            f"the weight is missing, zero, negative or infinite in {wrong} record(s): a record stands for at least "
+            "itself, so every weight is above 0"
+        )
 
 
 def blended(wildcard: KeyCounts, alpha0: KeyCounts, alpha: float) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.shuffling import spill, spilled, together
+from maskwright.data.classes.classes import Classes
 from maskwright.data.record_groups import varying
 from maskwright.data.sketches.record_hashes import class_hashes
 from maskwright.foundation.doubts import Doubt
@@ -228,24 +229,9 @@ DISTINCT_AT_ONCE = 250_000
 
 def spill_classes(path: Path, data: Dataset, names: Sequence[str], tasks: int) -> None:
     """Write the classes of one part and how many of its records are in each, sorted by the task that counts them."""
-    one, other, counts = _distinct(*class_hashes(data, names), np.ones(len(data), dtype=np.int64))
-    spill(path, {"one": one, "other": other, "records": counts}, (one % np.uint64(tasks)).astype(np.int64), tasks)
-
-
-def _distinct(
-    one: NDArray[np.uint64], other: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
-    order = np.argsort(one)
-    ordered = one[order], other[order]
-    if ((ordered[0][1:] == ordered[0][:-1]) & (ordered[1][1:] != ordered[1][:-1])).any():
-        # Next to never: sorting by one number alone is twenty times as fast.
-        order = np.lexsort((other, one))
-        ordered = one[order], other[order]
-    one, other, counts = *ordered, counts[order]
-    new = np.ones(len(one), dtype=np.bool_)
-    new[1:] = (one[1:] != one[:-1]) | (other[1:] != other[:-1])
-    starts = np.flatnonzero(new)
-    return one[starts], other[starts], np.add.reduceat(counts, starts) if len(starts) else counts
+    columns = Classes.of(class_hashes(data, names)).columns()
+    readers = columns["k0"].view(np.uint64) % np.uint64(tasks)
+    spill(path, columns, readers.astype(np.int64), tasks)
 
 
 def count_classes(
@@ -265,9 +251,7 @@ def count_classes(
     assert share < tasks
     pieces = [spilled(FilePath(each) / f"k{which}", share, share + 1) for each in folders if each]
     found = together(pieces)
-    _, _, counts = _distinct(
-        found["one"].astype(np.uint64), found["other"].astype(np.uint64), found["records"].astype(np.int64)
-    )
+    counts = Classes.of_columns(found).records
     if not len(counts):
         return {"smallest": None, "below": 0}
     return {"smallest": int(counts.min()), "below": int(counts[counts < least[which]].sum())}

@@ -91,8 +91,15 @@ def _layout(header: bytes) -> tuple[np.dtype[np.void], int]:
 
 
 def together(pieces: list[dict[str, NDArray[np.generic]]]) -> dict[str, NDArray[np.generic]]:
-    """Columns of several pieces, one after the other."""
-    return {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
+    """Columns of several pieces, one after the other; 0 in a piece that does not have a column."""
+    lengths = [len(next(iter(each.values()), ())) for each in pieces]
+    kinds = {name: values.dtype for each in pieces for name, values in each.items()}
+    return {
+        name: np.concatenate([
+            each[name] if name in each else np.zeros(n, dtype=kind) for each, n in zip(pieces, lengths, strict=True)
+        ])
+        for name, kind in kinds.items()
+    }  # fmt: skip
 
 
 def private_file(path: Path) -> IO[bytes]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
 from maskwright.foundation.errors import InputError
@@ -60,12 +61,11 @@ def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
     `codes`: not negative; few different ones in each column; shape (n, c).
     """
-    places = np.zeros(len(codes), dtype=np.int64)
-    for column in codes.T:
-        if len(column) and int(column.min()) < int(column.max()):
-            _, places = np.unique(places * (int(column.max()) + 1) + column, return_inverse=True)
-    _, first = np.unique(places, return_index=True)
-    return codes[first], places
+    if not codes.shape[1]:
+        return codes[:1], np.zeros(len(codes), dtype=np.int64)
+    classes = Classes.of(list(codes.T))
+    ordered = classes.merge()
+    return np.stack(ordered.keys, axis=1), ordered.codes[classes.codes]
 
 
 def survey(settings: Stored, conditions: tuple[Conditions, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001

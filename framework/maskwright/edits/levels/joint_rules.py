@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits import expression as x
@@ -316,20 +317,12 @@ def _kinds(verdicts: NDArray[np.int8], low: Level, pointers: Sequence[str]) -> t
 
 
 def _patterns(rows: NDArray[Any]) -> tuple[NDArray[Any], Places]:
-    """Different rows, sorted by their first numbers first, and which one each row is; found column by column."""
-    import pandas as pd  # heavy: `maskwright validate` does without
-
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        code, different = pd.factorize(column)
-        codes, _ = pd.factorize(codes * len(different) + code)
-    first = np.empty(int(codes.max(initial=-1)) + 1, dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(rows))[::-1]
-    patterns = rows[first]
-    order = np.lexsort(patterns.T[::-1]) if rows.shape[1] else np.arange(len(first))
-    place = np.empty(len(first), dtype=np.int64)
-    place[order] = np.arange(len(first))
-    return patterns[order], place[codes]
+    """Different rows, sorted by their first numbers first, and which one each row is."""
+    if not rows.shape[1]:
+        return rows[:1], np.zeros(len(rows), dtype=np.int64)
+    classes = Classes.of(list(rows.T))
+    ordered = classes.merge()
+    return rows[classes.first[ordered.first]], ordered.codes[classes.codes]
 
 
 def _canonical(low: Level, kind: Places, first: Column | None) -> Places:

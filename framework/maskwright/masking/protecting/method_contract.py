@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.cluster_aggregation import ChosenAggregation
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.edit_set import EditSet
@@ -185,8 +186,8 @@ def _smallest(labels: Integers, households: Integers | None, clusters: int) -> t
     """How many records, or households, the smallest cluster has, and how many there are in all."""
     if households is None:
         return int(np.bincount(labels, minlength=clusters).min(initial=len(labels))), len(labels)
-    pairs = np.unique(np.stack([labels, households], axis=1), axis=0)
-    return int(np.bincount(pairs[:, 0], minlength=clusters).min()), len(np.unique(households))
+    labels = Classes.of([labels, households]).keys[0]
+    return int(np.bincount(labels, minlength=clusters).min()), len(np.unique(households))
 
 
 def _wrong_suppressed(method: Method, masked: Any) -> Iterator[str]:

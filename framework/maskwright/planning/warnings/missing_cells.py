@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
@@ -179,7 +180,7 @@ def rare_missing_records(group: Group, k: int, data: Dataset) -> Booleans:
     pattern = _patterns(gaps, _separate_strata(group, gaps))
     owners = np.bincount(pattern)
     if data.households is not None:
-        owners = np.bincount(np.unique(np.stack([pattern, data.households], axis=1), axis=0)[:, 0])
+        owners = np.bincount(Classes.of([pattern, data.households]).keys[0])
     return np.asarray((owners < k)[pattern])
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.dependencies import ValueCodes
 from maskwright.data.notations import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
@@ -153,14 +154,9 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
 
 
 def _unique_records(data: Dataset, names: Iterable[str]) -> int:
-    import pandas as pd  # heavy: workers of a large run do without
-
-    codes = np.zeros(len(data), dtype=np.int64)
-    for name in names:
-        column = data[name]
-        code, found = pd.factorize(np.where(column.missing, np.nan, column.values.astype(np.float64)))
-        codes, _ = pd.factorize(codes * (len(found) + 1) + code + 1)
-    return int(np.sum(np.bincount(codes) == 1)) if len(codes) else 0
+    columns = [data[name] for name in names]
+    cells = [np.where(column.missing, np.nan, column.values.astype(np.float64)) for column in columns]
+    return int((Classes.of(cells).records == 1).sum()) if cells else 0
 
 
 PROTECTED = ("quasi_identifier", "confidential")

@@ -84,33 +84,6 @@ def require_level(levels: ComparedLevels, level: str, names: Sequence[str], meas
         raise InputError(f"{measure}: {parameter}: a variable is named twice")
 
 
-def group_classes(row: Sequence[Integers], members: Sequence[Integers], groups: Integers, count: int) -> Integers:
-    """Class of each group by its row and the multiset of its members; groups of different size are never alike.
-
-    `row`: codes of each key of the groups, -1 where missing; shape (count,). `members`: codes of each key of the
-    members; shape (n,). `groups`: group of each member, ascending; shape (n,). Returns numbered 0..c-1; shape (count,).
-    """
-    kind = kinds_of(members, len(groups))
-    ordered = kind[np.lexsort((kind, groups))]
-    starts = np.searchsorted(groups, np.arange(count + 1))
-    sizes = np.diff(starts)
-    found = Classes.of([*row, sizes]).codes
-    # Member by member, so that no more than two codes are joined at once; those of smaller groups are done.
-    left = np.flatnonzero(sizes > 0)
-    position, highest = 0, int(found.max(initial=-1)) + 1
-    current = found.copy()
-    while len(left):
-        current[left] = Classes.of([current[left], ordered[starts[left] + position]]).codes
-        position += 1
-        done = sizes[left] == position
-        if done.any():
-            ended = left[done]
-            found[ended] = highest + Classes.of([current[ended]]).codes
-            highest = int(found.max()) + 1
-        left = left[~done]
-    return Classes.of([found]).codes
-
-
 def kinds_of(members: Sequence[Integers], count: int) -> Integers:
     """Class of each member by its keys; all alike where there are none."""
     return Classes.of(members).codes if members else np.zeros(count, dtype=np.int64)

@@ -19,10 +19,10 @@ from maskwright import (
     MeasurePart,
     MeasureTable,
     NamesVariables,
+    group_classes,
 )
 from maskwright_builtin.measures.groups.group_keys import (
     by_size,
-    group_classes,
     groups_of,
     kinds_of,
     level_mistakes,
@@ -300,10 +300,10 @@ def _compositions(
     assert before is not None
     groups = np.concatenate([before, groups_of(levels) + count])
     together = [np.concatenate(pair) for pair in members]
-    found = group_classes(
-        [np.concatenate(pair) for pair in rows], together, groups, count + len(levels.masked[levels.top])
-    )
     kinds = kinds_of(together, len(groups))
+    found = group_classes(
+        [np.concatenate(pair) for pair in rows], kinds, groups, count + len(levels.masked[levels.top])
+    )
     return (found[:count], found[count:]), (kinds[: len(before)], kinds[len(before) :])
 
 

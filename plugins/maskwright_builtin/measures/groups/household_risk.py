@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart, MeasureTable
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart, MeasureTable, group_classes
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
@@ -20,10 +20,10 @@ from maskwright_builtin.measures.groups.group_keys import (
     GroupKeysParams,
     by_size,
     chosen_keys,
-    group_classes,
     group_key_mistakes,
     group_key_names,
     groups_of,
+    kinds_of,
     known_in_words,
 )
 from maskwright_builtin.measures.key_variables.individual_risk import household_risk as risk_of_any
@@ -241,7 +241,7 @@ def household_uniqueness(
     row, members = chosen_keys(levels, params, "household_uniqueness")
     groups, households = groups_of(levels), len(levels.masked[levels.top])
     of_row, of_members = ([levels.published_keys(name) for name in names] for names in (row, members))
-    classes = group_classes(of_row, of_members, groups, households)
+    classes = group_classes(of_row, kinds_of(of_members, len(groups)), groups, households)
     sizes = np.bincount(groups, minlength=households)
     weights, about_weights = positive_weights(levels.masked_weights(levels.top))
     if weights is None and (own := levels.masked_weights(levels.lowest)) is not None:

@@ -19,7 +19,15 @@ from maskwright import (
     class_hashes,
     exact_sum,
 )
-from maskwright_builtin.measures.key_variables.key_classes import KeysParams, has_sets, sets_of_keys, worst_of
+from maskwright_builtin.key_counts.frequencies import require_positive
+from maskwright_builtin.measures.key_variables.key_classes import (
+    FractionParams,
+    KeysParams,
+    has_sets,
+    sampling_fraction,
+    sets_of_keys,
+    worst_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +86,7 @@ class SensitiveValues:
     @property
     def shares(self) -> Floats:
         """Of each value; shape (v,)."""
-        return self.counts / self.counts.sum()
+        return np.asarray(self.counts / self.counts.sum(), dtype=np.float64)
 
     def to_json(self) -> list[Any]:
         """Plain data."""
@@ -97,6 +105,7 @@ class About:
     `keys`: of the set that is looked at. `weight`: exact sum of the usable weights; None without weights. `zero`,
     `light`: records with a weight of zero, and with one missing or below 1. `unit`: what a class counts. `suppressed`:
     of each key what its suppressed cells have. `compared`: variables that are compared.
+    `comparison`: the files, where all records are in memory.
     """
 
     keys: tuple[str, ...]
@@ -108,7 +117,12 @@ class About:
     suppressed: Mapping[str, Sequence[int]] = field(default_factory=dict)
     sensitive: Mapping[str, SensitiveValues] = field(default_factory=dict)
     compared: Sequence[str] = ()
-    progress: Progress = silent
+    comparison: Comparison | None = None
+
+    @property
+    def progress(self) -> Progress:
+        """Of a file in memory."""
+        return silent if self.comparison is None else self.comparison.progress
 
 
 def exactly(values: Floats) -> str:
@@ -136,22 +150,15 @@ class ClassMeasure:
     figure: Callable[[Sequence[Facts], Any, About], Measurement]
     direction: Literal["lower", "higher"] = "lower"
     usable: Callable[[Floats], Floats] | None = None
+    weighted: bool = False
     counts_households: bool = False
     at_once: Callable[[Any], bool] | None = None
     pooled: Callable[[Any], bool] | None = None
     sensitive: Callable[[Comparison, Any, Sequence[str]], list[str]] | None = None
     refused: Callable[[Any], str | None] | None = None
 
-    def compute(
-        self,
-        comparison: Comparison,
-        params: KeysParams,
-        more: Callable[[Measurement, Classes, About], Measurement] | None = None,
-    ) -> Measurement:
-        """The measure of a file in memory, whose classes are those of one part.
-
-        `more`: adds what only records in memory say.
-        """
+    def compute(self, comparison: Comparison, params: KeysParams) -> Measurement:
+        """The measure of a file in memory, whose classes are those of one part."""
         if not len(comparison.masked):
             raise InputError(f"{self.name}: there is nothing to measure: the masked file has no records")
         households = comparison.masked_households() if self.counts_households else None
@@ -159,7 +166,7 @@ class ClassMeasure:
         if self.sensitive is not None:
             facts |= {"sensitive": self._sensitive(comparison, params, facts["keys"][""], households)}
         sets, about = self._about([facts])
-        about = replace(about, progress=comparison.progress)
+        about = replace(about, comparison=comparison)
         if households is not None:
             group = comparison.original.group_name
             about = replace(about, unit=group if group == "household" else f"{group} record")
@@ -168,9 +175,8 @@ class ClassMeasure:
             about = replace(about, keys=keys)
             cells = self._cells(comparison, params, keys)
             classes = _classes_of(comparison, cells, about.sensitive, weights, households)
-            facts, contributions = self.facts(classes, params, about)
-            one = replace(self.figure([facts], params, about), per_record=contributions[classes.codes])
-            found[name] = one if more is None else more(one, classes, about)
+            own, contributions = self.facts(classes, params, about)
+            found[name] = replace(self.figure([own], params, about), per_record=contributions[classes.codes])
         return worst_of(found, self.direction) if has_sets(params) else found[""]
 
     @property
@@ -187,8 +193,12 @@ class ClassMeasure:
         return [np.where(comparison.masked[key].missing, -1, each) for key, each in zip(keys, cells, strict=True)]
 
     def _weights(self, comparison: Comparison) -> Floats | None:
-        weights = None if self.usable is None else comparison.masked_weights()
-        return None if weights is None or self.usable is None else self.usable(weights)
+        weights = comparison.masked_weights() if self.usable is not None else None
+        if weights is None or self.usable is None:
+            return None
+        usable = self.usable(weights)
+        require_positive(usable)
+        return usable
 
     def partial(self, comparison: Comparison, params: KeysParams, request: Request) -> Facts:  # noqa: ARG002
         """Records of one part, which keys there are, what its weights are, and its sensitive values."""
@@ -217,7 +227,7 @@ class ClassMeasure:
 
     def _of_part(self, comparison: Comparison, params: KeysParams) -> dict[str, Any]:
         sets = sets_of_keys(comparison, params, self.name)
-        weights, usable = (None if self.usable is None else comparison.masked_weights()), self._weights(comparison)
+        weights, usable = (comparison.masked_weights() if self.weighted else None), self._weights(comparison)
         suppressed = {}
         named = dict.fromkeys(key for keys in sets.values() for key in keys) if self._at_once(params) else ()
         for key in named:
@@ -227,7 +237,7 @@ class ClassMeasure:
         return {
             "records": len(comparison.masked),
             "keys": {name: list(keys) for name, keys in sets.items()},
-            "weight": None if usable is None else exactly(usable),
+            "weight": None if weights is None else exactly(weights if usable is None else usable),
             "zero": 0 if weights is None else int((weights == 0.0).sum()),
             "light": 0 if weights is None else int((~(weights >= 1.0)).sum()),
             "suppressed": suppressed,
@@ -338,6 +348,12 @@ def _classes_of(
     return Classes.of(cells, weights=weights, units=households, sensitive=ranks, present=present)
 
 
+def fraction_of_file(about: About, params: FractionParams) -> tuple[float, tuple[str, ...]]:
+    """Sampling fraction of the masked records, and what a reader should know of it."""
+    weight = None if about.weight is None else about.weight / SMALLEST
+    return sampling_fraction(params, about.records, weight)
+
+
 def is_missing(key: Integers) -> Booleans:
     """Classes in which a key is missing; shape (c,)."""
     return (key < 0) & (key >= LOWEST_MISSING)
@@ -351,6 +367,6 @@ def codes_of_classes(classes: Classes, about: About) -> list[Integers]:
         if len(np.unique(key[gone])) > 1:
             gone &= np.isin(key, about.suppressed[name])
         codes = np.full(len(key), -1, dtype=np.int64)
-        codes[~gone] = np.unique(key[~gone], return_inverse=True)[1]
+        codes[~gone] = Classes.of([key[~gone]]).codes
         found.append(codes)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -120,7 +119,7 @@ def measure_individual_risk(
     InputError
         No key variables, or variables that a file does not have.
     """
-    return INDIVIDUAL_RISK_OF_CLASSES.compute(comparison, params, partial(_with_households, comparison))
+    return INDIVIDUAL_RISK_OF_CLASSES.compute(comparison, params)
 
 
 NO_WEIGHTS = "without weights the file is taken to be the population: the risk of a record is 1 / f"
@@ -133,7 +132,8 @@ def _risks(classes: Classes, params: IndividualRiskParams, about: About) -> tupl
         # In an order of their own, because sums of weights are rounded as they are added.
         ordered = classes.merge()
         codes = tuple(codes_of_classes(ordered, about))
-        file, population = (each[ordered.codes] for each in matched_records(replace(ordered, keys=codes), params.count))
+        matched = matched_records(replace(ordered, keys=codes), params.count)
+        file, population = matched[0][ordered.codes], matched[1][ordered.codes]
     fraction, cut = sampling_fraction(file, population)
     return (individual_risk if params.formula == "exact" else approximate_risk)(file, fraction), cut
 
@@ -160,6 +160,14 @@ def _facts(classes: Classes, params: IndividualRiskParams, about: About) -> tupl
             key: exactly(each.records * _risks(each, params, replace(about, keys=_others(about.keys, key)))[0])
             for key, each in fewer.items()
         }
+    households = None if about.comparison is None else about.comparison.masked_households()
+    if households is not None:
+        of_household = household_risk(risk[classes.codes], households)
+        facts["households"] = {
+            "households_expected": float(of_household[np.unique(households)].sum()),
+            "household_members_expected": float(of_household[households].sum()),
+            "largest_household_risk": float(of_household.max()),
+        }
     return facts, risk
 
 
@@ -183,6 +191,7 @@ def _figure(facts: Sequence[Facts], params: IndividualRiskParams, about: About) 
         parts["outlying_records"] = float(facts[0]["outlying"])
     for key in facts[0].get("without", ()):
         parts[f"rate_without_{key}"] = 100.0 * total([each["without"] for each in facts], key) / records
+    parts |= facts[0].get("households", {})
     people = f"{expected:,.{1 if expected < 1000 else 0}f} ({100.0 * expected / records:.2g} %)"
     text = (
         f"If an intruder who knows {in_words(keys)} tried to recognise each of the {records:,} records, about {people} "
@@ -200,21 +209,6 @@ def _figure(facts: Sequence[Facts], params: IndividualRiskParams, about: About) 
     )
 
 
-def _with_households(comparison: Comparison, found: Measurement, classes: Classes, about: About) -> Measurement:  # noqa: ARG001
-    """Parts on households, whose members are records in memory."""
-    households = comparison.masked_households()
-    if households is None:
-        return found
-    assert found.per_record is not None
-    of_household = household_risk(found.per_record, households)
-    parts = {
-        "households_expected": float(of_household[np.unique(households)].sum()),
-        "household_members_expected": float(of_household[households].sum()),
-        "largest_household_risk": float(of_household.max()),
-    }
-    return replace(found, parts={**found.parts, **parts})
-
-
 def _needs_all(params: IndividualRiskParams) -> bool:
     return params.count != "own" or bool(params.target_rate) or params.without_each_key
 
@@ -224,8 +218,14 @@ def _pools(params: IndividualRiskParams) -> bool:
 
 
 INDIVIDUAL_RISK_OF_CLASSES = ClassMeasure(
-    name="individual_risk", facts=_facts, figure=_figure, usable=positive, at_once=_needs_all, pooled=_pools
-)
+    name="individual_risk",
+    facts=_facts,
+    figure=_figure,
+    usable=positive,
+    weighted=True,
+    at_once=_needs_all,
+    pooled=_pools,
+)  # fmt: skip
 
 
 def bounds_of(value: float | tuple[float, ...]) -> tuple[float, ...]:

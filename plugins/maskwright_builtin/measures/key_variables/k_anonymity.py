@@ -80,9 +80,13 @@ def k_anonymity(comparison: Comparison, params: KAnonymityParams, rng: np.random
 
 def _class_sizes(classes: Classes, params: KAnonymityParams, about: About) -> tuple[Facts, Floats]:  # noqa: ARG001
     """How many classes have each size, and records are in them."""
-    sizes, of_size = np.unique(classes.size, return_inverse=True)
-    records = np.bincount(of_size, classes.records).astype(np.int64)
-    facts = {"sizes": sizes.tolist(), "classes": np.bincount(of_size).tolist(), "records": records.tolist()}
+    of_size, records = np.bincount(classes.size), np.bincount(classes.size, classes.records)
+    sizes = np.flatnonzero(of_size)
+    facts = {
+        "sizes": sizes.tolist(),
+        "classes": of_size[sizes].tolist(),
+        "records": records[sizes].astype(np.int64).tolist(),
+    }
     return facts, 100.0 / classes.size
 
 
@@ -228,7 +232,7 @@ def _refused_map(params: KMapParams) -> str | None:
 
 K_MAP_OF_CLASSES = ClassMeasure(
     name="k_map", facts=_people_of_classes, figure=_k_map_of_people, direction="higher",
-    usable=positive, refused=_refused_map,
+    usable=positive, weighted=True, refused=_refused_map,
 )  # fmt: skip
 
 
@@ -348,7 +352,7 @@ def _at_least_one(weights: Floats) -> Floats:
 
 
 UNIQUENESS_OF_CLASSES = ClassMeasure(
-    name="uniqueness", facts=_alone, figure=_uniqueness, usable=_at_least_one, counts_households=True
+    name="uniqueness", facts=_alone, figure=_uniqueness, usable=_at_least_one, weighted=True, counts_households=True
 )  # fmt: skip
 
 

@@ -216,14 +216,15 @@ class FractionParams(BaseModel, extra="forbid", frozen=True):
     )
 
 
-def sampling_fraction(comparison: Comparison, params: FractionParams) -> tuple[float, tuple[str, ...]]:
-    """Sampling fraction of the masked records, and what a reader should know of it."""
+def sampling_fraction(params: FractionParams, records: int, weight: float | None) -> tuple[float, tuple[str, ...]]:
+    """Sampling fraction of the masked records, and what a reader should know of it.
+
+    `weight`: sum of the weights; None where there are none.
+    """
     if params.sampling_fraction is not None:
         return params.sampling_fraction, ()
-    weights = comparison.masked_weights()
-    if weights is None:
+    if weight is None:
         return 1.0, ("no weights and no sampling_fraction: the file counts as the whole population",)
-    total = float(np.sum(weights))
-    if total < len(weights):
+    if weight < records:
         return 1.0, ("the weights add up to fewer people than there are records: they are not used",)
-    return len(weights) / total, (f"sampling fraction {len(weights) / total:.4g}, from the weights",)
+    return records / weight, (f"sampling fraction {records / weight:.4g}, from the weights",)

@@ -35,7 +35,8 @@ class DifferentRows:
     """The different rows of some keys, those that several records have before those of one record.
 
     `codes`: 0 where missing; shape (q, d). `missing`: one bit for each key; shape (d,). `several`: rows that several
-    records have. `record`: the record of each row that one record has; shape (d - several,). `pairs`: rows that two
+    records have. `unique`: the class of each row that one record has;
+    shape (d - several,). `pairs`: rows that two
     records have.
     """
 
@@ -43,13 +44,13 @@ class DifferentRows:
     missing: Integers
     levels: tuple[int, ...]
     several: int
-    record: Integers
+    unique: Integers
     pairs: int
 
 
 @dataclass(frozen=True, eq=False)
 class MinimalSampleUniques:
-    """What was found, in the order of ``DifferentRows.record``; u rows of one record each.
+    """What was found, in the order of ``DifferentRows.unique``; u rows of one record each.
 
     `sets`: sets of keys that were searched, smaller ones first. `unique`: records that are alone on each set; shape
     (len(sets). `minimal`: records that are alone on it, and on none of its subsets; shape (len(sets). `score`: sum of
@@ -87,14 +88,13 @@ def score_weights(keys: int, largest: int) -> list[float]:
     return [float(math.prod(keys - i for i in range(size, last + 1))) for size in range(1, largest + 1)]
 
 
-def different_rows(codes: Sequence[Integers]) -> DifferentRows:
-    """Gather records with equal keys; a missing cell differs from every value.
+def different_rows(codes: Sequence[Integers], size: Integers) -> DifferentRows:
+    """Rows of classes, those of several records first; a missing cell differs from every value.
 
-    `codes`: codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`; shape (n,).
+    `codes`: codes 0, 1, ... of each key, -1 where missing; at most `MOST_KEYS`; shape (c,). `size`: records of each
+    class; shape (c,).
     """
-    classes = Classes.of(codes)
-    size, first = classes.records, classes.first
-    order = np.concatenate([first[size > 1], np.sort(first[size == 1])])
+    order = np.argsort(size == 1, kind="stable")
     several = int((size > 1).sum())
     rows = np.empty((len(codes), len(order)), dtype=np.int32)
     missing = np.zeros(len(order), dtype=np.int64)
@@ -118,7 +118,7 @@ def minimal_sample_uniques(rows: DifferentRows, largest: int, progress: Progress
     Manning, Haglin and Keane (2008), A recursive search algorithm for statistical disclosure assessment, Data Mining
     and Knowledge Discovery 16, 165-196, for SUDA2; the search by levels over tables of counts is ours.
     """
-    q, u = len(rows.levels), len(rows.record)
+    q, u = len(rows.levels), len(rows.unique)
     weights = score_weights(q, largest)
     score, by_key = np.zeros(u), np.zeros((q, u))
     sets, unique, minimal = [], [], []
@@ -151,7 +151,7 @@ def _searched(
     (keys,) = level[chunk]
     smaller = (keys[:left] + keys[left + 1 :] for left in range(len(keys)))
     alone = np.bitwise_or.reduce([before[each] for each in smaller])
-    u = len(rows.record)
+    u = len(rows.unique)
     known = np.unpackbits(alone, count=u).view(np.bool_)
     if known.all():
         return alone, np.empty(0, dtype=np.int64)

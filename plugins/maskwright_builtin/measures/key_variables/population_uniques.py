@@ -126,8 +126,9 @@ def population_uniques(
 
 def _on_keys(comparison: Comparison, params: PopulationUniquesParams, keys: tuple[str, ...]) -> Measurement:
     codes = key_codes(comparison, keys, "population_uniques")
-    fraction, notes = sampling_fraction(comparison, params)
-    weights = None if params.sampling_fraction is not None or fraction >= 1.0 else comparison.masked_weights()
+    given = comparison.masked_weights()
+    fraction, notes = sampling_fraction(params, len(codes[0]), None if given is None else float(given.sum()))
+    weights = None if params.sampling_fraction is not None or fraction >= 1.0 else given
     table, of_record = _table(codes, weights, fraction)
     alone = table.count == 1
     n = len(of_record)

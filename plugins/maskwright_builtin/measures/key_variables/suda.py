@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from maskwright import (
+    Classes,
     Comparison,
     InputError,
     Measurable,
@@ -19,16 +20,21 @@ from maskwright import (
     MeasureTable,
     Problem,
 )
+from maskwright_builtin.measures.key_variables.class_measures import (
+    About,
+    ClassMeasure,
+    codes_of_classes,
+    exactly,
+    fraction_of_file,
+    total,
+)
 from maskwright_builtin.measures.key_variables.key_classes import (
     FractionParams,
     KeySetsParams,
     in_words,
-    key_codes,
     key_set_mistakes,
     key_set_names,
-    sampling_fraction,
     set_parts,
-    worst_of_sets,
 )
 from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
     MOST_KEYS,
@@ -40,7 +46,7 @@ from maskwright_builtin.measures.key_variables.minimal_sample_uniques import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright_builtin.measures.key_variables.minimal_sample_uniques import MinimalSampleUniques
+    from maskwright_builtin.measures.partition_statistics import Facts
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 MOST_SETS = 25_000
@@ -116,48 +122,69 @@ def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -
     Skinner and Elliot (2002), A measure of disclosure risk for microdata, Journal of the Royal Statistical Society B
     64(4), 855-867, for DIS.
     """
-    return worst_of_sets(comparison, params, "suda", partial(_on_keys, comparison, params))
+    return SUDA_OF_CLASSES.compute(comparison, params)
 
 
-def _on_keys(comparison: Comparison, params: SudaParams, keys: tuple[str, ...]) -> Measurement:
-    codes = key_codes(comparison, keys, "suda")
-    largest = min(params.largest or len(keys), len(keys))
-    for text in _too_many(len(keys), params.largest):
+def _largest(params: SudaParams, about: About) -> int:
+    return min(params.largest or len(about.keys), len(about.keys))
+
+
+def _facts(classes: Classes, params: SudaParams, about: About) -> tuple[Facts, Floats]:
+    for text in _too_many(len(about.keys), params.largest):
         raise InputError(Problem(f"suda: {text}"))
-    fraction, notes = sampling_fraction(comparison, params)
-    rows = different_rows(codes)
-    found = minimal_sample_uniques(rows, largest, comparison.progress)
-    n = len(comparison.masked)
-    alone = len(rows.record) * fraction
+    fraction, _ = fraction_of_file(about, params)
+    codes = codes_of_classes(classes, about)
+    rows = different_rows(codes, classes.records)
+    found = minimal_sample_uniques(rows, _largest(params, about), about.progress)
+    alone = len(rows.unique) * fraction
     dis = alone / (alone + 2.0 * rows.pairs * (1.0 - fraction)) if alone else 0.0
-    risk = np.zeros(n)
-    risk[rows.record] = dis_suda(found.score, dis, len(keys))
-    total = float(found.score.sum())
+    risk = np.zeros(len(classes))
+    risk[rows.unique] = dis_suda(found.score, dis, len(about.keys))
+    facts = {
+        "scored": int((found.score > 0).sum()),
+        "above": int((risk > params.above).sum()),
+        "risk": exactly(risk),
+        "largest": float(risk.max()),
+        "dis": dis,
+        "score": float(found.score.sum()),
+        "by_size": found.by_size(_largest(params, about)),
+        "by_key": found.by_key.sum(axis=1).tolist(),
+        "unique": found.unique.tolist(),
+        "minimal": found.minimal.tolist(),
+        "values": {},
+    }
+    if params.values and about.comparison is not None:
+        named = _values(about.comparison, about.keys, classes, codes, rows.unique, found.by_key)
+        facts["values"] = dict(named[: params.values])
+    return facts, 100.0 * risk
+
+
+def _figure(facts: Sequence[Facts], params: SudaParams, about: About) -> Measurement:
+    (found,) = facts
+    keys, n, largest = about.keys, about.records, _largest(params, about)
     parts = {
-        "scored": 100.0 * float((found.score > 0).sum()) / n,
-        "mean_risk": 100.0 * float(risk.mean()),
-        "largest_risk": 100.0 * float(risk.max()),
-        "dis": 100.0 * dis,
-        "total_score": total,
-        **{f"msus_{size}": float(count) for size, count in enumerate(found.by_size(largest), 1)},
+        "scored": 100.0 * found["scored"] / n,
+        "mean_risk": 100.0 * total(facts, "risk") / n,
+        "largest_risk": 100.0 * found["largest"],
+        "dis": 100.0 * found["dis"],
+        "total_score": found["score"],
+        **{f"msus_{size}": float(count) for size, count in enumerate(found["by_size"], 1)},
     }
     if params.sets:
-        parts |= _sets(keys, found, n)
-    if params.values:
-        parts |= _values(comparison, keys, codes, rows.record, found.by_key, params.values)
-    contributions = {
-        key: 100.0 * float(part) / total if total else 0.0
-        for key, part in zip(keys, found.by_key.sum(axis=1), strict=True)
-    }
+        for names, unique, minimal in zip(_sets(keys, largest), found["unique"], found["minimal"], strict=True):
+            parts[f"unique on {names}"] = 100.0 * float(unique) / n
+            parts[f"minimal {names}"] = 100.0 * float(minimal) / n
+    parts |= found["values"]
+    score = found["score"]
+    contributions = {key: 100.0 * own / score if score else 0.0 for key, own in zip(keys, found["by_key"], strict=True)}
+    _, notes = fraction_of_file(about, params)
+    smallest = _smallest(_sets(keys, largest), np.array(found["minimal"]), n)
     return Measurement(
-        100.0 * float((risk > params.above).mean()),
+        100.0 * found["above"] / n,
         parts=parts,
         per_variable=contributions,
-        per_record=100.0 * risk,
-        notes=(f"key variables: {', '.join(keys)}; sets of up to {largest}", *notes, *_smallest(keys, found, n)),
-        sentence=_sentence(
-            keys, largest, int((found.score > 0).sum()), int((risk > params.above).sum()), n, params.above
-        ),
+        notes=(f"key variables: {', '.join(keys)}; sets of up to {largest}", *notes, *smallest),
+        sentence=_sentence(keys, largest, found["scored"], found["above"], n, params.above),
         tables=(
             MeasureTable("contributions", CONTRIBUTIONS, ("key", "share of the score"), tuple(contributions.items())),
         ),
@@ -180,9 +207,11 @@ def dis_suda(score: Floats, dis: float, keys: int) -> Floats:
     scored = score > 0
     if not scored.any() or dis == 0.0:
         return np.zeros(len(score))
-    power = score[scored] ** (1.0 + (8 - keys) / 20.0)
+    different, of_score, records = np.unique(score[scored], return_inverse=True, return_counts=True)
+    power = different ** (1.0 + (8 - keys) / 20.0)
     risk = np.zeros(len(score))
-    risk[scored] = 1.0 / (1.0 + len(power) * (1.0 / dis - 1.0) / (power * (1.0 / power).sum()))
+    # By different scores, so that the order of the records changes nothing.
+    risk[scored] = (1.0 / (1.0 + records.sum() * (1.0 / dis - 1.0) / (power * (records / power).sum())))[of_score]
     return risk
 
 
@@ -217,44 +246,53 @@ def _parts(params: SudaParams) -> Iterator[MeasurePart]:
     yield from set_parts(params, "percent", "lower", percent)
 
 
-def _sets(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> dict[str, float]:
-    parts: dict[str, float] = {}
-    for positions, unique, minimal in zip(found.sets, found.unique, found.minimal, strict=True):
-        text = " + ".join(keys[each] for each in positions)
-        parts[f"unique on {text}"] = 100.0 * float(unique) / n
-        parts[f"minimal {text}"] = 100.0 * float(minimal) / n
-    return parts
+def _sets(keys: Sequence[str], largest: int) -> list[str]:
+    """Names of the sets that are searched, smaller ones first."""
+    sizes = range(1, largest + 1)
+    return [" + ".join(names) for size in sizes for names in itertools.combinations(keys, size)]
 
 
-def _smallest(keys: Sequence[str], found: MinimalSampleUniques, n: int) -> Iterator[str]:
+def _smallest(sets: Sequence[str], minimal: Integers, n: int) -> Iterator[str]:
     """The sets that single out most records."""
-    order = sorted(np.flatnonzero(found.minimal), key=lambda each: -found.minimal[each])[:SETS_NOTED]
-    text = [
-        f"{' + '.join(keys[key] for key in found.sets[each])} {100.0 * found.minimal[each] / n:.3g} %" for each in order
-    ]
+    order = sorted(np.flatnonzero(minimal), key=lambda each: -minimal[each])[:SETS_NOTED]
+    text = [f"{sets[each]} {100.0 * minimal[each] / n:.3g} %" for each in map(int, order)]
     if text:
         yield f"smallest sets that single out most records: {', '.join(text)}"
 
 
 def _values(
-    comparison: Comparison, keys: Sequence[str], codes: Sequence[Integers], record: Integers, by_key: Floats, most: int
-) -> dict[str, float]:
+    comparison: Comparison, keys: Sequence[str], classes: Classes, codes: Sequence[Integers], unique: Integers,
+    by_key: Floats,
+) -> list[tuple[str, float]]:  # fmt: skip
     """Share of each value in what its key contributes, largest contribution to the total score first."""
     named: list[tuple[float, float, str]] = []
     for name, code, weight in zip(keys, codes, by_key, strict=True):
-        shown = code >= 0
-        records = np.bincount(code[shown])
-        own = np.bincount(np.maximum(code[record], 0), weights=weight, minlength=len(records))
+        shown = np.flatnonzero(code >= 0)
+        records = np.bincount(code[shown], classes.records[shown])
+        own = np.bincount(np.maximum(code[unique], 0), weights=weight, minlength=len(records))
         # A record has weight for a key only where it shows it, so code 0 gets nothing from missing cells.
         column = comparison.masked[name]
         first = np.zeros(len(records), dtype=np.int64)
-        first[code[shown][::-1]] = np.flatnonzero(shown)[::-1]
+        first[code[shown][::-1]] = classes.first[shown][::-1]
         for value in np.flatnonzero((records >= FEWEST_NAMED) & (own > 0)):
             cell = column.values[first[value]]
             text = f"{cell:g}" if column.variable.is_numeric else column.variable.categories[cell]
             named.append((own[value], 100.0 * float(own[value] / weight.sum()), f"{name} = {text}"))
     named.sort(key=lambda each: (-each[0], each[2]))
-    return {text: share for _, share, text in named[:most]}
+    return [(text, share) for _, share, text in named]
+
+
+def _refused(params: SudaParams) -> str | None:
+    return "`values` are named of records in memory: leave it out" if params.values else None
+
+
+def _all_at_once(params: SudaParams) -> bool:  # noqa: ARG001 - the contract
+    return True
+
+
+SUDA_OF_CLASSES = ClassMeasure(
+    name="suda", facts=_facts, figure=_figure, weighted=True, at_once=_all_at_once, refused=_refused
+)
 
 
 SUDA = Measure(
@@ -273,6 +311,7 @@ SUDA = Measure(
         invariant_to={"affine", "records", "columns"},
     ),
     parts=_parts,
+    merging=SUDA_OF_CLASSES.merging,
     reference="Elliot, Manning, Mayes, Gurd and Bane (2005), SUDA: a program for detecting special uniques, Joint "
     "UNECE/Eurostat work session on statistical data confidentiality, Geneva",
     summary="Percent of masked records that few keys single out with a probability above a bound (SUDA2, DIS-SUDA).",

@@ -11,6 +11,7 @@ from pydantic import ValidationError as InvalidParams
 from maskwright import (
     Block,
     Claims,
+    Classes,
     InputError,
     Masked,
     Method,
@@ -64,7 +65,7 @@ def chosen_partition(chosen: str | dict[str, dict[str, Any]]) -> tuple[Partition
 
 def households_in(labels: Integers, households: Integers) -> Integers:
     """Number of different households in each group; shape (c,)."""
-    return np.bincount(np.unique(np.stack([labels, households], axis=1), axis=0)[:, 0], minlength=int(labels.max()) + 1)
+    return np.bincount(Classes.of([labels, households]).keys[0], minlength=int(labels.max()) + 1)
 
 
 def with_enough_households(labels: Integers, households: Integers, points: Floats, k: int) -> Integers:

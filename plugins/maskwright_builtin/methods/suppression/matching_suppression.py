@@ -47,9 +47,9 @@ def matching_k(codes: Integers, k: int, count: Matching, worth: Floats, progress
     if count == "wildcard":
         return emptied
     # Classes of k that are a partition are enough, and may have lost less.
-    classes = k_anonymous(codes, k, None, worth, silent)
-    lost, otherwise = (float(((each == GONE) & (codes != GONE)).sum(axis=0) @ worth) for each in (emptied, classes))
-    return emptied if lost <= otherwise else classes
+    parted = k_anonymous(codes, k, None, worth, silent)
+    lost, otherwise = (float(((each == GONE) & (codes != GONE)).sum(axis=0) @ worth) for each in (emptied, parted))
+    return emptied if lost <= otherwise else parted
 
 
 def silent(share: float) -> None:

@@ -133,3 +133,16 @@ def test_totals_are_exact(values: list[float], count: int) -> None:
 def test_what_is_no_weight_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="finite numbers that are not negative"):
         Classes.of([np.zeros(2, dtype=np.int64)], weights=np.array([1.0, value]))
+
+
+def test_numbers_far_apart_are_packed_by_rank() -> None:
+    rng = np.random.default_rng(8)
+    columns = [
+        rng.choice(np.array(EXTREMES), 10_000),
+        rng.integers(0, 5, 10_000),
+        rng.choice(np.array(EXTREMES), 10_000),
+    ]
+    found = Classes.of(columns).merge()
+    sizes = pd.DataFrame(dict(enumerate(columns))).groupby([0, 1, 2]).size()
+    assert np.stack(found.keys, axis=1).tolist() == [list(each) for each in sizes.index]
+    assert found.records.tolist() == sizes.tolist()

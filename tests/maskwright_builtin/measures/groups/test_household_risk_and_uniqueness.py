@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
+from maskwright import group_classes
 from maskwright.commands.demo.levels.model import survey
-from maskwright_builtin.measures.groups.group_keys import group_classes
 from maskwright_builtin.measures.groups.household_risk import HOUSEHOLD_RISK, HOUSEHOLD_UNIQUENESS
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -94,7 +94,7 @@ def test_the_order_of_members_and_of_households_makes_no_difference(measure, see
 
 
 def test_classes_tell_sizes_and_empty_households_apart():
-    members = [np.array([0, 0, 1, 1, 0, 0])]
+    members = np.array([0, 0, 1, 1, 0, 0])
     groups = np.array([0, 0, 1, 2, 3, 3])
     found = group_classes([], members, groups, 6)
     assert len(set(found.tolist())) == 3

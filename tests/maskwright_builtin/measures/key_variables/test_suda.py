@@ -32,9 +32,11 @@ SURVEY = Path(__file__).parents[3] / "reference" / "categorical_survey.csv"
 def searched(codes, largest=None):
     """Records with a score and their scores, the search and its rows; `codes` by record."""
     columns = [np.array(column, dtype=np.int64) for column in zip(*codes, strict=True)]
-    rows = different_rows(columns)
+    classes = mw.Classes.of(columns)
+    rows = different_rows(classes.keys, classes.records)
     found = minimal_sample_uniques(rows, largest or len(columns), lambda _: None)
-    return {int(record): score for record, score in zip(rows.record, found.score, strict=True) if score}, found, rows
+    records = classes.first[rows.unique]
+    return {int(record): score for record, score in zip(records, found.score, strict=True) if score}, found, rows
 
 
 def tried_out(codes, largest):
@@ -111,7 +113,8 @@ def test_a_total_of_a_larger_file():
     for levels in (6, 2, 19, 6, 12, 5, 24, 3):
         chance = 1.0 / (np.arange(levels) + 1)
         columns.append(generator.choice(levels, 100_000, p=chance / chance.sum()))
-    rows = different_rows(columns)
+    classes = mw.Classes.of(columns)
+    rows = different_rows(classes.keys, classes.records)
     found = minimal_sample_uniques(rows, 8, lambda _: None)
     assert found.score.sum() == 2_447_696
     assert int((found.score > 0).sum()) == 72_457
