@@ -76,18 +76,6 @@ def published_classes(data: Dataset, names: Sequence[str]) -> Classes:
     return Classes.of(columns, units=data.households)
 
 
-def owners_of_classes(data: Dataset, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of records of each class or, where households are declared, of households; shape (c,).
-
-    `codes`: 0 to c - 1; shape (n,).
-    """
-    if data.households is None:
-        return np.bincount(codes)
-    # Whole numbers that stand for pairs: sorting rows of two takes ten times as long.
-    households = int(data.households.max(initial=0)) + 1
-    return np.bincount(np.unique(codes * households + data.households) // households)
-
-
 def varying(values: NDArray[Any], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Records whose class has several values of a variable, none of them NaN; shape (n,)."""
     if not len(values):

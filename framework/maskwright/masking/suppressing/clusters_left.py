@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.record_groups import class_codes, owners_of_classes
+from maskwright.data.record_groups import published_classes
 from maskwright.masking.suppressing.cells import joined_cells, with_any
 from maskwright.planning.model import with_steps
 
@@ -28,8 +28,8 @@ class PromisedClusters:
 
     def small(self, data: Dataset) -> Booleans:
         """Records to which fewer than k are equal; a missing cell is a value of its own; shape (n,)."""
-        codes = class_codes(data, self.variables)
-        return np.asarray(owners_of_classes(data, codes)[codes] < self.k, dtype=np.bool_)
+        classes = published_classes(data, self.variables)
+        return np.asarray(classes.size[classes.codes] < self.k, dtype=np.bool_)
 
 
 def promised_clusters(plan: Plan) -> tuple[PromisedClusters, ...]:
@@ -50,12 +50,12 @@ def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[Promise
     """
     found: dict[str, Booleans] = {}
     for each in promised:
-        clusters = class_codes(shown, each.variables)
+        clusters = published_classes(shown, each.variables).codes
         gone = np.column_stack([_taken(data[name], shown[name]) for name in each.variables])
         before, left = gone.copy(), data
         while True:
-            codes = class_codes(left, each.variables)
-            more = _joined(clusters, codes, owners_of_classes(left, codes), each.k, gone, spare=data.households is None)
+            classes = published_classes(left, each.variables)
+            more = _joined(clusters, classes.codes, classes.size, each.k, gone, spare=data.households is None)
             if not (more & ~gone).any():
                 break
             gone |= more
