@@ -21,6 +21,8 @@ from maskwright.edits.levels.as_schematron import nested_schematron_file
 from maskwright.foundation.progress import silent
 from maskwright.release.data_file import write_dataset, write_nested
 from maskwright.release.levels.arrangement import arranged_levels, linked_tables, nested_tables
+from maskwright_builtin.sources.xml.parser import XmlParams
+from maskwright_builtin.sources.xml.source import XML, XmlReading, form_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from schematron_counts import schematron_counts
@@ -133,7 +135,7 @@ def test_an_engine_finds_the_same_records(tmp_path: Path, capsys: pytest.Capture
     expected = {each.name: each.listed.tolist() for each in own if each.name.startswith("r")}
     found: dict[str, list[int]] = {name: [] for name in expected}
     for failed in etree.parse(report).getroot().iter("{*}failed-assert"):
-        (node,) = document.xpath(failed.get("location"))
+        (node,) = list(document.xpath(failed.get("location")))
         found.setdefault(failed.get("id"), []).append(list(document.iter(node.tag)).index(node) + 1)
     assert {name: found[name] for name in expected} == expected
 
@@ -170,7 +172,6 @@ def _options(params: object) -> dict[str, object]:
 
 
 def test_plain_records_are_read_fast_and_as_the_streaming_parser_reads_them(tmp_path: Path) -> None:
-    from maskwright_builtin.sources.xml.source import XML, XmlParams, form_of
 
     world = World(random.Random(9), missing=0.0, groups_are_full=True)
     world.write(tmp_path)
@@ -182,6 +183,7 @@ def test_plain_records_are_read_fast_and_as_the_streaming_parser_reads_them(tmp_
         stated["group"] = dict(zip(records[:depth], keys[:depth], strict=True)) or None
         params = XmlParams.model_validate(stated)
         reading = XML.open(path, params, lambda _: None)
+        assert isinstance(reading, XmlReading)
         assert reading.is_plain
         fast = [row for batch in reading.batches() for row in batch.to_pylist()]
         form = form_of(path, params)
