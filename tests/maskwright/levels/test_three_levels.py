@@ -243,3 +243,27 @@ def test_levels_of_nested_xml_are_described(tmp_path: Path, capsys: pytest.Captu
     assert [line.split(":")[0] for line in shown.splitlines() if line.startswith("nested.xml")] == [
         f"nested.xml, level {name}" for name in LEVELS
     ]
+
+
+def test_elements_with_a_prefix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Levels are called by their local names; an engine names the elements as the file does."""
+    World(random.Random(1), missing=0.0, groups_are_full=True).write(tmp_path)
+    path, schema, report = (tmp_path / name for name in ("nested.xml", "rules.sch", "report.svrl"))
+    text = re.sub(r"<(/?)(\w)", r"<\1s:\2", path.read_text(encoding="utf-8"))
+    path.write_text(text.replace("<s:Survey>", '<s:Survey xmlns:s="urn:s">', 1), encoding="utf-8")
+    schema.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><ns prefix="s" uri="urn:s"/><pattern>'
+        '<rule context="s:Person"><assert id="never" test="s:pno &lt; 0 and ../../s:total">no</assert></rule></pattern>'
+        "</schema>",
+        encoding="utf-8",
+    )
+    data = linked(tmp_path, "nested")
+    assert main(["validate", str(path), "--edits", str(schema), "--pipeline", str(tmp_path / "nested.yaml"),
+                 "--svrl", str(report)]) == 1  # fmt: skip
+    capsys.readouterr()
+    places = [failed.get("location") for failed in etree.parse(report).getroot().iter("{*}failed-assert")]
+    document = etree.parse(path)
+    spaces = {"s": "urn:s"}
+    found = [node for place in places for node in document.xpath(place, namespaces=spaces)]
+    assert found == list(document.iter("{urn:s}Person"))
+    assert len(found) == len(data["person"])
