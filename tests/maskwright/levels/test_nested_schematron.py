@@ -74,7 +74,7 @@ def test_what_a_test_means(level: str, test: str, rule: str) -> None:
         ("person", "../Person[age > current()/age]", "compared with the record itself"),
         ("person", "../Person/x = y", "members with the record itself"),
         ("person", "preceding-sibling::Person[2]/x = x", "a neighbour other than the next"),
-        ("person", "../../x", "a step that names no element"),
+        ("person", "../../x", "what is around a record"),
     ],
 )
 def test_what_is_refused(level: str, test: str, said: str) -> None:

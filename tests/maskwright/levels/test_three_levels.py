@@ -21,6 +21,8 @@ from maskwright.edits.levels.as_schematron import nested_schematron_file
 from maskwright.foundation.progress import silent
 from maskwright.release.data_file import write_dataset, write_nested
 from maskwright.release.levels.arrangement import arranged_levels, linked_tables, nested_tables
+from maskwright_builtin.sources.xml.parser import XmlParams
+from maskwright_builtin.sources.xml.source import XML, XmlReading, form_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from schematron_counts import schematron_counts
@@ -133,7 +135,7 @@ def test_an_engine_finds_the_same_records(tmp_path: Path, capsys: pytest.Capture
     expected = {each.name: each.listed.tolist() for each in own if each.name.startswith("r")}
     found: dict[str, list[int]] = {name: [] for name in expected}
     for failed in etree.parse(report).getroot().iter("{*}failed-assert"):
-        (node,) = document.xpath(failed.get("location"))
+        (node,) = list(document.xpath(failed.get("location")))
         found.setdefault(failed.get("id"), []).append(list(document.iter(node.tag)).index(node) + 1)
     assert {name: found[name] for name in expected} == expected
 
@@ -170,7 +172,6 @@ def _options(params: object) -> dict[str, object]:
 
 
 def test_plain_records_are_read_fast_and_as_the_streaming_parser_reads_them(tmp_path: Path) -> None:
-    from maskwright_builtin.sources.xml.source import XML, XmlParams, form_of
 
     world = World(random.Random(9), missing=0.0, groups_are_full=True)
     world.write(tmp_path)
@@ -182,6 +183,7 @@ def test_plain_records_are_read_fast_and_as_the_streaming_parser_reads_them(tmp_
         stated["group"] = dict(zip(records[:depth], keys[:depth], strict=True)) or None
         params = XmlParams.model_validate(stated)
         reading = XML.open(path, params, lambda _: None)
+        assert isinstance(reading, XmlReading)
         assert reading.is_plain
         fast = [row for batch in reading.batches() for row in batch.to_pylist()]
         form = form_of(path, params)
@@ -241,3 +243,27 @@ def test_levels_of_nested_xml_are_described(tmp_path: Path, capsys: pytest.Captu
     assert [line.split(":")[0] for line in shown.splitlines() if line.startswith("nested.xml")] == [
         f"nested.xml, level {name}" for name in LEVELS
     ]
+
+
+def test_elements_with_a_prefix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Levels are called by their local names; an engine names the elements as the file does."""
+    World(random.Random(1), missing=0.0, groups_are_full=True).write(tmp_path)
+    path, schema, report = (tmp_path / name for name in ("nested.xml", "rules.sch", "report.svrl"))
+    text = re.sub(r"<(/?)(\w)", r"<\1s:\2", path.read_text(encoding="utf-8"))
+    path.write_text(text.replace("<s:Survey>", '<s:Survey xmlns:s="urn:s">', 1), encoding="utf-8")
+    schema.write_text(
+        '<schema xmlns="http://purl.oclc.org/dsdl/schematron"><ns prefix="s" uri="urn:s"/><pattern>'
+        '<rule context="s:Person"><assert id="never" test="s:pno &lt; 0 and ../../s:total">no</assert></rule></pattern>'
+        "</schema>",
+        encoding="utf-8",
+    )
+    data = linked(tmp_path, "nested")
+    assert main(["validate", str(path), "--edits", str(schema), "--pipeline", str(tmp_path / "nested.yaml"),
+                 "--svrl", str(report)]) == 1  # fmt: skip
+    capsys.readouterr()
+    places = [failed.get("location") for failed in etree.parse(report).getroot().iter("{*}failed-assert")]
+    document = etree.parse(path)
+    spaces = {"s": "urn:s"}
+    found = [node for place in places for node in document.xpath(place, namespaces=spaces)]
+    assert found == list(document.iter("{urn:s}Person"))
+    assert len(found) == len(data["person"])

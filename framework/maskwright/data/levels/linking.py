@@ -47,7 +47,8 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     problems += twice_within(inside, data[lowest.key], bottom, file)
     if problems:
         raise InputError(problems)
-    levels, notes = [], []
+    levels: list[Level] = []
+    notes: list[str] = []
     place = np.zeros(len(data), dtype=np.int64)
     for name in above:
         outer, (place, firsts) = place, _by_first_row(codes[name], place)
@@ -72,7 +73,7 @@ def linked_levels(
     Keys of levels further above, where a file has them, say with that key which group is meant: it need not be unique.
     """
     refuse_problems(unknown_of_files(declared, {name: data[name].names for name in declared}, files))
-    problems = []
+    problems: list[Problem] = []
     for upper, lower in pairwise(declared):
         key, body = declared[upper].key, data[lower]
         problems += texts_as_order(lower, declared[lower], body)

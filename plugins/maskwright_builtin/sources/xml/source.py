@@ -26,7 +26,7 @@ from maskwright import (
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.block_splitting import Deviation, GroupsPart, MembersPart, PartsInTurn, Unlearnt
 from maskwright_builtin.sources.xml.nested_documents import NestedXml
-from maskwright_builtin.sources.xml.nested_stream import LevelRecords, find_member_form, is_called
+from maskwright_builtin.sources.xml.nested_stream import LevelRecords, MemberForm, find_member_form, is_called
 from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, XmlParams, find_opening
 from maskwright_builtin.sources.xml.stream import Found, Records
 from maskwright_builtin.sources.xml.template import RecordTemplate
@@ -84,7 +84,9 @@ def form_of(path: Path, params: XmlParams) -> Form:
     """What the options say is to be read of a file: records inside others, around others, both, or flat ones."""
     top = params if params.group is None else params.model_copy(update={"record": next(iter(params.group))})
     groups = opening = find_opening(path, top)
-    form, parts, details = None, [], {}
+    form: MemberForm | None = None
+    parts: list[GroupsPart | MembersPart] = []
+    details: dict[str, object] = {}
     if params.group is not None:
         assert params.record is not None
         form = find_member_form(path, params, groups, params.record, params.group)

@@ -72,7 +72,8 @@ def no_neighbours(level: mw.Level, step: int) -> np.ndarray:
         ("_counted", lambda column, groups, *_: (np.ones(groups.max() + 1), np.zeros(groups.max() + 1, dtype=bool)),
          "count(person) == size"),
         ("_neighbours", no_neighbours, "previous.age >= age"),
-        ("_firsts", lambda level, meant, unknown, count: np.zeros(count, dtype=np.int64), "first(person.age) >= 18"),
+        ("_firsts", lambda level, groups, meant, unknown, count: np.zeros(count, dtype=np.int64),
+         "first(person.age) >= 18"),
     ],
 )  # fmt: skip
 def test_a_broken_first_evaluation_is_caught(
