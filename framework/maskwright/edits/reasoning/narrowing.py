@@ -353,9 +353,7 @@ class Equality:
         return np.where(np.isfinite(found), found, np.nan)
 
 
-def _sum(
-    terms: Sequence[tuple[Fraction, Monomial]], fixed: Mapping[str, NDArray[np.float64]]
-) -> NDArray[np.float64]:
+def _sum(terms: Sequence[tuple[Fraction, Monomial]], fixed: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     total = np.zeros(())
     for coefficient, monomial in terms:
         term = np.asarray(float(coefficient))
