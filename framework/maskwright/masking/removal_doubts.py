@@ -53,9 +53,7 @@ def removal_doubts(
         if any(
             min(abs(by), abs(by + was)) > max(least, chance) for (by, chance), was in zip(ways, earlier, strict=True)
         ):
-            yield _doubt(
-                shift.variable, moved, int(np.sum(~kept)), len(kept), are_cells=len(removal.data) == len(before)
-            )
+            yield _doubt(shift.variable, moved, kept, are_cells=len(removal.data) == len(before))
 
 
 def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:
