@@ -90,7 +90,10 @@ class _Moved:
         of_mean = shares * away
         of_deviation = shares * (away**2 - deviation**2) / (2 * deviation) if deviation > 0 else np.zeros(len(values))
         share = float(np.mean(kept))
-        by_chance = (_farthest_by_chance(np.bincount(units, weights=each), share) for each in (of_mean, of_deviation))
+        by_chance = (
+            _farthest_by_chance(np.bincount(units, weights=each).astype(np.float64), share)
+            for each in (of_mean, of_deviation)
+        )
         return cls(mean_left - mean, deviation_left - deviation, *by_chance)
 
 
