@@ -121,9 +121,7 @@ def _spreads_of_synthetic_files(seeds: range) -> list[float]:
     for seed in seeds:
         file = BusinessFile(seed, errors=False)
         declared = {name: {"unchanged": 100} for name in file.frame}
-        done = mask_request(
-            masking_request(file.frame, "cart_synthesis", edits=file.rules, seed=1, declared=declared)
-        )
+        done = mask_request(masking_request(file.frame, "cart_synthesis", edits=file.rules, seed=1, declared=declared))
         assert mw.validate(done.masked, file.rules).ok
         found += [float(np.std(done.masked[name].values)) / file.frame[name].std(ddof=0) for name in file.frame]
     return found
@@ -138,3 +136,13 @@ def test_synthetic_files_keep_spikes_and_spread_through_products_and_totals() ->
 def test_many_synthetic_files_keep_spikes_and_spread() -> None:
     """The same of forty files."""
     assert np.mean(_spreads_of_synthetic_files(range(40))) > 0.9
+
+
+def test_advice_on_distortion_can_be_followed() -> None:
+    """Of a method that masks each variable by itself, no group is advised."""
+    file = BusinessFile(13, errors=False)
+    declared = {name: {"unchanged": 100} for name in file.frame}
+    with pytest.raises(mw.OpenDoubts, match="W309") as caught:
+        mw.protect(file.frame, "rank_swapping", edits=file.rules, seed=1, declared=declared)
+    assert "together, by another method: rank_swapping masks each variable by itself" in str(caught.value)
+    assert "one group" not in str(caught.value)

@@ -314,9 +314,11 @@ _CATALOGUE = (
         "variable",
         "Adjusting, rounding or deriving moved the mean or the standard deviation of a variable farther than the "
         "method itself did, and by 0.05 standard deviations of the original or more: what is published is "
-        "shaped by how the edits are kept rather than by the method.",
-        "Check the edits that are named; mask the variables that they join in one step and one group; take a method "
-        "that keeps them, or an aggregation; give an edit the tolerance that rounding needs; or declare how far it may "
+        "shaped by how the edits are kept rather than by the method. Or removing cells or records moved them so far, "
+        "and farther than leaving out as many at random does.",
+        "Check the edits that are named; mask the variables that they join together, in one step and one group, by a "
+        "method that masks several at once; take a method that keeps them, or an aggregation; give an edit the "
+        "tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it may "
         "move, in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
     ),
     DoubtKind(

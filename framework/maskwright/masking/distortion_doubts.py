@@ -102,12 +102,17 @@ def is_distorted(shift: Shift, present: float, declared: float | None) -> bool:
 
     `present`: cells with a value: of few, a move within the standard error of their mean shows nothing.
     """
-    bound = max(LEAST_MOVED, 1 / np.sqrt(max(present, 1.0))) if declared is None else declared
+    bound = least_moved(present, declared)
     pairs = ((shift.mean, shift.method_mean), (shift.deviation, shift.method_deviation))
     return any(
         min(abs(moved), abs(moved + before)) > (bound if declared is not None else max(bound, abs(before)))
         for moved, before in pairs
     )
+
+
+def least_moved(present: float, declared: float | None) -> float:
+    """Standard deviations that a mean or a standard deviation may move in any case."""
+    return max(LEAST_MOVED, 1 / float(np.sqrt(max(present, 1.0)))) if declared is None else declared
 
 
 def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: EditSet) -> Doubt:
@@ -119,7 +124,7 @@ def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: 
     if named:
         message += " to keep " + ", ".join(f"{name} ({100 * share:.0f} % of the cost)" for name, share in named)
     ways = dict.fromkeys(_ways([edits[name] for name, _ in named], plan))
-    declared = f"declare how far it may move: `{shift.variable}: {{distortion: {_above(shift)}}}`"
+    declared = declaration(shift.variable, shift.mean, shift.deviation)
     return Doubt("adjustment-distorts", shift.variable, message, hint=_sentence([*ways, declared]))
 
 
@@ -138,9 +143,15 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     yield f"check {names}: `maskwright validate` counts the original records that violate {them}"
     for edit in edits:
         own = {name for name in edit.variables if name in plan.masked}
-        groups = {number for number, group in enumerate(plan.groups) if own & set(group.variables)}
+        groups = [group for group in plan.groups if own & set(group.variables)]
         if len(groups) > 1:
-            yield f"mask {', '.join(name for name in edit.variables if name in own)} in one step and one group"
+            apart = [plan.steps[group.step - 1].method for group in groups]
+            by = dict.fromkeys(method.name for method in apart if method.scope == "variable")
+            together = ", ".join(name for name in edit.variables if name in own)
+            if by:
+                yield f"mask {together} together, by another method: {', '.join(by)} masks each variable by itself"
+            else:
+                yield f"mask {together} in one step and one group"
         if any(isinstance(part, LinearPart | ProductPart) and is_equality(part) for part in edit.parts):
             yield f"give {edit.name} a tolerance, where its variables are rounded"
         if edit.kind == "checked":
@@ -148,8 +159,9 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
 
 
-def _above(shift: Shift) -> str:
-    """A bound that would let it pass, with one digit."""
-    moved = max(abs(shift.mean), abs(shift.deviation))
+def declaration(name: str, mean: float, deviation: float) -> str:
+    """Way out of a doubt: a bound that lets pass what a mean and a standard deviation moved, with one digit."""
+    moved = max(abs(mean), abs(deviation))
     step = 10.0 ** np.floor(np.log10(moved))
-    return f"{(np.floor(moved / step) + 1) * step:.1g}"
+    bound = f"{(np.floor(moved / step) + 1) * step:.1g}"
+    return f"declare how far it may move: `{name}: {{distortion: {bound}}}`"

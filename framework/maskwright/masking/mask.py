@@ -45,6 +45,7 @@ from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.method_contract import broken_aggregation_claims
 from maskwright.masking.protecting.processes import worker_processes
 from maskwright.masking.protecting.variable_group import GroupWork
+from maskwright.masking.removal_doubts import removal_doubts
 from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
 from maskwright.planning.applicable_edits import StepLimit, limit_edits, without_violations
 from maskwright.planning.keepers import limit_keeper
@@ -108,6 +109,8 @@ def mask(
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
+    removed = tuple(removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan))
+    distorted = replace(distorted, doubts=(*distorted.doubts, *removed))
     return _result(original, protected, units, categories, removal, (distortion, distorted, mended), context)
 
 

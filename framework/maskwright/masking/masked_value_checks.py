@@ -163,8 +163,18 @@ def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterato
                     f"in {count} of {len(zeros)} records a structural zero of {name} became another value, or "
                     "another value a zero",
                     count=count, total=len(zeros), place=step.place, variable=name,
-                    hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
+                    hint=zeros_way_out(name, any_zero=bool(zeros.any())),
                 )  # fmt: skip
+
+
+def zeros_way_out(name: str, *, any_zero: bool) -> str:
+    """What to do where structural zeros did not stay; `any_zero`: whether the original has any of the variable."""
+    if not any_zero:
+        return (
+            f"no original value of {name} is 0: take it out of 'structural_zeros', and check the edits that leave it "
+            "no other value"
+        )
+    return f"state the rule that governs its zeros as an edit (if ... then {name} == 0)"
 
 
 def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]]) -> Iterator[Doubt]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskwright.data.record_groups import varying
 from maskwright.edits.edit import CheckedPart, Edit, LinearPart, PolynomialPart, ProductPart
 from maskwright.edits.normalisation import conjuncts, narrowed, reading
 from maskwright.foundation.errors import Problem
@@ -14,6 +15,7 @@ from maskwright.planning.variable_groups import Components, demanded_parts
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.planning.step_variables import StepVariables
@@ -55,6 +57,7 @@ def adjustment_units(
     known: Mapping[str, Variable],
     edits: EditSet,
     changes: Changes,
+    data: Dataset | None = None,
 ) -> list[AdjustmentUnit]:
     """Cut the masked numeric variables into units; a unit inside one group is adjusted on its representatives."""
     numbers = [name for name in known if name in changes.masked - changes.recoded and known[name].is_numeric]
@@ -71,7 +74,7 @@ def adjustment_units(
         ]
         home = _home(names, homes, steps)
         if home is not None and any(
-            _reads_outside(each, groups[home], changes) for edit in touching for each in conjuncts(edit)
+            _reads_outside(each, groups[home], changes, data) for edit in touching for each in conjuncts(edit)
         ):
             home = None
         computed = tuple(dict.fromkeys(name for _, group in homes for name in group.computed if name in names))
@@ -104,20 +107,26 @@ def _joined(names: Sequence[str], edits: EditSet) -> list[tuple[str, ...]]:
     return joined.sets()
 
 
-def _reads_outside(edit: Edit, group: Group, changes: Changes) -> bool:
+def _reads_outside(edit: Edit, group: Group, changes: Changes, data: Dataset | None) -> bool:
     """Whether an edit compares masked variables of the group with numbers that differ within its clusters.
 
     Of what is published as categories it is said by category, as a condition: a representative obeys for all of them.
+    What is the same in a whole stratum is the same in its clusters.
     """
     own = set(group.variables)
     if set(edit.variables) & (changes.moving - changes.recoded) - own:
         return True
-    return any(
-        isinstance(part, LinearPart | ProductPart | PolynomialPart | CheckedPart)
-        and own.intersection(part.variables)
-        and not own.union(changes.recoded).issuperset(part.variables)
-        for part in demanded_parts(edit.parts)
-    )
+    kinds = LinearPart | ProductPart | PolynomialPart | CheckedPart
+    compared = (part for part in demanded_parts(edit.parts) if isinstance(part, kinds))
+    read = {name for part in compared if own.intersection(part.variables) for name in part.variables}
+    return not all(_is_same_within_strata(name, group, data) for name in read - own - changes.recoded)
+
+
+def _is_same_within_strata(name: str, group: Group, data: Dataset | None) -> bool:
+    """Whether all records of each stratum of a group have the same value of a variable."""
+    if data is None or group.strata is None or name not in data or data[name].missing.any():
+        return False
+    return not varying(data[name].values, group.strata.codes).any()
 
 
 def _edits(names: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def _not_by_one_step(edit: Edit, home: int, groups: Sequence[Group], steps: Sequ
     """Why the step that makes the clusters of an edit's variables does not keep it alone; None where it does."""
     own = set(groups[home].variables)
     if not own.issuperset(name for part in demanded_parts(edit.parts) for name in part.variables):
-        return "it compares with published categories"
+        return "it compares with what the step does not mask"
     others = (group for number, group in enumerate(groups) if number != home)
     shaping = (steps[each.step - 1].method for each in others if own & set(edit.variables) & set(each.variables))
     changing = (method for method in shaping if not (method.is_remover or "detail" in method.claims.removes))

@@ -197,7 +197,8 @@ def _grouped(
                 _plan_group(position, step, group, own.known, relevant, changes, found.is_kept_by_categories, data)
                 for group in together
             )
-    return replace(found, groups=groups, units=adjustment_units(groups, steps, known, edits + limits, changes))
+    units = adjustment_units(groups, steps, known, edits + limits, changes, data)
+    return replace(found, groups=groups, units=units)
 
 
 def _keeps_k(steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]) -> bool:

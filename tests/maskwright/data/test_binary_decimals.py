@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import maskwright as mw
 from maskwright.data.binary_decimals import GridFacts, on_grid
 from maskwright.data.dataset import Layout
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.inference import read_dataset
 from maskwright.data.number_text import write_numbers
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RNG = np.random.default_rng(5)
 
@@ -127,3 +133,35 @@ def test_parts_decide_as_the_whole(data: st.DataObject) -> None:
     read = on_grid(numbers, found)
     exact = [Fraction(round(Fraction(number) * 10**found), 10**found) for number in numbers.tolist()]
     assert read.tolist() == [float(each) for each in exact]
+
+
+SUMS = (
+    "a + b == c", "a + b <= c", "a + b >= c", "c - a <= b", "c - a >= b", "r in {0.3, 0.7}", "r == 0.3", "c <= 3.3",
+    "c < 3.3", "c >= 3.3", "abs(a + b - c) < 0.1", "c * 10 is integer", "if c <= 3.3 then a < 2",
+)  # fmt: skip
+
+
+def test_a_frame_of_floats_has_the_verdicts_of_its_file(tmp_path: Path) -> None:
+    """Totals with the error of binary sums: the counts are those of exact arithmetic, whatever the numbers came in."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 30, 300), rng.integers(0, 30, 300)
+    frame = pd.DataFrame({"a": a / 10, "b": b / 10, "r": rng.choice([0.1 + 0.2, 0.7], 300)})
+    frame["c"] = frame["a"] + frame["b"]
+    frame.loc[:3, "c"] += 0.1
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    frame.to_parquet(tmp_path / "c.parquet")
+    counts = [
+        mw.validate(data, list(SUMS)).counts
+        for data in (frame, mw.read(tmp_path / "c.csv"), mw.read(tmp_path / "c.parquet"))
+    ]
+    assert (frame["c"] != frame["c"].round(1)).any()
+    assert counts[0] == counts[1] == counts[2]
+    total = np.where(np.arange(300) <= 3, a + b + 1, a + b)
+    expected = {
+        "a + b == c": (a + b != total).sum(), "c - a <= b": (total - a > b).sum(), "c <= 3.3": (total > 33).sum(),
+        "c < 3.3": (total >= 33).sum(), "abs(a + b - c) < 0.1": (abs(a + b - total) >= 1).sum(),
+        "r in {0.3, 0.7}": 0, "c * 10 is integer": 0,
+    }  # fmt: skip
+    assert {
+        SUMS[number]: count for number, count in enumerate(counts[0].values()) if SUMS[number] in expected
+    } == expected

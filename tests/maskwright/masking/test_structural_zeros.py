@@ -88,6 +88,21 @@ def test_few_zeros_are_not_drawn_by_themselves() -> None:
         mw.protect(data, "cart_synthesis", params={"structural_zeros": ["rare"]}, seed=5)
 
 
+def test_no_rule_for_zeros_is_advised_where_there_are_none() -> None:
+    """An edit that the original violates in some records leaves these nothing but 0."""
+    tax = np.arange(1.0, 101.0)
+    data = pd.DataFrame({"tax": tax, "cap": np.where(tax < 6, 0.0, 500.0)})
+    rules = ["tax <= cap", "tax >= 0"]
+    declared = {"cap": {"role": "other"}, "tax": {"distortion": 1}}
+    with pytest.raises(mw.OpenDoubts, match="W304") as caught:
+        mw.protect(
+            data, "additive_noise", edits=rules, params={"structural_zeros": ["tax"]}, declared=declared, seed=1,
+            variables=["tax"],
+        )  # fmt: skip
+    assert "no original value of tax is 0" in str(caught.value)
+    assert "if ... then" not in str(caught.value)
+
+
 def test_methods_without_values_refuse_them_with_the_reason() -> None:
     with pytest.raises(mw.InputError, match="'recoding' publishes categories instead of numbers"):
         mw.protect(firms(), "recoding", params={"structural_zeros": ["export"]}, variables=["export"], seed=1)

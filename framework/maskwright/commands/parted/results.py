@@ -15,7 +15,7 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
-from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices
+from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zeros_way_out
 from maskwright.masking.masking_result import (
     MaskingResult,
     category_notices,
@@ -205,7 +205,7 @@ def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
                     "promise-not-kept", str(step.number),
                     f"in {moved} of {reported.records} records a structural zero of {name} became another value, or "
                     "another value a zero", count=moved, total=reported.records, place=step.place, variable=name,
-                    hint=f"state the rule that governs its zeros as an edit (if ... then {name} == 0)",
+                    hint=zeros_way_out(name, any_zero=any(each["zeros"][name][0][0] for each in reported.parts)),
                 )  # fmt: skip
     yield from reported.finished.doubts.values()
 

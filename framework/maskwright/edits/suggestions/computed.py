@@ -1,4 +1,4 @@
-"""Variables computed from one or two others: products, ratios, percentages, rates; exact or rounded."""
+"""Variables computed from one to three others: products, ratios, percentages, rates; exact or rounded."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ LEAST_UNITS = 200
 FINE = 0.02
 """Part of a variable that its tolerance may be, in the median: beyond it the relation says little."""
 
+MOST_FOR_FOUR = 40
+"""Variables among which products of three are looked for, at most: there are as many as sets of four."""
+
 LARGEST_RATE = 3.0
 """A variable is so many times the one that a rate is added to, at most; and the same below."""
 
@@ -51,7 +54,7 @@ Shape = Literal["product", "ratio", "rate"]
 
 @dataclass(frozen=True)
 class _Formula:
-    """``c * x``, ``c * x * z``, ``c * x / z`` or ``x * (1 + f * z)``, and the variable that it is to give."""
+    """``c * x``, ``c * x * z``, also of three, ``c * x / z`` or ``x * (1 + f * z)``, and the variable that it gives."""
 
     shape: Shape
     target: int
@@ -71,6 +74,8 @@ class _Judged:
 def computed(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     """``c * x == y``, ``c * x * z == y``, ``c * y / z == x`` and ``x * (1 + z) == y``, exactly or up to rounding.
 
+    And ``x * z * w == y`` where there are few enough variables to try all sets of four.
+
     The factor is the one that most records allow, with the fewest digits. Of the ways to write one relation that is
     taken in which the rounded variable is the result. All triples of variables are tried on some pairs of records.
     """
@@ -80,6 +85,7 @@ def computed(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     search = _Search(sample, numbers)
     found = [search.of_triple(*each) for each in _triples(numbers)]
     found += [search.of_rate(*each) for each in _rates(numbers)]
+    found += [search.of_product(*each) for each in _fours(numbers)]
     yield from (each for each in found if each is not None)
 
 
@@ -122,6 +128,27 @@ def _triples(numbers: Numbers) -> Iterator[tuple[int, int, int | None]]:
                     found[target, min(one, other), max(one, other)] = None
                 else:  # y = x / z: x is the product
                     found[one, min(target, other), max(target, other)] = None
+    yield from found
+
+
+def _fours(numbers: Numbers) -> Iterator[tuple[int, int, int, int]]:
+    """``(t, x, z, w)`` for which t may be x * z * w; each once."""
+    width = len(numbers.names)
+    if width > MOST_FOR_FOUR:
+        return
+    order = generator(0, "computed").permutation(len(numbers.values))
+    first, second = np.triu_indices(width, 1)
+    found: dict[tuple[int, int, int, int], None] = {}
+    for one in range(width):
+        rows = _rows_of(numbers, one, order)
+        if len(rows) < 2 * LEAST_PAIRS:
+            continue
+        logs = _logarithms(numbers.values[rows])
+        changes = logs[1::2] - logs[::2]
+        for target, place in _agreeing(changes - changes[:, [one]], changes[:, first] + changes[:, second]):
+            x, z, w = sorted((one, int(first[place]), int(second[place])))
+            if len({target, x, z, w}) == 4:
+                found[target, x, z, w] = None
     yield from found
 
 
@@ -194,6 +221,11 @@ class _Search:
             return min(found, key=lambda each: each.tolerance).candidate
         plain = plain or self._judged(product, None)
         return None if plain is None else plain.candidate
+
+    def of_product(self, total: int, *factors: int) -> Candidate | None:
+        """The total as a product of three, rounded once: with a factor, or more room, many would hold by chance."""
+        found = self._judged(_Formula("product", total, factors), 2.0)
+        return None if found is None or found.factor != 1 else found.candidate
 
     def of_rate(self, total: int, base: int, rate: int, factor: float) -> Candidate | None:
         """The total as a base with a rate of it."""
@@ -276,7 +308,7 @@ def _value(formula: _Formula, used: NDArray[np.float64]) -> NDArray[np.float64]:
         return first
     match formula.shape:
         case "product":
-            return first * used[:, 2]
+            return np.asarray(np.prod(used[:, 1:], axis=1))
         case "ratio":
             return first / used[:, 2]
         case "rate":
@@ -298,8 +330,8 @@ def _candidate(
         text = (" * " if formula.shape == "product" else " / ").join(texts)
         if factor != 1:
             text = f"{number(factor)} * {text}"
-        if len(used) == 2:
-            vector[used[1]] = Fraction(-1 if formula.shape == "product" else 1)
+        if len(used) > 1:
+            vector |= dict.fromkeys(used[1:], Fraction(-1 if formula.shape == "product" else 1))
             kind = "product" if formula.shape == "product" else kind
     return Candidate(kind, f"{text} == {name_text(target)}", chance, wrong, vector, tolerance=tolerance)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.edit import GoverningPart, LinearPart, Part, ProductPart, RangePart
+from maskwright.edits.algebra.conditions import expression_of
+from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.expression import variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.edits.edit import Edit, Relation
     from maskwright.edits.edit_set import EditSet
+
+Plain = LinearPart | ProductPart | PolynomialPart | RangePart
+"""Parts of which slips are looked for."""
 
 ENOUGH = 0.95
 """Share of the records in which what was meant holds: there are errors besides."""
@@ -65,9 +70,9 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
         for name in names if sample[name].variable.is_numeric
     }  # fmt: skip
     grid = {name: sample[name].variable.decimals for name in columns}
-    worst: tuple[float, LinearPart | ProductPart | RangePart, NDArray[np.bool_], str] | None = None
+    worst: tuple[float, Plain, NDArray[np.bool_], str] | None = None
     for part, rows, opening in _plain_parts(edit, sample):
-        if isinstance(part, LinearPart | ProductPart | RangePart) and set(part.variables) <= columns.keys():
+        if isinstance(part, Plain) and set(part.variables) <= columns.keys():
             held, of = _counted(part, columns, rows)
             if of and (worst is None or held / of < worst[0]):
                 worst = held / of, part, rows, opening
@@ -89,7 +94,7 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
 
 
 def _is_equality(part: Part) -> bool:
-    return isinstance(part, LinearPart | ProductPart) and part.relation == "=="
+    return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
 
 
 def _plain_parts(edit: Edit, data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
@@ -132,6 +137,10 @@ def _holds(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> NDArray[np.
                 right = float(part.constant) * _monomial(part.right, columns, rows)
                 slack = 1e-9 * (np.abs(left) + np.abs(right)) + float(getattr(part, "tolerance", 0))
                 return _compared(left - right, part.relation, slack)
+            case PolynomialPart():
+                terms = [float(factor) * _monomial(powers, columns, rows) for factor, powers in part.terms]
+                slack = 1e-9 * np.sum(np.abs(terms), axis=0) + float(part.tolerance)
+                return _compared(np.sum(terms, axis=0), "==", slack)
             case RangePart():
                 values = columns[part.variable][rows]
                 if part.numbers is not None:
@@ -159,15 +168,17 @@ def _compared(over: NDArray[np.float64], relation: Relation, slack: NDArray[np.f
 
 
 def _slips(
-    part: LinearPart | ProductPart | RangePart, columns: Columns, grid: Mapping[str, int | None],
+    part: Plain, columns: Columns, grid: Mapping[str, int | None],
     rows: NDArray[np.bool_],
-) -> Iterator[Iterable[LinearPart | ProductPart | RangePart]]:  # fmt: skip
+) -> Iterator[Iterable[Plain]]:  # fmt: skip
     """Parts one slip away, kind by kind, the slip that is made more often first."""
     match part:
         case LinearPart():
             yield from _of_sum(part, [name for name in columns if name not in part.variables], grid)
         case ProductPart():
             yield from _of_product(part, [name for name in columns if name not in part.variables])
+        case PolynomialPart():
+            yield from _of_polynomial(part, [name for name in columns if name not in part.variables], grid)
         case RangePart():
             yield from _of_range(part, columns[part.variable][rows])
 
@@ -213,6 +224,38 @@ def _of_product(part: ProductPart, others: Sequence[str]) -> Iterator[Iterable[P
     yield sides(lambda each: [(other, each[1]) for other in others])
     yield (replace(part, left=(*part.left, (other, power))) for other in others for power in (1, -1))
     yield (replace(part, relation=relation) for relation in _LOOSER.get(part.relation, ()))
+
+
+def _of_polynomial(
+    part: PolynomialPart, others: Sequence[str], grid: Mapping[str, int | None]
+) -> Iterator[Iterable[PolynomialPart]]:
+    def each_term(
+        change: Callable[[Fraction, Monomial], Iterable[tuple[Fraction, Monomial]]],
+    ) -> Iterator[PolynomialPart]:
+        for place, (factor, powers) in enumerate(part.terms):
+            for new in change(factor, powers) if powers else ():
+                yield replace(part, terms=(*part.terms[:place], new, *part.terms[place + 1 :]))
+
+    def each_factor(powers: Monomial, change: Callable[[str, int], Iterable[tuple[str, int]]]) -> Iterator[Monomial]:
+        for place, each in enumerate(powers):
+            yield from ((*powers[:place], new, *powers[place + 1 :]) for new in change(*each))
+
+    def turned(factor: Fraction, powers: Monomial) -> Iterable[tuple[Fraction, Monomial]]:
+        new = each_factor(powers, lambda name, power: [(name, -power)])
+        return ((factor, each) for each in new if len(powers) > 1)
+
+    yield each_term(lambda factor, powers: [(-factor, powers)])
+    yield each_term(turned)
+    yield each_term(lambda factor, powers: ((factor * shift, powers) for shift in POWERS))
+    yield each_term(
+        lambda factor, powers: (
+            (factor, new) for new in each_factor(powers, lambda _, power: ((other, power) for other in others))
+        )
+    )
+    digits = None if part.total is None else grid.get(part.total)
+    if digits is not None:
+        unit = Fraction(1, 10**digits)
+        yield (replace(part, tolerance=unit) for _ in range(unit > part.tolerance))
 
 
 def _of_range(part: RangePart, values: NDArray[np.float64]) -> Iterator[Iterable[RangePart]]:
@@ -265,13 +308,15 @@ def _name(name: str) -> str:
     return name if name.endswith(")") or "`" in name else name_text(name)
 
 
-def _text(part: LinearPart | ProductPart | RangePart) -> str:
+def _text(part: Plain) -> str:
     match part:
         case LinearPart():
             text = _sum_text(part)
         case ProductPart():
             left = _product_text(part.coefficient, part.left)
             text = f"{left} {part.relation} {_product_text(part.constant, part.right)}"
+        case PolynomialPart():
+            return rule_text(expression_of(part))
         case RangePart(name, None, high) if high is not None:
             return f"{_name(name)} {'<=' if part.high_closed else '<'} {number(high)}"
         case RangePart(name, low, None) if low is not None:

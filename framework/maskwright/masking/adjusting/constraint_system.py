@@ -71,6 +71,11 @@ class ConstraintSystem:
         """Column of each variable that may move."""
         return {name: column for column, name in enumerate(self.targets.names)}
 
+    def length(self, linear: LinearConstraint) -> float:
+        """How much the sum of a constraint changes at most where its variables move by a standard deviation in all."""
+        moving = [(name, float(c)) for name, c in linear.coefficients if name in self.position]
+        return float(np.sqrt(sum((c * self.scale[self.position[name]]) ** 2 for name, c in moving)))
+
     def tree(self, membership: Membership) -> cKDTree:
         """Search tree of a finite set, in standard deviations."""
         if membership not in self._trees:
@@ -128,7 +133,7 @@ def _holds(system: ConstraintSystem, alternative: Alternative, values: Floats, i
         gap = total - float(linear.bound)
         allowed = RELATIVE * np.maximum(size, abs(float(linear.bound)))
         if linear.relation == "==":
-            result &= ~(np.abs(gap) > allowed)
+            result &= ~(np.abs(gap) > allowed + float(linear.tolerance))
         elif linear.strict:
             result &= ~(gap >= 0)
         else:
@@ -164,9 +169,8 @@ def _shortfall(system: ConstraintSystem, alternative: Alternative, values: Float
         linear = closed_on_grid(stated, system.decimals)
         value, size = _linear_value(system, linear, values, index)
         gap = value - float(linear.bound)
-        gap = np.abs(gap) if linear.relation == "==" else gap
-        moving = [(name, float(c)) for name, c in linear.coefficients if name in system.position]
-        length = float(np.sqrt(sum((c * system.scale[system.position[name]]) ** 2 for name, c in moving)))
+        gap = np.abs(gap) - float(linear.tolerance) if linear.relation == "==" else gap
+        length = system.length(linear)
         result += np.where(gap > RELATIVE * np.maximum(size, abs(float(linear.bound))), gap / (length or 1.0), 0.0)
     fetch = fetcher(system, values, index)
     for curved in alternative.polynomials:

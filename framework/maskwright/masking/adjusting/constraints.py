@@ -125,12 +125,16 @@ MOST_ALTERNATIVES = 64
 
 @dataclass(frozen=True)
 class LinearConstraint:
-    """``sum(coefficient * variable) relation bound``; strict relations are kept apart by `strict`."""
+    """``sum(coefficient * variable) relation bound``; strict relations are kept apart by `strict`.
+
+    `tolerance`: what both sides of an equality may differ by.
+    """
 
     coefficients: tuple[tuple[str, Fraction], ...]
     relation: Literal["==", "<="]
     bound: Fraction
     strict: bool = False
+    tolerance: Fraction = Fraction(0)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -179,6 +183,11 @@ class Constraint:
 
     name: str
     alternatives: tuple[Alternative, ...]
+
+    @property
+    def has_tolerance(self) -> bool:
+        """Whether a linear equality of it has one."""
+        return any(linear.tolerance for alternative in self.alternatives for linear in alternative.linear)
 
 
 def constraint_of(edit: Edit, movable: frozenset[str]) -> Constraint:
@@ -284,19 +293,25 @@ def _range(part: RangePart, edit: Edit, movable: frozenset[str]) -> Alternative:
 
 
 def linear_constraints(part: LinearPart) -> tuple[LinearConstraint, ...]:
-    """``==`` or ``<=`` form of a linear part; an equality with a tolerance is two inequalities."""
-    negative = tuple((name, -coefficient) for name, coefficient in part.coefficients)
+    """``==`` or ``<=`` form of a linear part."""
     if part.relation == "==":
-        if part.tolerance == 0:
-            return (LinearConstraint(part.coefficients, "==", part.constant),)
-        return (
-            LinearConstraint(part.coefficients, "<=", part.constant + part.tolerance),
-            LinearConstraint(negative, "<=", -part.constant + part.tolerance),
-        )
+        return (LinearConstraint(part.coefficients, "==", part.constant, tolerance=part.tolerance),)
     strict = part.relation in ("<", ">")
     if part.relation in ("<=", "<"):
         return (LinearConstraint(part.coefficients, "<=", part.constant, strict),)
-    return (LinearConstraint(negative, "<=", -part.constant, strict),)
+    return (LinearConstraint(_negative(part.coefficients), "<=", -part.constant, strict),)
+
+
+def _negative(coefficients: tuple[tuple[str, Fraction], ...]) -> tuple[tuple[str, Fraction], ...]:
+    return tuple((name, -coefficient) for name, coefficient in coefficients)
+
+
+def within_tolerance(constraint: LinearConstraint) -> tuple[LinearConstraint, LinearConstraint]:
+    """Equality with a tolerance as two inequalities."""
+    return (
+        LinearConstraint(constraint.coefficients, "<=", constraint.bound + constraint.tolerance),
+        LinearConstraint(_negative(constraint.coefficients), "<=", constraint.tolerance - constraint.bound),
+    )
 
 
 def closed_on_grid(constraint: LinearConstraint, decimals: Mapping[str, int | None]) -> LinearConstraint:

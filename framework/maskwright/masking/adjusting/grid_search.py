@@ -262,7 +262,12 @@ class GridSearch:
     def _along_equalities(self) -> Iterator[Integers]:
         """Moves of two variables after which an equality that nobody derives holds as before."""
         constraints = [each for constraint in self.system.constraints for each in constraint.alternatives[:1]]
-        for linear in (each for alternative in constraints for each in alternative.linear if each.relation == "=="):
+        for linear in (
+            each
+            for alternative in constraints
+            for each in alternative.linear
+            if each.relation == "==" and not each.tolerance
+        ):
             steps = {
                 name: coefficient / 10 ** (self.grid.decimals[name] or 0)
                 for name, coefficient in linear.coefficients

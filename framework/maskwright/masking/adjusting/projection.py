@@ -26,7 +26,14 @@ from maskwright.masking.adjusting.constraint_system import (
     violated,
     with_members,
 )
-from maskwright.masking.adjusting.constraints import Alternative, Constraint, Membership, closed_on_grid
+from maskwright.masking.adjusting.constraints import (
+    Alternative,
+    Constraint,
+    LinearConstraint,
+    Membership,
+    closed_on_grid,
+    within_tolerance,
+)
 from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:
@@ -41,6 +48,10 @@ if TYPE_CHECKING:
 MOST_WAYS = 256
 NEAREST_MEMBERS = 3
 _TANGENTS = 60
+_SMALL_TOLERANCE = 0.01
+"""Standard deviations that all variables of an equality together move at most from one side to its centre."""
+_WHOLE_TOLERANCE = 1e-9
+"""Margin with which all that a tolerance allows is used, next to none."""
 # A margin of 1 for numbers without a grid, relative to the largest term: beyond what projecting leaves in binary64.
 _SLACK = 2e-12
 
@@ -61,6 +72,10 @@ def nearest_feasible(
         best[rows], found[rows] = _nearest(system, values[rows], index[rows], margin, members)
 
     by_chunks(work, len(values))
+    left = np.flatnonzero(~found)
+    if not margin and len(left) and any(each.has_tolerance for each in system.constraints):
+        # Beside other edits the centre of a tolerance may be out of reach.
+        best[left], found[left] = nearest_feasible(system, values[left], index[left], _WHOLE_TOLERANCE, members)
     return best, found
 
 
@@ -206,8 +221,7 @@ def _matrices(
     bounds: dict[str, list[Floats]] = {"==": [], "<=": []}
     # Equalities carry the rounding errors of a row's largest number into its small ones.
     largest = 1e-3 * np.nan_to_num(np.abs(values / system.scale)).max(axis=1, initial=0.0)
-    for stated in alternative.linear:
-        linear = closed_on_grid(stated, system.decimals)
+    for linear in itertools.chain.from_iterable(_forms(system, stated, margin) for stated in alternative.linear):
         normal = np.zeros(len(system.scale))
         bound = np.full(len(values), float(linear.bound))
         for name, coefficient in linear.coefficients:
@@ -236,6 +250,19 @@ def _matrices(
         np.array(normals["<="]) if normals["<="] else np.zeros(shape),
         np.stack(bounds["<="], axis=1) if bounds["<="] else np.zeros((rows, 0)),
     )
+
+
+def _forms(system: ConstraintSystem, stated: LinearConstraint, margin: float) -> tuple[LinearConstraint, ...]:
+    """What rows are projected onto.
+
+    Of an equality with a small tolerance that is its centre, which costs next to nothing and leaves the tolerance to
+    rounding. Of a larger tolerance, and with a margin, it is all that the equality allows.
+    """
+    if not stated.tolerance:
+        return (closed_on_grid(stated, system.decimals),)
+    if not margin and float(stated.tolerance) <= _SMALL_TOLERANCE * system.length(stated):
+        return (stated,)
+    return within_tolerance(stated)
 
 
 def _lacks_grid(system: ConstraintSystem, names: Iterable[str]) -> bool:

@@ -294,7 +294,7 @@ def _sums(system: ConstraintSystem, grid: Grid) -> Iterator[tuple[dict[str, Frac
             continue
         for linear in constraint.alternatives[0].linear:
             beside = {name: value for name, value in linear.coefficients if name not in system.position}
-            if linear.relation != "==" or not beside:
+            if linear.relation != "==" or linear.tolerance or not beside:
                 continue
             terms = {name: value for name, value in linear.coefficients if name in system.position}
             constant = linear.bound

@@ -95,7 +95,7 @@ class GroupSource:
             scale=np.array([standardisation.scale[name] for name in work.variables]),
             households=data.households,
             group_name=data.group_name,
-            weights=_weights(data),
+            weights=sampling_weights(data),
             missing_kinds=_missing_kinds(data, work.variables),
             companions={name: data.matrix([name])[:, 0] for name in work.companions},
             companion_variables={name: data[name].variable for name in work.companions},
@@ -121,7 +121,8 @@ def _missing_codes(data: Dataset, names: Sequence[str]) -> Integers:
     return found
 
 
-def _weights(data: Dataset) -> Floats | None:
+def sampling_weights(data: Dataset) -> Floats | None:
+    """Weights of the records; None where no variable has them, or several have; shape (n,)."""
     columns = [column for column in data if column.variable.role == "weight" and column.variable.is_numeric]
     if len(columns) != 1 or columns[0].missing.any():
         return None

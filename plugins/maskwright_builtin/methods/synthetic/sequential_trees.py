@@ -216,10 +216,9 @@ def _definitions(edits: EditSet) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for edit in edits:
         for part in edit.parts:
-            is_equality = isinstance(part, PolynomialPart) or (
-                isinstance(part, (LinearPart, ProductPart)) and part.relation == "=="
-            )
-            if is_equality and part.total is not None:
+            if isinstance(part, LinearPart | ProductPart) and part.relation != "==":
+                continue
+            if isinstance(part, LinearPart | ProductPart | PolynomialPart) and part.total is not None:
                 found.setdefault(part.total, tuple(name for name in part.variables if name != part.total))
     return found
 

@@ -179,3 +179,16 @@ def test_a_ratio_is_written_as_it_was_computed(tmp_path) -> None:
     assert found.statement == {"rule": "wages / staff == wage_head", "tolerance": 0.005}
     (found,) = equalities(frame.assign(wages=wages / 1000), tmp_path)
     assert found.statement == {"rule": "1000 * wages / staff == wage_head", "tolerance": 0.005}
+
+
+@pytest.mark.parametrize(("places", "tolerance"), [(0, 0.5), (1, 0.05), (2, 0.0)])
+def test_a_product_of_three_factors_is_suggested(places, tolerance, tmp_path):
+    """Hours, wage and weeks; beside them what has nothing to do with the pay."""
+    rng = np.random.default_rng(places)
+    frame = pd.DataFrame({"hours": rng.integers(5, 60, 400), "wage": np.round(rng.lognormal(3, 0.4, 400), 2)})
+    frame["weeks"], frame["age"] = rng.integers(1, 52, 400), rng.integers(18, 66, 400)
+    frame["pay"] = np.round(frame["hours"] * frame["wage"] * frame["weeks"], places)
+    (found,) = equalities(frame, tmp_path)
+    assert (found.rule, found.tolerance) == ("hours * wage * weeks == pay", tolerance)
+    frame["pay"] = rng.permutation(frame["pay"])
+    assert equalities(frame, tmp_path) == []

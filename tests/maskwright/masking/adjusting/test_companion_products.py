@@ -110,3 +110,22 @@ def test_plants_are_left_alone_where_a_firm_is_moved_onto_its_rate(tmp_path: Pat
     adjusted = {each["name"]: each["adjusted"] for each in record["edits"]}
     assert adjusted["tax"] > 0
     assert adjusted["turnover"] == adjusted["profit"] == adjusted["base-max"] == 0
+
+
+def test_a_bound_that_is_one_number_in_each_stratum_is_kept_with_k() -> None:
+    """A limit of each year: clusters of one year share it. Where it differs within years, moving records breaks k."""
+    rng = np.random.default_rng(1)
+    year = rng.choice([2021, 2022, 2023], 300)
+    cap = np.select([year == 2021, year == 2022], [60.0, 90.0], 150.0)
+    value = np.round(np.minimum(rng.lognormal(4, 0.5, 300), cap), 1)
+    frame = pd.DataFrame({"year": year.astype(str), "cap": cap, "value": value, "other": rng.lognormal(3, 1, 300)})
+    declared = {"year": {"role": "other"}, "cap": {"role": "other"}, "value": {"decimals": 1}}
+    asked = {
+        "params": {"k": 5}, "edits": ["value <= cap"], "within": "year", "variables": ["value", "other"],
+        "declared": declared, "seed": 1,
+    }  # fmt: skip
+    masked = mw.protect(frame, "microaggregation", **asked)
+    assert mw.validate(masked, ["value <= cap"]).ok
+    assert masked.groupby(["year", "value", "other"]).size().min() >= 5
+    with pytest.raises(mw.InputError, match="breaks k"):
+        mw.protect(frame.assign(cap=cap + rng.integers(0, 2, 300)), "microaggregation", **asked)

@@ -113,3 +113,32 @@ def test_a_chain_of_products_and_a_total_is_computed_along(method: str, params: 
     assert mw.validate(done.masked, rules).ok
     assert done.cost.adjustment + done.cost.rounding < 0.01 * done.cost.method
     assert ((masked.mean() - frame.mean()).abs() / frame.std()).max() < 0.02
+
+
+@pytest.mark.parametrize("decimals", [0, None])
+def test_totals_up_to_rounding_are_moved_to_their_sum_not_to_the_edge(decimals: int | None) -> None:
+    """Noise moves parts and total apart: where they are brought together, nothing of the tolerance is used up."""
+    rng = np.random.default_rng(6)
+    parts = rng.lognormal(5, 0.6, (300, 3))
+    frame = pd.DataFrame(np.rint(parts), columns=["a", "b", "c"]).assign(total=np.rint(parts.sum(axis=1)))
+    rule = "abs(a + b + c - total) <= 2"
+    declared = {name: {"decimals": decimals} for name in frame} if decimals is not None else None
+    done = mask_request(masking_request(frame, "additive_noise", edits=[rule], seed=1, declared=declared))
+    masked = pd.DataFrame({name: done.masked[name].values for name in frame})
+    residual = (masked["a"] + masked["b"] + masked["c"] - masked["total"]).abs()
+    assert mw.validate(done.masked, [rule]).ok
+    assert (residual > 1.8).mean() < 0.1
+    assert residual.mean() < 0.9
+
+
+def test_a_large_tolerance_is_used() -> None:
+    """Income and expenses may differ by 400: who is within that stays, others move no farther than they have to."""
+    rng = np.random.default_rng(6)
+    income = np.rint(rng.normal(2000, 500, 300))
+    frame = pd.DataFrame({"income": income, "expenses": np.rint(income + rng.uniform(-400, 400, 300))})
+    rule = "abs(income - expenses) <= 400"
+    declared = {name: {"decimals": 0} for name in frame}
+    done = mask_request(masking_request(frame, "additive_noise", edits=[rule], seed=1, declared=declared))
+    masked = {name: done.masked[name].values for name in frame}
+    assert mw.validate(done.masked, [rule]).ok
+    assert np.std(masked["income"] - masked["expenses"]) > 0.9 * np.std(frame["income"] - frame["expenses"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ import maskwright as mw
 from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.suggestions.slips import meant_instead
 from maskwright.foundation.progress import Quiet
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SUM, BOUND = "wages + pensions == income", "income <= 70000"
 
@@ -130,3 +134,26 @@ def test_a_bound_that_cuts_the_tail_is_in_doubt_or_told() -> None:
         frame, "microaggregation", edits=[f"wages <= {higher:.0f}"], params={"k": 5}, seed=1, reporter=Listener()
     )
     assert [text for text in heard if text.startswith("wages: adjusting and rounding moved its mean by -")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "meant"),
+    [
+        ("abs(price * quantity - value) <= 0.05", "abs(price * quantity - value) <= 1"),
+        ("abs(price / quantity - value) <= 0.5", "abs(price * quantity - value) <= 0.5"),
+        ("round(price * weeks, 0) == value", "abs(price * quantity - value) <= 0.5"),
+        ("abs(price * quantity - cents) <= 0.5", "abs(100 * (price * quantity) - cents) <= 0.5"),
+        ("abs(net * (1 - rate) - gross) <= 0.01", "abs(net + net * rate - gross) <= 0.01"),
+    ],
+)
+def test_a_product_with_a_tolerance_that_is_one_slip_away_is_named(rule: str, meant: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"price": np.round(rng.lognormal(3, 0.5, 300), 2), "quantity": rng.integers(1, 90, 300)})
+    frame["net"], frame["rate"] = np.round(rng.lognormal(5, 0.5, 300), 2), rng.choice([0.07, 0.19], 300)
+    frame["weeks"], frame["value"] = rng.integers(1, 52, 300), np.rint(frame["price"] * frame["quantity"])
+    frame["gross"] = np.round(frame["net"] * (1 + frame["rate"]), 2)
+    frame["cents"] = np.rint(frame["price"] * frame["quantity"] * 100)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    with pytest.raises(mw.OpenDoubts, match="W109") as caught:
+        mw.protect(mw.read(tmp_path / "d.csv"), "microaggregation", params={"k": 5}, edits=[rule], seed=1)
+    assert f"`{meant}` holds in all records" in str(caught.value)

@@ -1,0 +1,132 @@
+"""Doubts about variables whose mean or standard deviation moved because cells or records of them were removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.foundation.doubts import Doubt
+from maskwright.masking.distortion_doubts import declaration, least_moved
+from maskwright.masking.protecting.variable_group import sampling_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.masking.adjusting.distortion import Distortion
+    from maskwright.masking.context import Standardisation
+    from maskwright.masking.suppressing.suppression_steps import Removal
+    from maskwright.planning.plan import Plan
+
+BY_CHANCE = 1e-4
+"""Probability with which a random sample may move a mean or a standard deviation farther than its bound."""
+
+
+def removal_doubts(
+    found: Distortion, before: Dataset, removal: Removal, standardisation: Standardisation, plan: Plan
+) -> Iterator[Doubt]:
+    """Look at each variable of which cells or records went.
+
+    `found`: how far each was moved before that. `before`: Masked, with all records.
+    """
+    weights = _both_weights(before, removal)
+    for shift in found.shifts:
+        column, left = before[shift.variable], removal.data[shift.variable]
+        there = np.flatnonzero(~column.missing)
+        kept = np.zeros(len(before), dtype=np.bool_)
+        kept[removal.rows[~left.missing]] = True
+        kept = kept[there]
+        if not kept.any() or kept.all():
+            continue
+        values = column.values[there] / standardisation.scale[shift.variable]
+        full, published = weights[0][there], weights[1][there]
+        # Whole households go together or not; cells go one by one.
+        units = np.arange(len(there)) if before.households is None else before.households[there]
+        moved = _Moved.of(values, kept, full, published, units)
+        least = least_moved(len(there), plan.variables[shift.variable].distortion)
+        earlier = shift.method_mean + shift.mean, shift.method_deviation + shift.deviation
+        ways = ((moved.mean, moved.mean_by_chance), (moved.deviation, moved.deviation_by_chance))
+        if any(
+            min(abs(by), abs(by + was)) > max(least, chance) for (by, chance), was in zip(ways, earlier, strict=True)
+        ):
+            yield _doubt(shift.variable, moved, kept, are_cells=len(removal.data) == len(before))
+
+
+def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:
+    """Weights of all records, and those that are published, of the records that are left; 1 without weights."""
+    full, published = sampling_weights(before), sampling_weights(removal.data)
+    if full is None or published is None:
+        return np.ones(len(before)), np.ones(len(before))
+    left = np.zeros(len(before))
+    left[removal.rows] = published
+    return full, left
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """How far removing moved the mean and the standard deviation, and how far it may by chance; in one unit."""
+
+    mean: float
+    deviation: float
+    mean_by_chance: float
+    deviation_by_chance: float
+
+    @classmethod
+    def of(cls, values: Floats, kept: Booleans, full: Floats, published: Floats, units: Integers) -> _Moved:
+        """Compare all cells with those that are left.
+
+        `full`, `published`: weights of the cells, the published ones as far as cells are left. `units`: that are
+        drawn together. All of shape (n,).
+        """
+        mean, deviation = _moments(values, full)
+        mean_left, deviation_left = _moments(values[kept], published[kept])
+        shares = full / full.sum()
+        away = values - mean
+        # What a cell adds to a mean, and, to first order, to a standard deviation.
+        of_mean = shares * away
+        of_deviation = shares * (away**2 - deviation**2) / (2 * deviation) if deviation > 0 else np.zeros(len(values))
+        share = float(np.mean(kept))
+        by_chance = (
+            _farthest_by_chance(np.bincount(units, weights=each).astype(np.float64), share)
+            for each in (of_mean, of_deviation)
+        )
+        return cls(mean_left - mean, deviation_left - deviation, *by_chance)
+
+
+def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
+    total = float(weights.sum())
+    mean = float(np.sum(weights * values)) / total
+    return mean, sqrt(float(np.sum(weights * (values - mean) ** 2)) / total)
+
+
+def _farthest_by_chance(effects: Floats, share: float) -> float:
+    """How far a sample moves a mean but for one in so many (Bernstein's inequality).
+
+    `effects`: what each unit adds to the mean, 0 in all. `share`: of the units that are drawn.
+    """
+    variance = (1 - share) / share * float(np.sum(effects**2))
+    exponent = log(2 / BY_CHANCE)
+    third = exponent * float(np.max(np.abs(effects))) / share / 3
+    return third + sqrt(third**2 + 2 * exponent * variance)
+
+
+def _doubt(name: str, moved: _Moved, kept: Booleans, *, are_cells: bool) -> Doubt:
+    gone, cells = int(np.sum(~kept)), len(kept)
+    what = "suppressed" if are_cells else "left out"
+    message = (
+        f"removing {gone} of its {cells} values moved its mean by {moved.mean:+.2f} and its standard deviation by "
+        f"{moved.deviation:+.2f} standard deviations of the original, more than by chance: those that are {what} "
+        "differ from the others"
+    )
+    way = (
+        "Recode the keys, so that fewer cells have to go" if are_cells
+        else "Draw the same share of all kinds of records, or let weights make up for what is left out"
+    )  # fmt: skip
+    return Doubt(
+        "adjustment-distorts", name, message, gone, cells,
+        hint=f"{way}; or {declaration(name, moved.mean, moved.deviation)}.",
+    )  # fmt: skip
