@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.derivation import is_equality
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
@@ -56,10 +56,14 @@ class EditEffects:
 
 @dataclass(frozen=True, eq=False)
 class DistortionDoubts:
-    """Doubts, and edits that do most of what is in doubt, with the share that they do."""
+    """Doubts, and edits that do most of what is in doubt, with the share that they do.
+
+    `mended`: notices of variables that nothing but records which violate an edit on arrival moved so far.
+    """
 
     doubts: tuple[Doubt, ...] = ()
     doing_most: Mapping[str, float] = field(default_factory=dict)
+    mended: tuple[Notice, ...] = ()
 
 
 def distortion_doubts(
@@ -82,7 +86,23 @@ def distortion_doubts(
     return DistortionDoubts(tuple(doubts), most)
 
 
-def mending_notices(all_records: Iterable[Doubt], obeying: Iterable[Doubt]) -> tuple[Notice, ...]:
+def distortion_beyond_errors(
+    found: Distortion, obeying: Callable[[], Distortion | None], effects: Sequence[EditEffects],
+    variables: Mapping[str, Variable], plan: Plan, edits: EditSet,
+) -> DistortionDoubts:  # fmt: skip
+    """Look at each variable that was adjusted; what is moved where the original violates an edit is mended.
+
+    `obeying`: measured of the records whose original obeys the edits that few violate; None: that is all of them.
+    """
+    distorted = distortion_doubts(found, effects, variables, plan, edits)
+    beyond = obeying() if distorted.doubts else None
+    if beyond is None:
+        return distorted
+    left = distortion_doubts(beyond, effects, variables, plan, edits)
+    return replace(left, mended=_mending_notices(distorted.doubts, left.doubts))
+
+
+def _mending_notices(all_records: Iterable[Doubt], obeying: Iterable[Doubt]) -> tuple[Notice, ...]:
     """What is said of variables that only records which violate an edit on arrival moved so far."""
     left = {each.subject for each in obeying}
     return tuple(

@@ -16,7 +16,7 @@ from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
-from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts, mending_notices
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.masked_value_checks import (
     CodedValues,
     coded_value_notices,
@@ -74,8 +74,10 @@ def mask(
     execution: Execution,
     reporter: Reporter,
     observe: Observer | None = None,
+    *,
+    is_part: bool = False,
 ) -> MaskingResult:
-    """Run a plan."""
+    """Run a plan; `is_part`: of records of which others are masked apart, and all are judged together."""
     from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
     from maskwright.masking.suppressing.suppression_steps import remove  # of steps that remove
     from maskwright.masking.unit_adjustment import touched_records  # of units with several levels of values
@@ -97,21 +99,22 @@ def mask(
     ]  # fmt: skip
     states = (context.original, protected.data, adjusted)
     distortion = Distortion.of(*states, numeric, protected.standardisation)
+
+    def obeying() -> Distortion | None:
+        kept = _obeying(*states, context)
+        return None if kept is None else Distortion.of(*kept, numeric, protected.standardisation)
+
     effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
-    distorted = distortion_doubts(distortion, effects, context.plan.variables, context.plan, context.edits)
-    mended: tuple[Notice, ...] = ()
-    if distorted.doubts:
-        # What is moved where the original violates an edit is mended, not distorted.
-        obeying = Distortion.of(*_obeying(*states, context), numeric, protected.standardisation)
-        beyond = distortion_doubts(obeying, effects, context.plan.variables, context.plan, context.edits)
-        mended = mending_notices(distorted.doubts, beyond.doubts)
-        distorted = beyond
+    distorted = distortion_beyond_errors(
+        distortion, obeying, effects, context.plan.variables, context.plan, context.edits
+    )
+    without_errors = obeying() if is_part else None
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
     removal = remove(adjusted, protected.standardisation, context)
     removed = tuple(removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan))
     distorted = replace(distorted, doubts=(*distorted.doubts, *removed))
-    return _result(original, protected, units, categories, removal, (distortion, distorted, mended), context)
+    return _result(original, protected, units, categories, removal, (distortion, distorted, without_errors), context)
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +243,7 @@ def _result(
     units: tuple[AdjustedUnit, ...],
     categories: tuple[AdjustedCategories, ...],
     removal: Removal,
-    moved: tuple[Distortion, DistortionDoubts, tuple[Notice, ...]],
+    moved: tuple[Distortion, DistortionDoubts, Distortion | None],
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
@@ -282,7 +285,7 @@ def _result(
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *spike_notices(lost, plan),
-            *moved[2],
+            *moved[1].mended,
             *range_notices(range_counts(context.original, masked, numeric), edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data),
@@ -307,6 +310,7 @@ def _result(
         ),
         cost=sum((each.cost for each in units), Cost()),
         distortion=moved[0],
+        distortion_of_obeying=moved[2],
         doing_most=moved[1].doing_most,
         removal=removal,
         terms=context.terms,
@@ -315,11 +319,13 @@ def _result(
 
 def _obeying(
     original: Dataset, returned: Dataset, adjusted: Dataset, context: MaskingContext
-) -> tuple[Dataset, Dataset, Dataset]:
-    """Three states of the records whose original obeys the edits that few records violate."""
+) -> tuple[Dataset, Dataset, Dataset] | None:
+    """Three states of the records whose original obeys the edits that few records violate; None: of all records."""
     stated = EditSet(tuple(edit for edit in context.plan.edits if set(edit.variables) <= set(original.names)))
     outcome = check_dataset(original, stated, Domain.from_dataset(original, domain_tuples(stated)))
     few = set(violated_by_errors(outcome.edits))
+    if not few:
+        return None
     _, kept = without_violations(original, EditSet(tuple(edit for edit in stated if edit.name in few)))
     rows = kept if returned.origin is None else np.flatnonzero(np.isin(returned.origin, kept))
     return original.taken(kept), returned.taken(rows), adjusted.taken(rows)

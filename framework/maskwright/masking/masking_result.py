@@ -61,6 +61,7 @@ class MaskingResult:
     keepers: tuple[Keeper, ...] = ()
     cost: Cost = field(default_factory=Cost)
     distortion: Distortion | None = None
+    distortion_of_obeying: Distortion | None = None
     doing_most: Mapping[str, float] = field(default_factory=dict)
     removal: Removal | None = None
     terms: PublishedTerms | None = None

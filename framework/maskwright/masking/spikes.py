@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -47,27 +47,53 @@ def lost_spikes(original: Dataset, masked: Dataset, names: Sequence[str]) -> Ite
     """Spikes that masked numbers have lost; of several of one variable the largest."""
     for name in names:
         before, after = original[name], masked[name]
-        if after.variable.is_numeric:
-            lost = list(_lost(before, after))
-            if lost:
-                yield max(lost, key=lambda each: each.records)
+        if after.variable.is_numeric and not before.missing.all():
+            frequent = frequent_values(before.values[~before.missing].astype(np.float64))
+            yield from SpikeCounts.of(before, after, frequent).lost(name)
 
 
-def _lost(before: Column, after: Column) -> Iterator[LostSpike]:
-    old, new = (column.values[~column.missing].astype(np.float64) for column in (before, after))
-    if not len(old) or not len(new):
-        return
-    for value in _frequent(old):
-        count, left = int(np.count_nonzero(old == value)), int(np.count_nonzero(new == value))
-        share, kept = count / len(old), left / len(new)
-        chance = DEVIATIONS * sqrt(share * (1.0 - share) / len(new))
-        if count >= max(RECORDS, SHARE * len(old)) and kept < min(KEPT * share, share - chance):
-            yield LostSpike(before.variable.name, value == 0.0, share, kept, count)
+@dataclass(frozen=True)
+class SpikeCounts:
+    """How often some values occur among those of a variable, before and after; those of parts of a file add up.
+
+    `cells`: that have a value, before and after. `counts`: of each value, before and after.
+    """
+
+    values: tuple[float, ...]
+    cells: tuple[int, int]
+    counts: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, before: Column, after: Column, values: Iterable[float]) -> Self:
+        """Count in two states of a column."""
+        wanted = tuple(float(value) for value in values)
+        old, new = (column.values[~column.missing].astype(np.float64) for column in (before, after))
+        counts = ((int(np.count_nonzero(old == one)), int(np.count_nonzero(new == one))) for one in wanted)
+        return cls(wanted, (len(old), len(new)), tuple(counts))
+
+    def __add__(self, other: SpikeCounts) -> SpikeCounts:
+        counts = tuple((a + c, b + d) for (a, b), (c, d) in zip(self.counts, other.counts, strict=True))
+        return SpikeCounts(
+            self.values, (self.cells[0] + other.cells[0], self.cells[1] + other.cells[1]), counts
+        )  # fmt: skip
+
+    def lost(self, variable: str) -> list[LostSpike]:
+        """The largest value that was a spike and is none, or a much smaller one; nothing where there is none."""
+        found = list(self._lost(variable))
+        return [max(found, key=lambda each: each.records)] if found else []
+
+    def _lost(self, variable: str) -> Iterator[LostSpike]:
+        of, among = self.cells
+        for value, (count, left) in zip(self.values, self.counts, strict=True) if among else ():
+            share, kept = count / of, left / among
+            chance = DEVIATIONS * sqrt(share * (1.0 - share) / among)
+            if count >= max(RECORDS, SHARE * of) and kept < min(KEPT * share, share - chance):
+                yield LostSpike(variable, value == 0.0, share, kept, count)
 
 
-def _frequent(values: Floats) -> Floats:
+def frequent_values(values: Floats, share: float = SHARE) -> Floats:
     """Values among which are all that so many records have: each of these lies at one of equally spaced ranks."""
-    step = max(int(SHARE * len(values)), 1)
+    step = max(int(share * len(values)), 1)
     ranks = np.arange(0, len(values), step)
     return np.unique(np.partition(values, ranks)[ranks])
 

@@ -49,7 +49,7 @@ def test_a_wrong_order_is_told_of_all_levels_at_once(folder: Path) -> None:
         mw.run(path)
     said = str(refused.value)
     # Each level alone has two steps and the one that takes records away.
-    assert "step 1 (microaggregation) promises k = 3, and step 3 (local_suppression)" in said
-    assert "step 2 (microaggregation) promises k = 3, and step 3 (local_suppression)" in said
+    assert "step 1 (microaggregation) promises k = 3, and step 4 (sampling)" in said
+    assert "step 2 (microaggregation) promises k = 3, and step 4 (sampling)" in said
     assert "step 3 (local_suppression) promises k = 2, and step 4 (sampling)" in said
-    assert "in the params of step 1 and step 2" in said
+    assert "this order works: step 4 (sampling), step 1 (microaggregation)" in said

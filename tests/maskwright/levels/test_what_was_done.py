@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
+import maskwright as mw
 from maskwright.cli.main import main
 
 if TYPE_CHECKING:
@@ -198,3 +199,94 @@ def test_the_plan_names_derived_variables_and_what_a_sample_takes(
     assert "Renumbered with pno." in book
     assert book.count("Published as it was.") == sum(each.startswith("unchanged") for each in done.values())
     assert (done["overhead"], done["rent"]) == ("unchanged", "microaggregation (step 2)")
+
+
+def homes(seed: int = 1, n: int = 150) -> pd.DataFrame:
+    """Persons of whom a third earn nothing, in households of one to three; totals are their sums."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, n)
+    of = np.repeat(np.arange(n), sizes)
+    income = np.where(rng.random(len(of)) < 0.35, 0, rng.integers(800, 4000, len(of)))
+    frame = pd.DataFrame({
+        "hid": of + 1, "pno": np.concatenate([np.arange(each) + 1 for each in sizes]), "income": income,
+        "rent": rng.integers(300, 900, n)[of],
+    })  # fmt: skip
+    return frame.assign(total=frame.groupby("hid")["income"].transform("sum"))
+
+
+def masked_homes(folder: Path, frame: pd.DataFrame, edits: list[str], steps: list[dict[str, Any]]) -> Any:
+    frame.to_csv(folder / "d.csv", index=False)
+    top = [name for name in ("rent", "total") if name in frame]
+    levels = {"household": {"key": "hid", "variables": top}, "person": {"key": "pno", "in": "household"}}
+    described = {
+        "maskwright": 1, "data": {"source": "d.csv", "levels": levels}, "edits": edits, "protect": steps,
+        "output": {"data": "m.csv"}, "seed": 1,
+    }  # fmt: skip
+    (folder / "p.yaml").write_text(yaml.safe_dump(described), encoding="utf-8")
+    done = mw.run(folder / "p.yaml")
+    assert done.ok
+    return done.record["notices"]
+
+
+def means(*names: str, **params: Any) -> dict[str, Any]:
+    return {"method": "microaggregation", "variables": list(names), "params": {"k": 3, **params}}
+
+
+REPORT = {"k_guarantee": "report"}
+WHOLE = {**means("income", "rent", rare="drop"), "unit": "household"}
+
+
+def test_lost_spikes_of_members_and_of_totals_computed_from_them_are_said(tmp_path: Path) -> None:
+    noise = {"method": "additive_noise", "variables": ["income"], "params": {"sd": 60, "correction": "none"}}
+    frame = homes()
+    notices = masked_homes(tmp_path, frame, ["sum(person.income) == total"], [means("rent", "total"), noise])
+    masked = pd.read_csv(tmp_path / "m.csv")
+    for name, rows in (("income", frame.index), ("total", frame.drop_duplicates("hid").index)):
+        before, after = (100 * (each.loc[rows, name] == 0).mean() for each in (frame, masked))
+        said = f"{before:.1f} % of the values of {name} are 0, and {after:.1f} % masked"
+        assert any(each.startswith(said) for each in notices)
+
+
+def test_lost_spikes_of_whole_groups_are_said(tmp_path: Path) -> None:
+    frame = homes().drop(columns="total").replace({"income": {0: 1200}})
+    notices = masked_homes(tmp_path, frame, ["rent >= 0"], [WHOLE])
+    after = 100 * (pd.read_csv(tmp_path / "m.csv")["income"] == 1200).mean()
+    assert any(f"of the values of income are one value, and {after:.1f} % masked" in each for each in notices)
+
+
+@pytest.mark.parametrize(
+    ("edit", "steps", "error"),
+    [
+        ("rent <= total + 20000", [means("rent", "total", **REPORT), means("income", **REPORT)], 60_000),
+        ("rent <= sum(person.income) + 21000", [means("rent", "total", **REPORT), means("income", **REPORT)], 60_000),
+        ("rent <= 20000", [WHOLE], 900_000),
+    ],
+    ids=["in a level", "across levels", "of whole groups"],
+)
+def test_what_errors_of_the_original_move_is_said_and_no_doubt(
+    tmp_path: Path, edit: str, steps: list[dict[str, Any]], error: int
+) -> None:
+    """Without the errors nothing of the kind is said."""
+    frame = homes()
+    frame = frame.drop(columns="total") if steps == [WHOLE] else frame
+    wrong = frame["hid"].isin([5, 7, 9, 33, 60, 100] if steps == [WHOLE] else [5, 60, 100])
+    notices = masked_homes(tmp_path, frame.assign(rent=frame["rent"].where(~wrong, error)), [edit], steps)
+    (said,) = (each for each in notices if "nearly all of it in records that violate an edit" in each)
+    assert said.startswith("rent: adjusting and rounding moved its mean by -")
+    assert not any("nearly all of it" in each for each in masked_homes(tmp_path, frame, [edit], steps))
+
+
+def test_an_edit_across_levels_that_distorts_and_is_violated_may_be_wrong(tmp_path: Path) -> None:
+    frame = homes().drop(columns="total")
+    frame["rent"] *= 1 + 8 * (frame["hid"] % 9 == 0)
+    edit = "rent <= sum(person.income) + 900"
+    broken = (frame["rent"] > frame.groupby("hid")["income"].transform("sum") + 900).groupby(frame["hid"]).first()
+    with pytest.raises(mw.OpenDoubts) as refused:
+        masked_homes(tmp_path, frame, [edit], [means("rent", **REPORT), means("income", **REPORT)])
+    messages = [each.message for each in refused.value.problems]
+    (wrong,) = (each for each in messages if each.startswith("W109"))
+    assert f"{broken.sum()} of the 150 records that it is for violate it" in wrong
+    assert "and keeping it is 100 % of what adjusting costs" in wrong
+    (distorts,) = (each for each in messages if each.startswith("W309"))
+    assert "rent" in distorts
+    assert "to keep edit-1 (100 % of the cost)" in distorts

@@ -191,7 +191,9 @@ def test_records_that_are_called_otherwise(
     assert "names neither" not in found
 
 
-@pytest.mark.parametrize(("cell", "taken"), [("NA", "spouse: NA taken for 'no value'"), ("abc", "spouse: most cells")])
+@pytest.mark.parametrize(
+    ("cell", "taken"), [("NA", "spouse: NA taken for 'no value'"), ("abc", "cells are numbers and 1 is not: correct")]
+)
 def test_levels_are_advised_on_where_a_cell_is_wrong(
     tried: Tried, files: LevelsDemoFiles, capsys: pytest.CaptureFixture[str], cell: str, taken: str
 ) -> None:

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.joint_rules import cells_of
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Standardisation
-from maskwright.masking.distortion_doubts import EditEffects, distortion_doubts
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
+from maskwright.planning.applicable_edits import without_violations
+from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts, violated_by_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.levels.planning import PlannedLevels
     from maskwright.commands.running.preparation import ReadyRun
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.levels.joint_rules import JoinedGroups, JointRules
+    from maskwright.foundation.arrays import Integers
     from maskwright.foundation.doubts import Doubt
-    from maskwright.masking.masking_result import MaskingResult
 
 
 def distortion_of_composition(
-    linked: LinkedData, rules: JointRules, found: JoinedGroups, ready: ReadyRun, result: MaskingResult
+    linked: LinkedData, rules: JointRules, found: JoinedGroups, ready: ReadyRun, measured: Distortion
 ) -> Iterator[tuple[str, Distortion]]:
     """What adjusting did in one composition to the variables of each level, all members together."""
-    assert result.distortion is not None
-    cells = result.distortion.adjusted.names
+    cells = measured.adjusted.names
     joined = Standardisation.of(ready.original, cells)
     for level in (rules.top, rules.low):
         members = None if level == rules.top else len(found.composition)
@@ -38,7 +44,7 @@ def distortion_of_composition(
         if own:
             yield (
                 level,
-                result.distortion.of_variables(
+                measured.of_variables(
                     own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
                 ),
             )
@@ -51,22 +57,66 @@ def doubts_across_levels(
     kept: LinkedData,
     adjusted: Mapping[str, int],
     shaped: Callable[[str], list[str]],
-) -> tuple[Doubt, ...]:
+) -> DistortionDoubts:
     """Doubts about variables that keeping edits across levels moved farther than the steps did.
 
     `returned`, `kept`: levels as the steps made them, and with the edits. `shaped`: variables of a level that steps
     mask.
     """
-    doubts: list[Doubt] = []
+    every: list[DistortionDoubts] = []
     top = loaded.linked.names[0]
+    edits = EditSet(tuple(edit for own in loaded.bound.edits.values() for edit in own))
+    left = _obeying_records(loaded)
     for level in loaded.linked:
         ready = planned.every[level.name]
         names = shaped(level.name)
         names += [each.variable for each in planned.across.derived if level.name == top and each.variable not in names]
         standardisation = Standardisation.of(level.data, names)
-        found = Distortion.of(level.data, returned[level.name].data, kept[level.name].data, names, standardisation)
+        states = (level.data, returned[level.name].data, kept[level.name].data)
+        found = Distortion.of(*states, names, standardisation)
         variables = {each.name: each for each in level.data.variables}
         effects = [EditEffects(tuple(names), Cost(), adjusted)]
-        edits = loaded.bound.edits[level.name]
-        doubts += distortion_doubts(found, effects, variables, ready.plan, edits).doubts
-    return tuple(doubts)
+
+        def obeying(
+            states: tuple[Dataset, Dataset, Dataset] = states, names: list[str] = names, name: str = level.name,
+            scale: Standardisation = standardisation,
+        ) -> Distortion | None:  # fmt: skip
+            rows = left.get(name)
+            return None if rows is None else Distortion.of(*(each.taken(rows) for each in states), names, scale)
+
+        every.append(distortion_beyond_errors(found, obeying, effects, variables, ready.plan, edits))
+    return DistortionDoubts(
+        tuple(doubt for each in every for doubt in each.doubts),
+        {name: share for each in every for name, share in each.doing_most.items()},
+        tuple(text for each in every for text in each.mended),
+    )
+
+
+def wrong_edits_across_levels(
+    loaded: LoadedLevels, doing_most: Mapping[str, float], known: Iterable[Doubt]
+) -> Iterator[Doubt]:
+    """Doubts about edits that do most of what is moved across levels, if some of the original violates them too."""
+    for level in loaded.linked if doing_most else ():
+        own = loaded.bound.edits[level.name]
+        data = with_linked_columns(loaded.linked, loaded.bound, level.name)
+        yield from distorting_edit_doubts(doing_most, loaded.arrival[level.name].edits, own, data, known)
+
+
+def _obeying_records(loaded: LoadedLevels) -> dict[str, Integers]:
+    """Records of each level in whose group nothing violates an edit that few records violate; none: all are."""
+    linked, violated = loaded.linked, {}
+    top = linked.levels[0]
+    broken = np.zeros(len(top), dtype=np.bool_)
+    for level in linked:
+        few = set(violated_by_errors(loaded.standing[level.name].edits))
+        own = EditSet(tuple(edit for edit in loaded.bound.edits[level.name] if edit.name in few))
+        if not own:
+            continue
+        violated[level.name] = own
+        data = with_linked_columns(linked, loaded.bound, level.name)
+        wrong = np.ones(len(level), dtype=np.bool_)
+        wrong[without_violations(data, own)[1]] = False
+        broken |= wrong if level.groups is None else np.bincount(level.groups, wrong, len(top)) > 0
+    if not violated:
+        return {}
+    return {level.name: np.flatnonzero(~(broken if level.groups is None else broken[level.groups])) for level in linked}

@@ -27,10 +27,11 @@ from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
 from maskwright.masking.context import Execution
-from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import guarantee_doubts, smallest_classes
 from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
@@ -76,7 +77,8 @@ class MaskedGroups:
 
     `adjusted`: records of its level that were moved because of each edit: of members, those of a group by themselves.
     `infeasible`: those for which no values were found that satisfy it. `costs`: the groups of each composition, and
-    what their joined records lost. `distortion`: of each level. `effects`: of the edits, which are `edits`.
+    what their joined records lost. `distortion`: of each level; `distortion_of_obeying`: of groups whose original obeys
+    the edits that few violate. `effects`: of the edits, which are `edits`.
     """
 
     linked: LinkedData
@@ -84,6 +86,7 @@ class MaskedGroups:
     infeasible: Mapping[str, int]
     costs: tuple[tuple[NDArray[np.int64], Cost], ...] = ()
     distortion: Mapping[str, Distortion] = field(default_factory=dict)
+    distortion_of_obeying: Mapping[str, Distortion] = field(default_factory=dict)
     effects: EditEffects | None = None
     edits: EditSet = field(default_factory=EditSet)
 
@@ -337,18 +340,23 @@ def mask_grouped(
     by_edit: dict[str, float] = {}
     several = 0.0
     distortion: dict[str, Distortion] = {}
+    of_obeying: dict[str, Distortion] = {}
     with_progress = reporter.stage("Masking whole groups")
     for number, (found, written, ready) in enumerate(whole.parts):
         own = int(generator(seed, "levels", "whole groups", number).integers(2**31))
-        result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet())
+        result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet(), is_part=True)
         parts.append((found, {column.name: column for column in result.masked}))
         costs.append((found.groups, result.cost))
         several += result.cost.several_edits
         for name, loss in (result.cost.edits or {}).items():
             own_name = written.stated.get(name, name)
             by_edit[own_name] = by_edit.get(own_name, 0.0) + loss
-        for level, moved in distortion_of_composition(loaded.linked, whole.rules, found, ready, result):
-            distortion[level] = moved if level not in distortion else distortion[level] + moved
+        assert result.distortion is not None
+        for total, measured in (
+            (distortion, result.distortion), (of_obeying, result.distortion_of_obeying or result.distortion)
+        ):  # fmt: skip
+            for level, moved in distortion_of_composition(loaded.linked, whole.rules, found, ready, measured):
+                total[level] = moved if level not in total else total[level] + moved
         for counts, reported in ((result.adjusted, adjusted), (result.infeasible, infeasible)):
             for name, count in counts.items():
                 stated = written.stated.get(name)
@@ -359,7 +367,14 @@ def mask_grouped(
     effects = EditEffects(names, Cost(edits=by_edit, several_edits=several), adjusted)
     edits = EditSet(tuple({edit.name: edit for edit, _ in whole.rules.edits}.values()))
     return MaskedGroups(
-        put_back(loaded.linked, whole.rules, parts), adjusted, infeasible, tuple(costs), distortion, effects, edits
+        put_back(loaded.linked, whole.rules, parts),
+        adjusted,
+        infeasible,
+        tuple(costs),
+        distortion,
+        of_obeying,
+        effects,
+        edits,
     )
 
 
@@ -370,11 +385,14 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
     for name, each in ready.items():
         distorted = DistortionDoubts()
         if name in whole.distortion and whole.effects is not None:
-            distorted = distortion_doubts(
-                whole.distortion[name], [whole.effects], each.plan.variables, each.plan, whole.edits
-            )
+            obeying = whole.distortion_of_obeying[name]
+            distorted = distortion_beyond_errors(
+                whole.distortion[name], lambda obeying=obeying: obeying, [whole.effects], each.plan.variables,
+                each.plan, whole.edits,
+            )  # fmt: skip
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)
+        lost = tuple(lost_spikes(each.original, data, [one for one in each.plan.masked if one in changed]))
         results[name] = MaskingResult(
             masked=data,
             adjusted={},
@@ -393,7 +411,12 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
                 {"step": step.number, "variables": list(group.variables)}
                 for group, step in with_steps(each.plan.groups, each.plan.steps)
             ),
-            doubts=(*guarantee_doubts(each.plan, each.original, data, {}), *distorted.doubts),
+            notices=(*spike_notices(lost, each.plan), *distorted.mended),
+            doubts=(
+                *guarantee_doubts(each.plan, each.original, data, {}),
+                *spike_doubts(lost, each.plan),
+                *distorted.doubts,
+            ),
             distortion=whole.distortion.get(name),
             doing_most=distorted.doing_most,
             removal=Removal(data, (), np.arange(len(data)), EditSet(), data),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.distortion import doubts_across_levels
+from maskwright.commands.levels.distortion import doubts_across_levels, wrong_edits_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
@@ -29,6 +29,7 @@ from maskwright.masking.levels.suppression_state import SuppressionState, codes_
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
+from maskwright.masking.spikes import lost_spikes, spike_notices
 from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
@@ -233,8 +234,10 @@ def mask_levels(
         whole = mask_grouped(described, planned.loaded, planned.whole, seed, reporter)
         own = results_of_levels(whole, planned.ready)
         nothing = SuppressionState(whole.linked, whole.linked, own)
+        most = {name: share for result in own.values() for name, share in result.doing_most.items()}
+        wrong = tuple(wrong_edits_across_levels(planned.loaded, most, planned.loaded.doubts))
         return MaskedLevels(
-            whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible
+            whole.linked, planned, own, {}, nothing, by_edit=whole.adjusted, failing=whole.infeasible, doubts=wrong
         )  # fmt: skip
     found = level_by_level(described, planned, seed, reporter, clock)
     planned, results = found.planned, found.results
@@ -254,13 +257,22 @@ def mask_levels(
     masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
     if lets_k_go(described.steps):
         masked = _moved_together(masked, loaded, planned, seed)
-    masked = replace(masked, notices=(*masked.notices, *_suppressed_by_deriving(masked.linked, loaded.linked, planned)))
+    masked = replace(
+        masked,
+        notices=(
+            *masked.notices, *_suppressed_by_deriving(masked.linked, loaded.linked, planned),
+            *_spikes_of_totals(masked.linked, loaded.linked, planned),
+        ),
+    )  # fmt: skip
     if masked.repaired is not None or masked.together is not None:
         returned = _with_totals_derived(loaded.linked.with_data(changed), loaded, planned)
-        doubts = doubts_across_levels(
+        distorted = doubts_across_levels(
             loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
         )
-        masked = replace(masked, doubts=doubts)
+        wrong = wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts)
+        masked = replace(
+            masked, doubts=(*distorted.doubts, *wrong), notices=(*masked.notices, *distorted.mended)
+        )  # fmt: skip
     originals = {level.name: level.data for level in loaded.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}
     emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, loaded.bound, reporter)
@@ -317,6 +329,14 @@ def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: P
                 f"{each.edit!r} computes them from is missing there"
             )
             yield Notice("derived-cells-missing", each.variable, message, lost, level=top, edit=each.edit)
+
+
+def _spikes_of_totals(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[Notice]:
+    """Notices of spikes that totals have lost which are computed instead of masked."""
+    top = original.names[0]
+    names = [each.variable for each in planned.across.derived]
+    lost = lost_spikes(original[top].data, masked[top].data, names)
+    yield from spike_notices(lost, planned.every[top].plan)
 
 
 def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:

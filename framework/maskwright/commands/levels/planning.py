@@ -15,6 +15,7 @@ from maskwright.commands.levels.declarations import (
 )
 from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, masks_as_groups, plan_group_masking
+from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.levels.steps import (
     LevelSteps,
     maskable,
@@ -46,7 +47,13 @@ from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.attribute_inference import level_inference_doubts
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
 from maskwright.planning.levels.exact_sums import exact_sums
-from maskwright.planning.levels.recoded_edits import published_categories, recoded_across
+from maskwright.planning.levels.recoded_edits import (
+    RecodedAcross,
+    in_categories,
+    published_categories,
+    published_variables,
+    recoded_across,
+)
 from maskwright.planning.levels.steps import (
     adjusted_totals,
     checked_under_guarantees,
@@ -70,6 +77,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
+    from maskwright.edits.translation.translate import Translation
     from maskwright.edits.translation.values import Recoded
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.findings import Notice
@@ -89,7 +97,8 @@ class PlannedLevels:
     what they read is published as categories. `disclosed`: masked variables that the other level shows. `otherwise`:
     where totals stand: who would keep each edit if all were derived; for groups that cannot be moved. `whole`: groups
     that are masked with all their members as one record; `ready` then lists what is masked in each level. `translated`:
-    rules across levels as they are stated of published categories, by name.
+    rules across levels as they are stated of published categories, by name; `weakened`: those of them that say less.
+    `categories`: recoded variables, as they are published, that rules across levels read as categories.
     """
 
     loaded: LoadedLevels
@@ -102,6 +111,8 @@ class PlannedLevels:
     disclosed: tuple[Doubt, ...] = ()
     unmasked: Mapping[str, ReadyRun] = field(default_factory=dict)
     translated: Mapping[str, Edit] = field(default_factory=dict)
+    weakened: tuple[Translation, ...] = ()
+    categories: Mapping[Source, Variable] = field(default_factory=dict)
 
     @property
     def every(self) -> dict[str, ReadyRun]:
@@ -144,7 +155,7 @@ class PlannedLevels:
     def notices(self) -> tuple[Notice, ...]:
         """What a person should know of the plan."""
         own = (notice.on(name) for name, ready in self.every.items() for notice in ready.notices)
-        return tuple(dict.fromkeys((*recoded_edit_notices((), self.dropped), *own)))
+        return tuple(dict.fromkeys((*recoded_edit_notices(self.weakened, self.dropped), *own)))
 
 
 def plan_levels(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
@@ -172,17 +183,23 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
         return _plan_group_masking(described, loaded, masked, reporter, clock)
     structure = Structure.of(linked)
     categories: dict[Source, Recoded] = {}
+    published: dict[Source, Variable] = {}
     for name, own in steps.items():
         categories |= published_categories(name, own.steps, variables[name])
+        published |= published_variables(name, own.steps, variables[name])
     recoded = recoded_across(loaded.bound, treatments, loaded.rules, structure, categories)
-    bound = recoded.bound
+    bound = _of_published_categories(recoded, loaded)
+    of_categories = {source: published[source] for source in categories} if recoded.translated else {}
     refuse_given_back(bound, treatments, linked)
     refuse_two_removals(steps)
     emptied = {name: each.emptied for name, each in treatments.items()}
     adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
-    otherwise = across_levels(bound, structure, masked, emptied=emptied, translated=recoded.translated)
+    otherwise = across_levels(
+        bound, structure, masked, emptied=emptied, translated=recoded.alone, categories=of_categories,
+        values=recoded.bound,
+    )  # fmt: skip
     require_totals(otherwise, described.steps)
-    across = across_levels(bound, structure, masked, adjusted, emptied, recoded.translated)
+    across = across_levels(bound, structure, masked, adjusted, emptied, recoded.alone, of_categories, recoded.bound)
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     across = checked_under_guarantees(across, bound, described.steps)
@@ -198,6 +215,8 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
         otherwise if adjusted else None,
         dropped=recoded.dropped,
         translated=recoded.translated,
+        weakened=recoded.weakened,
+        categories=of_categories,
     )
     ready = {
         level.name: ready_level(described, planned, level.name, reporter, clock)
@@ -205,6 +224,20 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
         if steps[level.name].steps
     }
     return _with_unmasked(described, replace(planned, ready=ready), reporter, clock)
+
+
+def _of_published_categories(recoded: RecodedAcross, loaded: LoadedLevels) -> BoundEdits:
+    """Edits of the levels, those across levels as they are said of published categories."""
+    if not recoded.translated:
+        return recoded.bound
+    rules = EditSet(tuple(recoded.translated.get(edit.name, edit) for edit in loaded.rules), loaded.rules.notes)
+    found = edits_of_levels(rules, loaded.linked)
+    left = {name: {edit.name for edit in edits} for name, edits in recoded.bound.edits.items()}
+    kept = {
+        name: EditSet(tuple(edit for edit in edits if edit.name in left[name]), edits.notes)
+        for name, edits in found.edits.items()
+    }
+    return replace(found, edits=kept)
 
 
 def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
@@ -226,8 +259,9 @@ def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter
     across, loaded = planned.across, planned.loaded
     derived = {each.variable for each in across.derived}
     return _ready(
-        described, loaded, loaded.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock
-    )
+        described, loaded, loaded.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock,
+        planned.categories,
+    )  # fmt: skip
 
 
 def _plan_group_masking(
@@ -267,10 +301,11 @@ def _ready(
     derived: Collection[str],
     reporter: Reporter,
     clock: Clock,
+    categories: Mapping[Source, Variable] | None = None,
 ) -> ReadyRun:
-    """A level as a file of its own, with its plan."""
+    """A level as a file of its own, with its plan; `categories`: that edits read of other levels as published."""
     keeps_order = level.declared.keep_order or loaded.linked.levels[0].declared.keep_order
-    data = _to_mask(loaded, level, edits, derived, steps.steps)
+    data = _to_mask(loaded, level, edits, derived, steps.steps, categories or {})
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits,
         on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
@@ -289,10 +324,14 @@ def _ready(
 
 
 def _to_mask(
-    loaded: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step]
-) -> Dataset:
+    loaded: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step],
+    categories: Mapping[Source, Variable],
+) -> Dataset:  # fmt: skip
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
-    data = with_linked_columns(loaded.linked, loaded.bound, level.name, edits.variables)
+    read = in_categories(loaded.linked, categories) if categories else loaded.linked
+    data = with_linked_columns(read, loaded.bound, level.name, edits.variables).with_columns(
+        {column.name: column for column in level.data}
+    )
     left = data.without([*level.key_columns, *derived])
     if level.groups is None:
         read = composition_columns((name for step in steps for name in step.companions), loaded.linked)

@@ -40,6 +40,7 @@ from maskwright.foundation.findings import Notice, said_once
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
+from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
@@ -404,7 +405,8 @@ class _LevelsRun:
 
     def _inside_outcome(self, name: str, released: LinkedData, result: MaskingResult) -> Outcome:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
-        bound = self.loaded.bound
+        bound = self.planned.loaded.bound
         data = with_linked_columns(released, bound, name, result.edits.variables)
-        original = with_linked_columns(self.loaded.linked, bound, name, result.edits.variables)
+        originals = in_categories(self.loaded.linked, self.planned.categories)
+        original = with_linked_columns(originals, bound, name, result.edits.variables)
         return check_dataset(data, result.edits, result.domain(original))

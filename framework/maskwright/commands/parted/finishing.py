@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from maskwright.commands.parted.part_output import (
 )
 from maskwright.commands.parted.partial_statistics import (
     DRIFT,
+    OBEYING,
     category_facts,
     moved_facts,
     spill_classes,
@@ -38,6 +39,7 @@ from maskwright.masking.category_adjustment import (
     with_categories,
 )
 from maskwright.masking.masked_value_checks import beside_multiples, value_as_code_doubts
+from maskwright.masking.spikes import SpikeCounts
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.planning.applicable_edits import without_violations
 from maskwright.planning.strata import is_zero
@@ -81,7 +83,8 @@ class Finish:
     published. `occurring`: for each unit of categories the combinations that occur in the whole file; shape (m, v).
     `donors`: of units that act on records, by position; empty while they are not known. `changed`: columns that are
     masked in some part: in others, too, they are not written in the form of the original. `extents`: how far masked
-    numbers go in the whole original. `mended`: edits that some records of the original violate by error.
+    numbers go in the whole original. `mended`: edits that some records of the original violate by error. `frequent`:
+    values that many records of a sample have.
     """
 
     masking: Masking
@@ -97,6 +100,7 @@ class Finish:
     changed: frozenset[str] = frozenset()
     extents: Mapping[str, Extent] = field(default_factory=dict)
     mended: frozenset[str] = frozenset()
+    frequent: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,17 +180,18 @@ def _masked(
         masked = with_adjusted_values(masked, done[-1])
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
     numeric = [name for name in names if original[name].variable.is_numeric]
-    # What is moved where the original violates an edit is mended, not distorted.
-    mended = EditSet(tuple(edit for edit in plan.edits if edit.name in task.mended))
-    obeying = without_violations(original, mended)[1]
+    states = (original, protected, masked)
     facts = {
         "units": [unit_facts(number, each) for number, each in zip(task.record_units, done, strict=True)],
         "moved": moved_facts(done, categories),
         "categories": [category_facts(number, each) for number, each in enumerate(categories)],
-        DRIFT: [
-            Moments.of(data.taken(obeying), numeric, standardisation).to_json()
-            for data in (original, protected, masked)
-        ],
+        DRIFT: [Moments.of(data, numeric, standardisation).to_json() for data in states],
+        OBEYING: [Moments.of(data, numeric, standardisation).to_json() for data in _obeying(states, task)],
+        "spikes": {
+            name: astuple(SpikeCounts.of(original[name], masked[name], values))
+            for name, values in task.frequent.items()
+            if masked[name].variable.is_numeric
+        },
         "range": {name: _range(masked, name) for name in names},
         "left": {
             name: extent.left_by(masked[name].values[~masked[name].missing].astype(np.float64))
@@ -212,6 +217,18 @@ def _masked(
     }
     donors = {number: each.adjustment.donors for number, each in zip(task.record_units, done, strict=True)}
     return replace(masked, notes=()), facts, donors
+
+
+def _obeying(states: tuple[Dataset, ...], task: Finish) -> tuple[Dataset, ...]:
+    """The records whose original obeys the edits that few violate; nothing where these are all of them.
+
+    What is moved where the original violates an edit is mended, not distorted.
+    """
+    if not task.mended:
+        return ()
+    mended = EditSet(tuple(edit for edit in task.masking.plan.edits if edit.name in task.mended))
+    rows = without_violations(states[0], mended)[1]
+    return tuple(data.taken(rows) for data in states)
 
 
 def _range(masked: Dataset, name: str) -> list[float] | None:

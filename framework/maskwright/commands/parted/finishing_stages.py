@@ -40,6 +40,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import occurring_categories
 from maskwright.masking.masked_value_checks import Extent
+from maskwright.masking.spikes import SHARE, frequent_values
 from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.measurement import Further
 from maskwright.release.output_format import formulas_of
@@ -85,6 +86,7 @@ def finish_parts(
         _occurring(run, settings, done),
         extents=_extents(found, plan),
         mended=frozenset(violated_by_errors(found.outcome.edits)),
+        frequent=_frequent(found, plan),
     )
 
     def finished_by(name: str, title: str, task: Finish) -> tuple[list[Receipt], MeasureFacts, DriftTotals]:
@@ -139,6 +141,16 @@ def _extents(found: ScannedFile, plan: Plan) -> dict[str, Extent]:
         name: Extent.of(each.variable, each.moments.low, each.moments.high)
         for name, each in whole.items()
         if each.moments.n
+    }
+
+
+def _frequent(found: ScannedFile, plan: Plan) -> dict[str, tuple[float, ...]]:
+    """Values of which so many records of the sample have each that it may be a spike of the file."""
+    numbers = [found.sample[name] for name in plan.masked if found.sample[name].variable.is_numeric]
+    return {
+        each.name: tuple(frequent_values(each.values[~each.missing].astype(np.float64), SHARE / 2).tolist())
+        for each in numbers
+        if not each.missing.all()
     }
 
 

@@ -198,7 +198,7 @@ def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[s
             )  # fmt: skip
 
 
-DRIFT = "drift"
+DRIFT, OBEYING = "drift", "drift of obeying"
 """What a task reports of the moments of its records."""
 
 
@@ -206,21 +206,31 @@ class DriftTotals:
     """Moments of all parts, added in the order in which the parts are finished."""
 
     def __init__(self) -> None:
-        self.states: list[Moments] = []
+        self.states: dict[str, list[Moments]] = {DRIFT: [], OBEYING: []}
         self.records = 0
 
     def taken(self, receipt: Receipt) -> Receipt:
         """Take the moments that a finished part reports; its receipt without them."""
-        own = [Moments.from_json(each) for each in receipt.facts.get(DRIFT, ())]
-        if own:
-            self.states = [one + other for one, other in zip(self.states, own, strict=True)] if self.states else own
-            self.records += int(receipt.facts["records"])
-        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name != DRIFT})
+        for which, before in self.states.items():
+            own = [Moments.from_json(each) for each in receipt.facts.get(which, ())]
+            if own:
+                self.states[which] = [one + other for one, other in zip(before, own, strict=True)] if before else own
+        self.records += int(receipt.facts["records"]) if receipt.facts.get(DRIFT) else 0
+        return replace(receipt, facts={name: each for name, each in receipt.facts.items() if name not in self.states})
 
     @property
     def distortion(self) -> Distortion | None:
         """Of all parts together; None where none has records."""
-        return Distortion(self.states[0], self.states[1], self.states[2], self.records) if self.states else None
+        return self._of(DRIFT)
+
+    @property
+    def distortion_of_obeying(self) -> Distortion | None:
+        """Of the records whose original obeys the edits that few violate; None where these are all of them."""
+        return self._of(OBEYING)
+
+    def _of(self, which: str) -> Distortion | None:
+        states = self.states[which]
+        return Distortion(states[0], states[1], states[2], self.records) if states else None
 
 
 DISTINCT_AT_ONCE = 250_000

@@ -14,7 +14,7 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
-from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_doubts
+from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zeros_way_out
 from maskwright.masking.masking_result import (
     MaskingResult,
@@ -23,6 +23,7 @@ from maskwright.masking.masking_result import (
     zero_notices,
 )
 from maskwright.masking.protecting.assembling import gather_notes
+from maskwright.masking.spikes import LostSpike, SpikeCounts, spike_doubts, spike_notices
 from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
@@ -77,7 +78,10 @@ def masking_result(
     effects = [EditEffects(each.unit.variables, each.cost, each.touched) for each in units]
     distorted = DistortionDoubts()
     if distortion is not None:
-        distorted = distortion_doubts(distortion, effects, plan.variables, plan, edits)
+        distorted = distortion_beyond_errors(
+            distortion, lambda: tasks.drift.distortion_of_obeying, effects, plan.variables, plan, edits
+        )
+    lost = tuple(_lost_spikes(tasks.parts))
     zeros = tuple(_zeros(tasks.parts, plan))
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
@@ -95,10 +99,14 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *range_notices(_left(tasks.parts), edits),
+            *_warnings(plan, notes), *zero_notices(zeros), *spike_notices(lost, plan), *distorted.mended,
+            *range_notices(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
         ),
-        doubts=(*_doubts(tasks, plan), *published_note_doubts(plan, notes, counts), *distorted.doubts),
+        doubts=(
+            *_doubts(tasks, plan), *spike_doubts(lost, plan), *published_note_doubts(plan, notes, counts),
+            *distorted.doubts,
+        ),
         terms=terms,
         keepers=tuple(limit_keeper(edit) for edit in edits if edit.name not in {each.edit for each in plan.keepers}),
         cost=sum((unit.cost for unit in units), Cost()),
@@ -106,6 +114,17 @@ def masking_result(
         doing_most=distorted.doing_most,
         removal=Removal(masked, (), np.zeros(0, dtype=np.int64), edits, masked),
     )  # fmt: skip
+
+
+def _lost_spikes(parts: Sequence[Facts]) -> Iterator[LostSpike]:
+    """Spikes that masked numbers have lost over all parts; of several of one variable the largest."""
+    totals: dict[str, SpikeCounts] = {}
+    for facts in parts:
+        for name, (values, cells, counts) in facts["spikes"].items():
+            own = SpikeCounts(tuple(values), tuple(cells), tuple(tuple(each) for each in counts))
+            totals[name] = totals[name] + own if name in totals else own
+    for name, total in totals.items():
+        yield from total.lost(name)
 
 
 def _left(parts: Sequence[Facts]) -> dict[str, tuple[int, int]]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.edits.levels.structure_edits import Source
 
 
 _ZERO, _ONE = Number(Fraction(0)), Number(Fraction(1))
@@ -138,9 +139,16 @@ def across_levels(
     adjust: Collection[str] = (),
     emptied: Mapping[str, Collection[str]] | None = None,
     translated: Collection[str] = (),
+    categories: Collection[Source] = (),
+    values: BoundEdits | None = None,
 ) -> AcrossLevels:
-    """Decide who keeps each edit; `translated`: names of those that are said of published categories."""
-    return _Planner(bound, structure, masked, adjust, emptied or {}, translated).plan()
+    """Decide who keeps each edit.
+
+    `translated`: names of those that are said of published categories and of nothing else that changes. `categories`:
+    variables of which edits across records read nothing but the published category, which is the true one. `values`:
+    the same edits as they are said of values: what is asked of each member is said of categories by its own level.
+    """
+    return _Planner(bound, structure, masked, adjust, emptied or {}, translated, categories, values or bound).plan()
 
 
 @dataclass
@@ -151,6 +159,8 @@ class _Planner:
     adjust: Collection[str]
     emptied: Mapping[str, Collection[str]]
     translated: Collection[str]
+    categories: Collection[Source]
+    values: BoundEdits
     inside: dict[str, list[Edit]] = field(default_factory=dict)
     derived: dict[str, DerivedVariable] = field(default_factory=dict)
     repaired: list[Edit] = field(default_factory=list)
@@ -164,7 +174,8 @@ class _Planner:
     def plan(self) -> AcrossLevels:
         top = self.structure.names[0]
         self.inside = {name: [] for name in self.structure.names}
-        self.changed = changed_columns(self.bound.columns, self.masked)
+        moved = {level: self._moved(level) for level in self.masked}
+        self.changed = changed_columns(self.bound.columns, moved)
         waiting = []
         for stated in (edit for name in reversed(self.structure.names) for edit in self.bound.edits[name]):
             every = conjuncts_as_written(stated, self.bound.plain.get(stated.name, stated.expression))
@@ -178,10 +189,10 @@ class _Planner:
                 if edit.level == top and self._derives(edit):
                     waiting.remove(edit)
                     grown = True
-            moved = [edit for edit in self.inside[top] if self.derived.keys() & set(edit.variables)]
-            self.inside[top] = [edit for edit in self.inside[top] if edit not in moved]
-            waiting += moved
-            grown = grown or bool(moved)
+            taken = [edit for edit in self.inside[top] if self.derived.keys() & set(edit.variables)]
+            self.inside[top] = [edit for edit in self.inside[top] if edit not in taken]
+            waiting += taken
+            grown = grown or bool(taken)
         for edit in waiting:
             self._keep_otherwise(edit, top)
         return AcrossLevels(
@@ -212,7 +223,8 @@ class _Planner:
             self.present.append(edit.name)
             self.keepers.append(Keeper(edit.name, "construction", "it is kept where all that it reads is published"))
             return False
-        own = set(self.masked.get(edit.level, ())).intersection(edit.variables)
+        every = self._moved(edit.level) if spans_records(self.bound, edit) else set(self.masked.get(edit.level, ()))
+        own = every.intersection(edit.variables)
         changed = self.changed[edit.level].intersection(edit.variables)
         if own and self._totals(edit, own):
             return True
@@ -224,6 +236,10 @@ class _Planner:
             self.inside[edit.level].append(edit)
             return False
         return not self._required_of_members(edit, plain, one_of)
+
+    def _moved(self, level: str) -> set[str]:
+        """Variables of a level whose published values, or categories, are not the true ones."""
+        return {name for name in self.masked.get(level, ()) if (level, name) not in self.categories}
 
     def _is_suppressed_only(self, edit: Edit) -> bool:
         """Whether it spans records, and steps only leave cells empty of what it reads."""
@@ -246,7 +262,10 @@ class _Planner:
         return bool(read) and isinstance(part, LinearPart) and part.relation == "==" and part.total in own
 
     def _required_of_members(self, edit: Edit, plain: Expression, one_of: int) -> bool:
-        columns = {each.name: each for each in self.bound.columns[edit.level]}
+        if one_of == 1 and self.values is not self.bound:
+            edit = self.values.edits[edit.level][edit.name]
+            plain = self.values.plain.get(edit.name, edit.expression)
+        columns = {each.name: each for each in self.values.columns[edit.level]}
         read = [columns[name] for name in edit.variables if name in columns]
         levels = {each.level for each in read if isinstance(each, MembersColumn)}
         if len(levels) != 1:

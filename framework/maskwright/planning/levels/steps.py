@@ -36,7 +36,7 @@ class Treatment:
     `masked`: whose published cells are not those of the original, or may be empty. `emptied`: those of them that steps
     leave empty in some records, and change in none. `suppressed`: variables of which steps suppress cells, with the
     number of the step in the pipeline. `recoded`: variables that steps publish as coarser categories, with the number
-    of the step. `droppable`: recoded variables whose edits may be dropped, as `release_edits` says.
+    of the step. `droppable`, `weakenable`: recoded variables whose edits may be, as `release_edits` says.
     """
 
     masked: frozenset[str] = frozenset()
@@ -44,6 +44,7 @@ class Treatment:
     suppressed: Mapping[str, int] = field(default_factory=dict)
     recoded: Mapping[str, int] = field(default_factory=dict)
     droppable: frozenset[str] = frozenset()
+    weakenable: frozenset[str] = frozenset()
 
 
 def treatment(steps: Sequence[Step], variables: Sequence[Variable]) -> Treatment:
@@ -52,6 +53,7 @@ def treatment(steps: Sequence[Step], variables: Sequence[Variable]) -> Treatment
     suppressed: dict[str, int] = {}
     recoded: dict[str, int] = {}
     droppable: set[str] = set()
+    weakenable: set[str] = set()
     for step, found in zip(steps, variables_of_steps(steps, variables), strict=True):
         removes = step.method.claims.removes
         if not step.only_removes:
@@ -62,8 +64,9 @@ def treatment(steps: Sequence[Step], variables: Sequence[Variable]) -> Treatment
             shaped.update(found.names)
             recoded |= dict.fromkeys(found.names, step.number)
             droppable.update(step.planning.release_edits.drop)
+            weakenable.update(step.planning.release_edits.weaken)
     masked = frozenset(shaped).union(suppressed)
-    return Treatment(masked, masked - shaped, suppressed, recoded, frozenset(droppable))
+    return Treatment(masked, masked - shaped, suppressed, recoded, frozenset(droppable), frozenset(weakenable))
 
 
 def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], linked: LinkedData) -> None:
