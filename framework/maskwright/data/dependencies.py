@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.arrays import arrow_array, numbers_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -135,9 +137,9 @@ class ValueCodes:
 
 def dense(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Codes 0, 1, ... of numbers without gaps, -1 for NaN."""
-    import pandas as pd  # heavy: `maskwright validate` does without
-
-    return np.asarray(pd.factorize(values)[0], dtype=np.int64)
+    # Adding 0 makes one number of 0 and -0.
+    found = arrow_array(values + 0.0, np.isnan(values)).dictionary_encode()
+    return numbers_of(found.indices, np.int64, -1)
 
 
 def determines(
