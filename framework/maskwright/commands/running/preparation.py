@@ -126,11 +126,12 @@ class ReadyRun(CheckedInput):
         wrong = distorting_edit_doubts(
             result.doing_most, self.arrival.edits, self.edits, self.original, self.doubts
         )  # fmt: skip
-        if self.is_shuffled or result.removal is None:
+        removal = result.removal
+        if self.is_shuffled or removal is None or removal.data is removal.shown:
             return tuple(wrong)
-        from maskwright.masking.suppressing.inference_findings import order_doubts
+        from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
-        return (*wrong, *order_doubts(result.removal.shown, result.removal.data))
+        return (*wrong, *order_doubts(removal.shown, removal.data))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""
