@@ -179,7 +179,7 @@ def plan_pipeline(
 
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
-    """Expected memory and time of the run; nothing where nobody knows how many records there are."""
+    """Expected memory and time of the run; nothing where no one knows how many records there are."""
     records = plan.records if assumed is None else assumed
     if records is None:
         return {}

@@ -54,7 +54,7 @@ def held_without(data: DataSource, left_out: Collection[str], keys: Collection[s
     if not hidden:
         return held
     # What reading says may be of a variable that is left out; and where all that is left is text, numbers are looked
-    # for in it. A number that nobody declared says that the file has numbers, or that it is a file of text.
+    # for in it. A number that no one declared says that the file has numbers, or that it is a file of text.
     kept = held.without(sorted(hidden))
     is_surely_typed_alike = held.of_file is None and any(_is_number_by_itself(data, column) for column in kept)
     return kept if is_surely_typed_alike and not held.notes and not held.doubts else None

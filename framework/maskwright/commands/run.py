@@ -234,7 +234,7 @@ def _run(described: Pipeline, listener: Reporter, clock: Clock) -> RunRecord:
             found = running.measure(released)
             outcome, stated = validating.awaited(listener)
         running.notify(stated)
-        with clock("last look"):
+        with clock("unchanged values"):
             unchanged = unchanged_cells(ready.original, released)
             seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)

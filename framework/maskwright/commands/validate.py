@@ -230,7 +230,7 @@ def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter)
 
 
 def _rules_of_flat(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
-    """Rules of files; where one has a mistake, those about names that the data do not have are told with it."""
+    """Rules of files; where one has a mistake, those about names that the data do not have are reported with it."""
     _refuse_unknown_names(options, data)
     try:
         return read_rule_files(edits, options)

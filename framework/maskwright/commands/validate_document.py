@@ -69,7 +69,7 @@ def validate_document(
     >>> _ = Path("note.xml").write_text("<note><to/></note>", encoding="utf-8")
     >>> _ = Path("note.sch").write_text('''
     ... <schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="to">
-    ... <assert test="normalize-space()">A note is to somebody.</assert></rule></pattern></schema>
+    ... <assert test="normalize-space()">A note is to someone.</assert></rule></pattern></schema>
     ... ''', encoding="utf-8")
     >>> mw.validate_document("note.xml", "note.sch")
     DocumentOutcome(ok=False, violations=1)

@@ -269,8 +269,9 @@ def _sentinel_doubt(column: Column) -> Doubt | None:
     name, variable = column.name, column.variable
     found = {text: int(np.count_nonzero(column.values == day)) for text, day in SENTINELS.items()}
     named = [text for text, count in found.items() if count >= FEWEST_CELLS]
-    judged = variable.role in ("confidential", "quasi_identifier") and variable.lower is None and variable.upper is None
-    if not named or not judged:
+    unbounded = variable.lower is None and variable.upper is None
+    examined = unbounded and variable.role in ("confidential", "quasi_identifier")
+    if not named or not examined:
         return None
     count = sum(found[text] for text in named)
     shown = ", ".join(named)

@@ -274,7 +274,7 @@ def iso_day(text: str) -> Fraction | None:
 
 
 def iso_text(day: Fraction | int) -> str:
-    """ISO text of a day, or of a moment in it; one that no calendar of four digits has is told as a number of days."""
+    """ISO text of a day, or of a moment in it; without a year of four digits, a number of days."""
     if not FIRST_DAY <= day < LAST_DAY + 1:
         return f"day {day}"
     if Fraction(day).denominator == 1:

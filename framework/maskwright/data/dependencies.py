@@ -28,7 +28,7 @@ class Spanning:
 
     `belongs`: `OWN`, `GROUP`, `HOME`, or the record that a pointer names. `wanted`: variables whose single values
     count; of others, whole variables only: each cell that goes would take others with it, until most are gone. `size`:
-    number of records of the group. `said`: names for messages. `ends`: the published variable without which nobody
+    number of records of the group. `said`: names for messages. `ends`: the published variable without which no one
     knows one, where that is another; "": anybody counts it.
     """
 
@@ -102,7 +102,7 @@ class Dependency:
 
 
 class ValueCodes:
-    """Whole numbers in the place of values, made when they are asked for."""
+    """Whole numbers in the place of values, made when they are requested."""
 
     def __init__(self, data: Dataset) -> None:
         self._data = data

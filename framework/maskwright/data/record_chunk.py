@@ -80,7 +80,7 @@ class RecordChunk:
     n : int
         Number of records.
     cells : mapping of name to Cells, or to callable returning Cells
-        Those of a callable are made when they are first asked for.
+        Those of a callable are made when they are first requested.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class RecordChunk:
         except KeyError:
             raise InputError(unknown_name("variable", name, self._cells)) from None
         if not isinstance(cells, Cells):
-            # Most rules read few variables of a file: numbers are made of text when they are asked for.
+            # Most rules read few variables of a file: numbers are made of text when they are requested.
             cells = self._cells[name] = cells()
         return cells
 

@@ -42,7 +42,7 @@ class Removal:
     `suppressed`: for each variable with suppressed cells: how many, how many of them are complementary, and how many of
     these because of dependencies in the data. `doubts`: suppressed cells that follow all the same, or perhaps do.
     `stated`: the same edits as they hold without suppression. `again`: the steps that suppressed cells, for whoever
-    takes more of them. `beside`: variables with cells that went beside suppressed ones, and beside those of which.
+    takes more of them. `complementary`: variables with complementary cells only, and to the suppressed cells of which.
     """
 
     data: Dataset
@@ -56,7 +56,7 @@ class Removal:
     doubts: tuple[Doubt, ...] = ()
     stated: EditSet = field(default_factory=lambda: EditSet(()))
     again: SuppressedAgain | None = None
-    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    complementary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

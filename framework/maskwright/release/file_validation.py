@@ -77,7 +77,7 @@ def check_file(
                 places=lambda: getattr(reading, "places", None), is_share=is_share,
             )  # fmt: skip
 
-    def judged(open_file: Callable[[Path, Any, Progress], Reading]) -> Outcome:
+    def validated(open_file: Callable[[Path, Any, Progress], Reading]) -> Outcome:
         # Nothing has been written when this fails: the report is put together at the end.
         try:
             # What a run has written is what it says: its variables are known.
@@ -89,8 +89,8 @@ def check_file(
     if source.open_once is not None:
         # Mistakes are looked at again too, because a variable may stand in later records only.
         with contextlib.suppress(InputError):
-            return judged(source.open_once)
-    return judged(source.open)
+            return validated(source.open_once)
+    return validated(source.open)
 
 
 class _OtherDecimals(Exception):  # noqa: N818 - the file is read again

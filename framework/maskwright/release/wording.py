@@ -115,7 +115,7 @@ def release_remarks(record: RunRecord, most: int | None = None) -> tuple[tuple[s
     messages = (
         ("waived", _named(waived, most)),
         ("published unmasked", names(unmasked, most)),
-        ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was asked for"),
+        ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was requested"),
     )
     return tuple((title, text) for title, text in messages if text)
 

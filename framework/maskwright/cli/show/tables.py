@@ -259,7 +259,7 @@ def print_document_outcome(outcome: Mapping[str, Any]) -> None:
 
 
 def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:
-    """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is asked for."""
+    """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is requested."""
     everywhere = found.get("undecided", {})
     for name, reasons in (everywhere | found.get("unknown_because", {})).items():
         what = "unknown in every record it is for: " if name in everywhere else "unknown: "

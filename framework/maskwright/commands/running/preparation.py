@@ -280,7 +280,7 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[str, ...]:
 
 
 def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[str, ...]:
-    """Notice where workers are asked for, and nothing makes the blocks that they would share."""
+    """Notice where workers are requested, and nothing makes the blocks that they would share."""
     workers = request.execution.workers
     strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
     if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:

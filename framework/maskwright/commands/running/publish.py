@@ -56,7 +56,7 @@ def _composed(pipeline: Pipeline, record: RunRecord) -> Iterator[SectionRecord]:
 def refuse_release(
     pipeline: Pipeline, result: MaskingResult, outcome: Outcome, record: RunRecord, judgement: ReleaseDecision
 ) -> None:
-    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are told at once."""
+    """Stop the release when an edit is violated, a threshold missed, or a doubt open: all are reported at once."""
     broken = list(_violated_edits(result, outcome))
     log_waived(judgement)
     refuse_results(pipeline, broken, pipeline.measures, record, judgement)
@@ -121,7 +121,7 @@ def write_release_codebook(
     recoded: Collection[str],
     cluster: str | None,
 ) -> None:
-    """Write the codebook of the masked data, where one is asked for."""
+    """Write the codebook of the masked data, where one is requested."""
     target = pipeline.output.codebook
     if target is None:
         return

@@ -63,7 +63,7 @@ class ColumnProfile:
         return self.type in ("continuous", "integer")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; without values of records unless they were asked for."""
+        """Plain data; without values of records unless they were requested."""
         values: dict[str, Any] = {}
         if self.lowest is not None:
             values = {"lowest": self.lowest, "highest": self.highest}

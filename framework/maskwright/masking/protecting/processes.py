@@ -35,7 +35,7 @@ interpreter's lock lets it say nothing."""
 
 @contextmanager
 def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
-    """Processes to run methods in, where they are asked for; they are ended with what is inside."""
+    """Processes to run methods in, where they are requested; they are ended with what is inside."""
     if not execution.processes:
         yield None
         return
