@@ -27,8 +27,8 @@ class Satisfiability:
 
     `fixed`: values of the fixed variables. `hints`: values of free variables to try first. `slack`: by how much a row
     may be broken when its fixed values are only known approximately. `opaque_holds`: whether an opaque condition holds
-    for given values; without it such conditions are left open. `most_choices`: alternatives tried before the answer is left
-    open. `effort`: what may be spent on this question and others together before answers are left open.
+    for given values; without it such conditions are left open. `most_choices`: alternatives tried before the answer is
+    left open. `effort`: what may be spent on this question and others together before answers are left open.
     """
 
     def __init__(

@@ -225,7 +225,9 @@ class SecondColumns:
         opinion = with_meanings(self.opinion, meant)
         columns = [self.column(level, name) for name in names]
         records = [tuple(column.text(row) for column in columns) for row in range(n)]
-        verdict = {each: opinion.verdict(condition, dict(zip(names, each, strict=True))) for each in set(records)}
+        verdict = {
+            each: opinion.condition_verdict(condition, dict(zip(names, each, strict=True))) for each in set(records)
+        }
         found = [verdict[each] for each in records]
         return np.array([each is True for each in found]), np.array([each is False for each in found])
 
