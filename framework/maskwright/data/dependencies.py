@@ -71,7 +71,7 @@ EXCEPTIONS = 0.05
 """Share of the exceptions that chance would leave, up to which a dependency is one."""
 
 BY_CHANCE = 1000
-"""One in so many files has a dependency by chance alone."""
+"""One in so many files has a dependency, or a conditional that is suggested, by chance alone."""
 
 MOST_PAIRED = 24
 """Variables of which all pairs are tried: those with the fewest values."""

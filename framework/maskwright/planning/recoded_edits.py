@@ -89,7 +89,7 @@ def recoded_variables(
     if problems:
         raise InputError(problems)
     kept = [edit for edit in edits if not broken.get(edit.name)]
-    ranges: Mapping[str, tuple[Interval, ...]] = {}
+    ranges: Mapping[str, Interval] = {}
     if coarse:
         from maskwright.edits.translation.values import ranges_of  # of recoded variables
 
