@@ -13,7 +13,7 @@ REPLACED = {
     # What scrolls sideways must be reached with the keyboard.
     r"<pre>": r'<pre tabindex="0">',
     r'<(figure|div) class="(maskwright-picture|table-wrapper)': r'<\1 tabindex="0" class="\2',
-    # Two parts of a page of one kind are told apart by their names.
+    # Two parts of a page of one kind are distinguished by their names.
     r'<aside class="sidebar-drawer">': r'<aside class="sidebar-drawer" aria-label="Pages">',
     r'<aside class="(toc-drawer[^"]*)">': r'<aside class="\1" aria-label="On this page">',
     r'(?<!</h1>)<div id="search-results">': r'<h1>Search</h1><div id="search-results">',

@@ -11,6 +11,7 @@ from _extension.key_pages import key_pages
 from _extension.name_pages import name_pages
 from _extension.plugin_pages import plugin_pages
 from _extension.speed_page import speed_page
+from _extension.threshold_page import threshold_page
 from _extension.topic_page import topic_page
 
 if TYPE_CHECKING:
@@ -37,5 +38,5 @@ def all_pages() -> dict[str, str]:
     """Text of every page, by the name of its file."""
     return {
         **command_page(), **key_pages(), **plugin_pages(), **doubt_page(), **topic_page(), **name_pages(),
-        **speed_page(),
+        **speed_page(), **threshold_page(),
     }  # fmt: skip

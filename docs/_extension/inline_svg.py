@@ -16,7 +16,7 @@ CLEAR: Any = {
 """No background, text as text, and the same bytes each time."""
 
 FIRST, SECOND, QUIET = "#D55E00", "#0072B2", "#7F7F7F"
-"""Colours that are told apart on light and on dark ground, also by people who do not see red or green."""
+"""Colours that are distinguished on light and on dark ground, also by people who do not see red or green."""
 
 
 def inline(figure: Figure) -> str:

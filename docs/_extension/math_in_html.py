@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script is asked for from another host."""
+"""Formulas as MathML, which browsers show by themselves: no script is requested from another host."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from maskwright.commands.reading import read_edits as read_edits
 from maskwright.commands.run import RunResult as RunResult
 from maskwright.commands.run import run as run
 from maskwright.commands.validate import validate as validate
-from maskwright.commands.validate import validate_document as validate_document
+from maskwright.commands.validate_document import validate_document as validate_document
 from maskwright.data.classes.classes import Classes as Classes
 from maskwright.data.classes.classes import Histogram as Histogram
 from maskwright.data.classes.group_classes import group_classes as group_classes

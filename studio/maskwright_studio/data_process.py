@@ -269,7 +269,7 @@ class CommandLine:
             task = self._answers[key]
             await asyncio.wait({task}, timeout=PATIENCE)
             if not task.done():
-                raise NotYet(f"Looking into {file.name}", 0.0, "")
+                raise NotYet(f"Profiling {file.name}", 0.0, "")
             return task.result()
         raise Refusal(f"{file.name} is no longer there")
 

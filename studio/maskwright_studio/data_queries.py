@@ -85,7 +85,7 @@ class DataQueries:
     @cached_property
     def _looks(self) -> dict[str, Description]:
         levels = self._levels
-        self._reporter.stage("Looking at the variables")
+        self._reporter.stage("Profiling the variables")
         return {name: mw.describe(data) for name, data in levels.items()}
 
     @cached_property
@@ -104,7 +104,7 @@ class DataQueries:
     @cached_property
     def _rules_ahead(self) -> None:
         edits = mw.pipeline_edits(self._pipeline)
-        # What an engine checks takes long, and nobody has asked for it yet.
+        # What an engine checks takes long, and no one has requested it yet.
         if all(each.engine is None for each in edits):
             self._outcomes(edits)
 
@@ -218,7 +218,7 @@ class DataQueries:
             raise mw.InputError(mw.Problem("rules of several levels are not looked for on this page", hint=hint))
         data = self.data
         known = mw.pipeline_edits(self._pipeline)
-        self._reporter.stage("Looking for rules")
+        self._reporter.stage("Searching for rules")
         found = self._suggested(data, known)
         accepted = [each.as_one_rule for each in found.found]
         listed = [{**each, "text": text} for each, text in zip(found.to_json()["suggestions"], accepted, strict=True)]
@@ -277,7 +277,7 @@ def _undeclared(data: Dataset) -> Description:
 
 
 def distribution_of(column: Column, values: bool) -> dict[str, Any]:
-    """Counts of a column by category, by number or by class; what they stand for only where it is asked for."""
+    """Counts of a column by category, by number or by class; what they stand for only where it is requested."""
     present = column.values[~column.missing]
     if not len(present):
         return {"form": "none", "counts": [], "others": 0, "labels": []}

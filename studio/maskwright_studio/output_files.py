@@ -108,9 +108,9 @@ SLACK = 2.0
 class MadeWith:
     """What made a file.
 
-    `is_current`: whether the pipeline was as it stands; None where nobody knows, but the pipeline was written later.
+    `is_current`: whether the pipeline was as it stands; None where no one knows, but the pipeline was written later.
     `other`: another pipeline that made it; '' where none is known to have. `has_its_data`: whether the data were as
-    they stand; None where nobody knows, but they were written later.
+    they stand; None where no one knows, but they were written later.
     """
 
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Refusal(Exception):  # noqa: N818 - nothing is wrong with the program
-    """Shown on the page where something was asked for: what is the matter, and what to do.
+    """Shown on the page where something was requested: what is the matter, and what to do.
 
     `message`: never a value of a record. `hint`: what to do; '' for nothing. `offers`: buttons that do it in place.
     """
@@ -17,7 +17,7 @@ class Refusal(Exception):  # noqa: N818 - nothing is wrong with the program
 
 
 def changed_outside(name: str) -> Refusal:
-    """Refusal to work on a pipeline that somebody else has changed; it is read again in place."""
+    """Refusal to work on a pipeline that someone else has changed; it is read again in place."""
     return Refusal(
         f"{name} was changed outside this page, or is no longer there",
         "Nothing is saved over it. Read it again, then do this once more; what you typed stays.",

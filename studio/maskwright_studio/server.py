@@ -62,7 +62,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Door:
-    """What may be asked for without the key: nothing that these say is anybody's data.
+    """What may be requested without the key: nothing that these say is anybody's data.
 
     `is_shell`: of a path: the empty page, which a browser may be led to from anywhere. `is_open`: of a path: its style
     and script, or a document whose address is a key that opens once.

@@ -68,3 +68,13 @@ def test_every_option_of_a_command_is_on_the_page() -> None:
     for option in ("--resume", "--set", "--json", "--quiet", "PIPELINE"):
         assert f"`{option}`" in section
     assert "## `advise keys`" in page
+
+
+def test_every_share_that_decides_is_on_a_page_with_its_meaning() -> None:
+    from _extension.threshold_page import ROOMS, shares_of, threshold_page
+
+    shares = [each for packages in ROOMS.values() for package in packages for each in shares_of(package)]
+    assert [f"{each.module}.{each.name}" for each in shares if not each.meaning] == []
+    (text,) = threshold_page().values()
+    assert text.count("\n| 0.") == len(shares)
+    assert "| 0.9 | Share of the cells with a value from which on a column is taken for what they are" in text

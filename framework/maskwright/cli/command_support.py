@@ -83,7 +83,7 @@ def reporter(*, quiet: bool = False) -> Reporter:
 
 
 def show(chosen: argparse.Namespace, content: Any, print_text: Callable[[], object]) -> None:
-    """Print what a command found: as JSON where that is asked for, else as text."""
+    """Print what a command found: as JSON where that is requested, else as text."""
     if chosen.json:
         print_json(content)
     else:

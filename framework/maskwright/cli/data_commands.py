@@ -206,7 +206,7 @@ def _validate(chosen: argparse.Namespace) -> int:
 
 def _validate_document(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.tables import print_document_outcome
-    from maskwright.commands.validate import document_options, validate_document_file
+    from maskwright.commands.validate_document import document_options, validate_document_file
 
     about_records = {
         "--original": chosen.original, "--fired": chosen.fired, "--allow-unknown": chosen.allow_unknown,

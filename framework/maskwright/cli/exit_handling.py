@@ -25,7 +25,7 @@ SIGNALLED = 128
 
 
 class Stream:
-    """A standard stream that takes what a command says until its end, also when nobody reads or the disk is full.
+    """A standard stream that takes what a command says until its end, also when no one reads or the disk is full.
 
     What the work comes to does not depend on who listens: a run whose summary cannot be printed is made all the same.
 
@@ -176,7 +176,7 @@ def _warn(text: str) -> None:
 
 
 def _open_closed_streams() -> None:
-    """Give the numbers of standard streams that were closed to nothing, lest a data file gets them."""
+    """Give the numbers of standard streams that were closed to nothing, so that no data file gets them."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)

@@ -81,7 +81,7 @@ def without_extremes(read: Dataset, data: DataSource) -> Dataset:
 
 
 def _is_extreme(column: Column, end: Literal["min", "max"], bound: float | None, data: DataSource) -> bool:
-    """Whether a bound is of the codebook, and the extreme of so few records; 0 is nobody's secret."""
+    """Whether a bound is of the codebook, and the extreme of so few records; 0 is no one's secret."""
     assert data.codebook is not None
     own, described = data.stated.get(column.name), data.codebook.variables.get(column.name)
     if not bound or described is None or getattr(described, end) is None:

@@ -48,8 +48,8 @@ ONE_BYTE = ("cp1252", "latin-1")
 class ProfiledFile:
     """A file as it was read.
 
-    `file`: with the options that it needs. `codes`: texts that seem to mean 'no value', and that nobody declared.
-    `options`: options that were found: nobody had given them. `mixed`: columns in which some cells are numbers and some
+    `file`: with the options that it needs. `codes`: texts that seem to mean 'no value', and that no one declared.
+    `options`: options that were found: no one had given them. `mixed`: columns in which some cells are numbers and some
     are not.
     """
 
@@ -282,7 +282,7 @@ def describe(
     r"""Look at microdata before anything is declared.
 
     Type, likely role, missing cells and codes, different values and decimals of each variable, in counts. A file that
-    cannot be read as it is is tried with other encodings, delimiters and the decimal comma; what was found is told.
+    cannot be read as it is is tried with other encodings, delimiters and the decimal comma; what was found is reported.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def describe(
     cluster : str, optional
         Variable that names the household; otherwise a likely one is looked for.
     show_values : bool, default False
-        Whether extremes and categories are told too: they are values of records.
+        Whether extremes and categories are reported too: they are values of records.
     **options
         Of the file format.
 
@@ -336,12 +336,12 @@ def describe(
 def describe_file(
     path: Path, *, options: ReadingOptions = NO_OPTIONS, show_values: bool = False, reporter: Reporter | None = None
 ) -> tuple[Description, ...]:
-    """Description of a file, as a command is told to read it; of each level that it holds inside each other."""
+    """Description of a file, as the options of a command have it read; of each level of nested ones."""
     shown = reporter or Quiet()
     found = []
     for name, file in _described_files(path, options).items():
         profiled = read_profiled(file, shown)
-        with stage(shown, "Looking at its variables") as progress:
+        with stage(shown, "Profiling its variables") as progress:
             found.append(replace(described(profiled, progress, show_values=show_values), source=name))
     return tuple(found)
 
@@ -364,7 +364,7 @@ def _of_its_own(file: DataSource) -> DataSource:
 
 def read_profiled(file: DataSource, reporter: Reporter) -> ProfiledFile:
     """Read a file with the options that it needs, as a stage of its own."""
-    with stage(reporter, f"Looking into {file.name}") as progress:
+    with stage(reporter, f"Profiling {file.name}") as progress:
         return profile_file(file, progress)
 
 

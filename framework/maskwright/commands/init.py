@@ -134,7 +134,7 @@ def start_pipeline(
     (file,) = data_files((data,), options)
     refuse_to_overwrite({"the pipeline": to}, {"data file": data})
     profiled = read_profiled(file, shown)
-    with stage(shown, "Looking at its variables") as progress:
+    with stage(shown, "Profiling its variables") as progress:
         description = described(profiled, progress)
     with stage(shown, "Searching for edits"):
         suggested = _suggested(profiled.data, description)
@@ -215,7 +215,7 @@ def _planned(
 
 def doubts_of_plan(text: str) -> list[PlannedDoubt]:
     """Doubts of the plan of a pipeline, each with the variable that it is about, or ''."""
-    # The trial is nobody's file, and a file that is made later may get its number on the disk.
+    # The trial is no one's file, and a file that is made later may get its number on the disk.
     with reads_noted(), tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
         trial = Path(folder) / "pipeline.yaml"
         trial.write_text(text, encoding="utf-8")
@@ -243,7 +243,7 @@ def put_pipeline(path: Path, text: str, *, force: bool) -> None:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open("x").close()  # the name is ours, or the file is somebody's
+        path.open("x").close()  # the name is ours, or the file is someone's
     except FileExistsError:
         raise already_there(path) from None
     except OSError as error:

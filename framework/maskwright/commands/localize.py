@@ -31,7 +31,7 @@ def localize_levels(
     """Find for each group that violates edits, with its members, the smallest weighted set of fields to change.
 
     A pointer may be what is wrong: what rules ask of whomever it names is asked of each member that it could name.
-    Records stand before each other as they are; that somebody is missing is not found.
+    Records stand before each other as they are; that someone is missing is not found.
     """
     refuse_deeper(linked.names, "errors are located in")
     bound = edits_of_levels(edits, linked)

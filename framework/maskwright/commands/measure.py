@@ -159,7 +159,7 @@ def measure(
     Raises
     ------
     InputError
-        Unknown measures or variables; measures asked for that need pairs of records, where there are none.
+        Unknown measures or variables; measures requested that need pairs of records, where there are none.
 
     Examples
     --------

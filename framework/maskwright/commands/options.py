@@ -1,4 +1,4 @@
-"""How a command is told to read its files: options of formats and rule languages, declarations, or a pipeline."""
+"""How a command reads its files: options of formats and rule languages, declarations, or a pipeline."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def _plan_without_data(request: Pipeline, assume_records: int | None) -> dict[st
 
 
 def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -> dict[str, Any]:
-    """Expected memory and time of the run; nothing where nobody knows how many records there are."""
+    """Expected memory and time of the run; nothing where no one knows how many records there are."""
     if assumed is None:
         return {}
     if request.engine is not None:

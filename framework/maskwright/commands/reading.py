@@ -54,7 +54,7 @@ def held_without(data: DataSource, left_out: Collection[str], keys: Collection[s
     if not hidden:
         return held
     # What reading says may be of a variable that is left out; and where all that is left is text, numbers are looked
-    # for in it. A number that nobody declared says that the file has numbers, or that it is a file of text.
+    # for in it. A number that no one declared says that the file has numbers, or that it is a file of text.
     kept = held.without(sorted(hidden))
     is_surely_typed_alike = held.of_file is None and any(_is_number_by_itself(data, column) for column in kept)
     return kept if is_surely_typed_alike and not held.notes and not held.doubts else None
@@ -351,3 +351,18 @@ def with_missing_codes(
         if "missing" not in own.model_fields_set:
             together[name] = own.model_copy(update={"missing": codes})
     return together
+
+
+def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> None:
+    """Refuse tests of Schematron on a document whose numbers have commas: to XPath, none of them is a number.
+
+    Files that hold no documents are another matter: no engine reads them, and their numbers are evaluated as numbers.
+    """
+    first = next((edit for edit in edits if edit.assertion is not None), None)
+    if first is None:
+        return
+    for each in sources:
+        if each.source.nested is not None and getattr(each.params, "decimal", ".") == ",":
+            message = f"edit {first.name!r} is Schematron, which reads numbers with a point, and {each.name} has commas"
+            hint = "Hold the rules in YAML (`maskwright edits RULES --to yaml`), or write the file with points."
+            raise InputError(Problem(message, first.place, hint))

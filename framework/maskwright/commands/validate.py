@@ -4,150 +4,50 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from maskwright.commands.declared_variables import naming_recoded
-from maskwright.commands.levels.input_files import file_of_levels
-from maskwright.commands.levels.loading import check_linked, edits_of_levels
-from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files, uses_of_declared
-from maskwright.commands.reading import dataset_of, domain_of, load, with_missing_codes
-from maskwright.commands.requests import Arguments, DeclaredVariables, Rules, edits_of
-from maskwright.commands.running.loading import refuse_xpath_on_commas
+from maskwright.commands.options import (
+    NO_OPTIONS,
+    ReadingOptions,
+    data_files,
+    pipeline_levels,
+    read_rule_files,
+    uses_of_declared,
+)
+from maskwright.commands.reading import dataset_of, domain_of, load, refuse_xpath_on_commas, with_missing_codes
+from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.edit_set import WrongRulesError
-from maskwright.edits.engines.engine_tests import ENGINE_OF
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.type_resolution import with_dates
-from maskwright.edits.whole_documents.check import Limits, check_document
-from maskwright.edits.whole_documents.document import DocumentOptions, read_document_text
-from maskwright.edits.whole_documents.schema import read_schema
-from maskwright.foundation.errors import DataError, EditError, InputError, Place, Problem, refuse_problems
+from maskwright.foundation.errors import DataError, EditError, InputError, Problem, refuse_problems
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite
-from maskwright.foundation.nearest_names import unknown_name
-from maskwright.foundation.progress import Logged, Reporter, notify, stage
-from maskwright.foundation.yaml_document import Node
-from maskwright.foundation.yaml_models import read_model
+from maskwright.foundation.progress import Reporter, notify, stage
 from maskwright.pipeline.variable_names import names_in, unknown_uses
+from maskwright.plugins.registry import find_rule_language
 from maskwright.plugins.source import column_names
 from maskwright.release.file_validation import check_file
 from maskwright.release.files import Release, output_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from maskwright.commands.levels.input_files import FileOfLevels
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.evaluation.check_data import Fired
-    from maskwright.edits.whole_documents.document import DocumentOutcome
     from maskwright.pipeline.resolved import DataSource
 
 
-def validate_document(
-    document: str | Path,
-    schema: str | Path,
-    *,
-    svrl: str | Path | None = None,
-    show_values: bool = False,
-    allow_unfired: bool = False,
-    **options: object,
-) -> DocumentOutcome:
-    """Check any XML document, as a whole, against any Schematron schema.
-
-    A real engine does the checking, in a process without files, network and environment: libxslt where the schema's
-    ``queryBinding`` is XSLT or XPath 1, Saxon (the extra ``maskwright[xpath3]``) for the later ones.
-
-    Parameters
-    ----------
-    document : str or Path
-        XML without a DOCTYPE, of at most 100 MB, 100 levels, and 1 MB in one text.
-    schema : str or Path
-        ISO Schematron, or 1.5.
-    svrl : str or Path, optional
-        Report to write. It carries values of the document, and only its owner can read it.
-    show_values : bool, default False
-        Whether the outcome has the first messages of each test, which carry values.
-    allow_unfired : bool, default False
-        Whether a document that no rule is about is ``ok``; otherwise it is an error.
-    **options
-        ``phase``, ``include_folder``, ``max_seconds``, ``max_memory`` (MB), and the limits of `read_edits`.
-
-    Returns
-    -------
-    DocumentOutcome
-        ``ok``, ``counts``, and ``edits`` with the first locations.
-
-    Raises
-    ------
-    InputError
-        The document or the schema cannot be read or is wrong; a test cannot be evaluated; no rule fired.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> import maskwright as mw
-    >>> _ = Path("note.xml").write_text("<note><to/></note>", encoding="utf-8")
-    >>> _ = Path("note.sch").write_text('''
-    ... <schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern><rule context="to">
-    ... <assert test="normalize-space()">A note is to somebody.</assert></rule></pattern></schema>
-    ... ''', encoding="utf-8")
-    >>> mw.validate_document("note.xml", "note.sch")
-    DocumentOutcome(ok=False, violations=1)
-    """
-    stated = Arguments()
-    chosen = read_model(DocumentOptions, stated.section(**options), stated.problems, "option")
-    stated.refuse_mistakes()
-    return validate_document_file(
-        Path(document), Path(schema), chosen or DocumentOptions(), svrl=None if svrl is None else Path(svrl),
-        show_values=show_values, allow_unfired=allow_unfired, reporter=Logged(),
-    )  # fmt: skip
-
-
-@reads_noted()
-def validate_document_file(
-    document: Path,
-    schema: Path,
-    options: DocumentOptions,
-    *,
-    svrl: Path | None = None,
-    show_values: bool = False,
-    allow_unfired: bool = False,
-    reporter: Reporter,
-) -> DocumentOutcome:
-    """Check a document; see `validate_document`."""
-    refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, {"the document": document, "the schema": schema})
-    rules = read_schema(schema, options)
-    notify(reporter, rules.notes)
-    with stage(reporter, f"Reading {document.name}") as progress:
-        text = read_document_text(document, progress)
-    if svrl is not None:
-        refuse_to_overwrite({"--svrl": svrl})
-    limits = Limits.of(text.bytes, options)
-    notice = limits.notice(text.bytes, ENGINE_OF[rules.version])
-    if notice is not None:
-        reporter.notice(notice)
-    with _svrl_report(svrl, reporter) as stream:
-        with stage(reporter, f"Validating {document.name}"):
-            outcome = check_document(rules, text, limits, svrl=stream, messages=show_values)
-        if not outcome.fired and not allow_unfired:
-            raise InputError(
-                Problem(
-                    f"no rule ever fired on {document.name}: none of the schema is about anything in it",
-                    Place(str(schema)),
-                    "are the elements in a namespace that the contexts do not name (<ns prefix=... uri=...>), or does "
-                    "the phase leave their pattern out? A document that may hold nothing to check: --allow-unfired",
-                )
-            )
-    return outcome
-
-
 @contextlib.contextmanager
-def _svrl_report(path: Path | None, reporter: Reporter) -> Iterator[IO[bytes] | None]:
+def svrl_report(path: Path | None, reporter: Reporter) -> Iterator[IO[bytes] | None]:
     """Stream for a report, which is put in place where the body ends without an error; None where none is wanted."""
     if path is None:
         yield None
@@ -167,47 +67,16 @@ def suggesting_a_whole_document(document: Path, rules: Sequence[Path]) -> Iterat
     except InputError as error:
         # A mistake in a rule that was read, such as a variable's name, is one of a file of records.
         of_records = isinstance(error, EditError) or len(rules) != 1 or document.suffix.lower() != ".xml"
-        if of_records or not _is_whole(document, rules[0]):
+        if of_records:
+            raise
+        from maskwright.commands.validate_document import is_whole  # of documents
+
+        if not is_whole(document, rules[0]):
             raise
         kind = DataError if isinstance(error, DataError) else InputError
         way = f"maskwright validate {document} --edits {rules[0]} --document"
         whole = Problem("an XML document that is no file of records is checked as a whole", hint=way)
         raise kind([*error.problems, whole]) from error
-
-
-def _is_whole(document: Path, rules: Path) -> bool:
-    try:
-        read_schema(rules, DocumentOptions())
-        read_document_text(document)
-    except InputError:
-        return False
-    return True
-
-
-def document_options(options: ReadingOptions) -> DocumentOptions:
-    """Options of a command line."""
-    stated = {
-        "--pipeline": options.pipeline, "--variable": options.variables, "--cluster": options.cluster,
-        "--format": options.file_format, "--codebook": options.codebook,
-    }  # fmt: skip
-    problems = [
-        Problem(f"{flag} is about records, and --document checks a document as a whole")
-        for flag, value in stated.items()
-        if value is not None
-    ]
-    known = DocumentOptions.model_fields
-    problems += [
-        Problem(unknown_name("option of --document", name, known), node.place)
-        for name, node in options.values.items()
-        if name not in known
-    ]
-    entries = tuple(
-        (Node("scalar", node.place, name, name), node) for name, node in options.values.items() if name in known
-    )
-    chosen = read_model(DocumentOptions, Node("mapping", Place(), entries=entries), problems, "option")
-    if problems or chosen is None:
-        raise InputError(problems)
-    return chosen
 
 
 def validate(
@@ -256,6 +125,8 @@ def validate(
         if original is not None and not isinstance(original, LinkedData):
             hint = "Link it as the data were linked: mw.linked_data(...)."
             raise InputError(Problem("the data are of several levels, the original is not", hint=hint))
+        from maskwright.commands.levels.loading import check_linked, edits_of_levels  # of several levels
+
         return replace(check_linked(data, edits_of_levels(stated, data), original), allow_unknown=allow_unknown)
     if isinstance(original, LinkedData):
         hint = "Link them as the original was linked: mw.linked_data(...)."
@@ -290,7 +161,7 @@ def validate_file(
     if options.pipeline is not None:
         inputs["the pipeline"] = options.pipeline
     refuse_to_overwrite({} if svrl is None else {"--svrl": svrl}, inputs)
-    leveled = file_of_levels((data, *others_of_levels), edits, options, original, reporter)
+    leveled = _file_of_levels((data, *others_of_levels), edits, options, original, reporter)
     checked, *others = data_files((data, *([] if original is None else [original])), options, edits)
     with suggesting_a_whole_document(data, edits):
         rules = _rules_of_flat(edits, options, checked) if leveled is None else leveled.rules
@@ -303,7 +174,7 @@ def validate_file(
         coded = with_missing_codes(together, checked.missing, together)
         return {name: _known(name, each) for name, each in coded.items()}
 
-    with _svrl_report(svrl, reporter) as stream:
+    with svrl_report(svrl, reporter) as stream:
         with (
             stage(reporter, f"Validating {data.name}") as progress,
             suggesting_a_whole_document(data, edits),
@@ -330,6 +201,17 @@ def validate_file(
     return replace(outcome, allow_unknown=allow_unknown)
 
 
+def _file_of_levels(
+    files: Sequence[Path], rules: Sequence[Path], options: ReadingOptions, original: Path | None, reporter: Reporter
+) -> FileOfLevels | None:
+    """A file as one of several levels; None: it is flat, as any file is that no pipeline and no Schematron is about."""
+    if pipeline_levels(options, files) is None and any(find_rule_language(path).name != "schematron" for path in rules):
+        return None
+    from maskwright.commands.levels.input_files import file_of_levels  # of several levels
+
+    return file_of_levels(files, rules, options, original, reporter)
+
+
 def _refuse_unknown_names(options: ReadingOptions, data: DataSource) -> None:
     """Refuse to declare, on the command line, a variable that the file does not have."""
     uses = uses_of_declared(options)
@@ -347,7 +229,7 @@ def _domain(originals: Sequence[DataSource], rules: EditSet, reporter: Reporter)
 
 
 def _rules_of_flat(edits: Sequence[Path], options: ReadingOptions, data: DataSource) -> EditSet:
-    """Rules of files; where one has a mistake, those about names that the data do not have are told with it."""
+    """Rules of files; where one has a mistake, those about names that the data do not have are reported with it."""
     _refuse_unknown_names(options, data)
     try:
         return read_rule_files(edits, options)

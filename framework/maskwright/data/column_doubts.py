@@ -14,6 +14,7 @@ from maskwright.data.missing import is_code_text
 from maskwright.data.notations import FEWEST_CELLS
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import XPATH_NUMBER, read_numbers
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, truths_of
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class _Texts:
 
     def having(self, pattern: str) -> NDArray[np.bool_]:
         """Which texts match."""
-        return np.array(pc.match_substring_regex(self.texts, pattern), dtype=np.bool_)
+        return truths_of(pc.match_substring_regex(self.texts, pattern))
 
     def cells(self, which: NDArray[np.bool_]) -> int:
         """Cells that hold one of these texts."""
@@ -104,7 +105,7 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
     counts = np.bincount(column.values[~column.missing], minlength=len(every))
     words = is_missing_text(every) & (counts > 0)
     kept = np.flatnonzero((counts > 0) & ~words)
-    found = _Texts(every.take(pa.array(kept)), counts[kept], kept)
+    found = _Texts(every.take(arrow_array(kept)), counts[kept], kept)
     like = found.having(LIKE_A_NUMBER)
     few_of_cells = 2 * found.cells(like) < int(found.counts.sum())
     few_of_texts = np.count_nonzero(like) < max(MANY_DISTINCT, len(like) / 2)
@@ -120,13 +121,13 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
 def is_missing_text(texts: Any) -> NDArray[np.bool_]:
     """Whether texts are words that say 'no value' in many files; shape (n,)."""
     lowered = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
-    found = pc.is_in(lowered, value_set=pa.array(sorted(MISSING_VALUE_TEXTS), texts.type))
-    return np.array(pc.fill_null(found, False), dtype=np.bool_)
+    found = pc.is_in(lowered, value_set=arrow_texts(sorted(MISSING_VALUE_TEXTS)).cast(texts.type))
+    return truths_of(found)
 
 
 def _are_codes(found: _Texts, like: NDArray[np.bool_], *, typed: bool) -> bool:
-    numbers = found.texts.filter(pa.array(like))
-    width = np.array(pc.utf8_length(found.texts))
+    numbers = found.texts.filter(arrow_array(like))
+    width = numbers_of(pc.utf8_length(found.texts), np.int64)
     if len(np.unique(width)) == 1 and not np.all(like) and np.all(found.having(ALPHANUMERIC)):
         return True
     if np.count_nonzero(_too_long(found.texts) & like) * 2 >= np.count_nonzero(like):
@@ -134,7 +135,7 @@ def _are_codes(found: _Texts, like: NDArray[np.bool_], *, typed: bool) -> bool:
     if not np.all(found.having(CODE)[like]):
         return False
     zeros = found.having(LEADING_ZERO) & like
-    whole = np.array(pc.binary_length(pc.replace_substring_regex(numbers, r"\..*", "")))
+    whole = numbers_of(pc.binary_length(pc.replace_substring_regex(numbers, r"\..*", "")), np.int64)
     if np.all(zeros[like]) or (found.cells(zeros) >= ZEROS_OF_CODES * found.cells(like) and len(np.unique(whole)) == 1):
         return bool(np.any(zeros))
     is_whole = not np.any(found.having(r"\.")[like])
@@ -180,7 +181,7 @@ def _notations(found: _Texts, like: NDArray[np.bool_], decimal: str) -> Iterator
         yield f"{found.cells(commas)} with a decimal comma", '`decimal: ","` in the data section (CSV, XML)'
     if np.any(grouped & ~threes if is_comma else grouped):
         other = ', or `decimal: ","` if the comma is one' if np.any(threes) and not is_comma else ""
-        marks = pc.unique(pc.struct_field(pc.extract_regex(found.texts.filter(pa.array(grouped)), MARK), "mark"))
+        marks = pc.unique(pc.struct_field(pc.extract_regex(found.texts.filter(arrow_array(grouped)), MARK), "mark"))
         declared = " or ".join(f"`thousands: {_quoted(mark)}`" for mark in marks.to_pylist())
         yield (
             f"{found.cells(grouped)} with separators between thousands",
@@ -220,7 +221,7 @@ def declared_missing(name: str, words: Iterable[str]) -> str:
 def missing_value_texts(cells: Any) -> list[str]:
     """Texts of cells that say 'no value' in many files, as they are written; sorted. `cells`: shape (n,)."""
     distinct = pc.unique(pc.cast(cells, pa.string()))
-    return sorted(set(pc.utf8_trim_whitespace(distinct.filter(pa.array(is_missing_text(distinct)))).to_pylist()))
+    return sorted(set(pc.utf8_trim_whitespace(distinct.filter(arrow_array(is_missing_text(distinct)))).to_pylist()))
 
 
 def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
@@ -282,7 +283,7 @@ def doubtful_names(names: Sequence[str]) -> Iterator[Doubt]:
     """Doubt about columns that are named by numbers or dates; those that only count the columns are none."""
     if any(list(names) == [str(first + position) for position in range(len(names))] for first in (0, 1)):
         return
-    texts = pa.array(list(names), pa.string())
+    texts = arrow_texts(names)
     count = pc.sum(
         pc.or_(pc.match_substring_regex(texts, LIKE_A_NUMBER), pc.match_substring_regex(texts, DATE))
     ).as_py()
@@ -342,7 +343,7 @@ def code_counts(column: Column) -> Iterator[tuple[str, int]]:
     if column.blank is None or not codes:
         yield from ((code, 0) for code in codes)
         return
-    texts = pa.array(column.blank.texts, pa.string())
+    texts = arrow_texts(column.blank.texts)
     cells = np.bincount(column.blank.codes[column.blank.codes >= 0], minlength=len(texts))
     for code in codes:
         yield code, int(cells[is_code_text(texts, [code])].sum())

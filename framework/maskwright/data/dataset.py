@@ -74,7 +74,7 @@ class Column:
         self.values.setflags(write=False)
         self.missing.setflags(write=False)
         if not self.missing.any():
-            # On bytes, which nobody can make writable: what is written into one column would be in all.
+            # On bytes, which no one can make writable: what is written into one column would be in all.
             mask = np.frombuffer(bytes(len(self)), dtype=np.bool_)
             object.__setattr__(self, "missing", _nothing_missing.setdefault(len(self), mask))
 

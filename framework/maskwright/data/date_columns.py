@@ -27,6 +27,7 @@ from maskwright.data.missing import HAD_VALUE, NO_CELL, MissingCells, is_code_te
 from maskwright.data.notations import FEWEST_CELLS, NEARLY_ALL, date_remedy, fitting_formats
 from maskwright.data.number_columns import first_record, first_records
 from maskwright.data.number_text import has_white_space
+from maskwright.foundation.arrays import arrow_array, numbers_of, scalar, truths_of
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import DataError, Problem
 
@@ -71,8 +72,8 @@ def is_moment_type(kind: Any) -> bool:
 def stored_moments(array: Any) -> Moments | None:
     """Seconds of a column that `is_moment_type`; None where some have more digits than binary64, or six decimals."""
     units = {"s": 0, "ms": 3, "us": 6, "ns": 9}[array.type.unit]
-    missing = np.asarray(array.is_null())
-    counts = np.array(pc.fill_null(pc.cast(array, pa.int64()), 0), dtype=np.int64)
+    missing = truths_of(array.is_null())
+    counts = numbers_of(array, np.int64, 0)
     decimals = units
     while decimals and not np.any(counts % 10):
         counts, decimals = counts // 10, decimals - 1
@@ -87,7 +88,7 @@ def stored_days(array: Any) -> NDArray[np.float64] | None:
     # Arrow cuts times of day off without a word.
     if pc.any(pc.not_equal(pc.cast(dates, array.type), array)).as_py():
         return None
-    return np.array(pc.fill_null(pc.cast(pc.cast(dates, pa.int32()), pa.float64()), np.nan), dtype=np.float64)
+    return numbers_of(pc.cast(dates, pa.int32()), np.float64)
 
 
 def holds_dates(array: Any, declared: VariableDeclaration) -> bool:
@@ -161,7 +162,7 @@ def format_of(text: Any, declared: VariableDeclaration) -> str:
     if declared.is_date and declared.date_format is not None:
         return declared.date_format
     for chunk in text.chunks:
-        empty = np.asarray(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(chunk), ""), True))
+        empty = truths_of(pc.equal(pc.utf8_trim_whitespace(chunk), scalar("")), absent=True)
         filled = np.flatnonzero(~(empty | is_code_text(chunk, declared.missing_codes)))
         if len(filled):
             return moment_format(chunk[int(filled[0])].as_py()) or (ISO_MOMENT if declared.is_datetime else ISO)
@@ -208,7 +209,7 @@ def _column(
 def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: VariableDeclaration) -> DataError:
     what = "datetime" if declared.is_datetime else "date"
     count = int(np.count_nonzero(wrong))
-    others = text.filter(pa.array(wrong))
+    others = text.filter(arrow_array(wrong))
     with_time = pc.sum(pc.match_substring_regex(others, TIME_OF_DAY)).as_py() or 0
     seen = "" if declared.format is None else f" of the form {declared.format}"
     hint = f"Correct them, or declare `{name}: {{missing: [...]}}` with the texts that mean 'no value'."
@@ -246,7 +247,7 @@ def compact_form(values: NDArray[np.float64]) -> str | None:
     parts = 10_000 if date_format == "%Y%m%d" else 100
     if distinct[0] // parts < 1900 or distinct[-1] // parts > 2100:
         return None
-    texts = pa.array(distinct.astype(np.int64)).cast(pa.string())
+    texts = arrow_array(distinct.astype(np.int64)).cast(pa.string())
     return date_format if read_dates(texts, date_format).is_date.all() else None
 
 
@@ -269,8 +270,9 @@ def _sentinel_doubt(column: Column) -> Doubt | None:
     name, variable = column.name, column.variable
     found = {text: int(np.count_nonzero(column.values == day)) for text, day in SENTINELS.items()}
     named = [text for text, count in found.items() if count >= FEWEST_CELLS]
-    judged = variable.role in ("confidential", "quasi_identifier") and variable.lower is None and variable.upper is None
-    if not named or not judged:
+    unbounded = variable.lower is None and variable.upper is None
+    examined = unbounded and variable.role in ("confidential", "quasi_identifier")
+    if not named or not examined:
         return None
     count = sum(found[text] for text in named)
     shown = ", ".join(named)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from maskwright.data.dates import DAY, FIRST_DAY, LAST_DAY, days_in_month, days_of, year_month_day
 from maskwright.data.number_text import MANY_CELLS, WHITE_SPACE, scanned_parts
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, scalar
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def read_dates(text: Any, date_format: str = ISO) -> DateText:
     if date_format == ISO and len(flat) >= MANY_CELLS and pa.types.is_string(flat.type):
         return _many_iso_dates(flat)
     trimmed = pc.utf8_trim(pc.cast(flat, pa.string()), characters=WHITE_SPACE)
-    lengths = np.array(pc.fill_null(pc.binary_length(trimmed), 0))
+    lengths = numbers_of(pc.binary_length(trimmed), np.int64, 0)
     pieces = _pieces(date_format)
     width = sum(WIDTHS.get(piece, 1) for piece in pieces)
     fitting = np.flatnonzero(lengths == width)
@@ -224,9 +225,9 @@ def write_dates(values: NDArray[np.float64], missing: NDArray[np.bool_], date_fo
     if last - first < len(whole):
         # Each day of the calendar, or second, between them is written once.
         written = _texts_of(np.arange(first, last + 1), date_format)
-        return written.take(pa.array(whole - first, mask=np.asarray(missing)))
+        return written.take(arrow_array(whole - first, missing))
     text = _texts_of(whole, date_format)
-    return pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), text) if missing.any() else text
+    return pc.if_else(arrow_array(missing), scalar(None, pa.string()), text) if missing.any() else text
 
 
 def _texts_of(whole: NDArray[np.int64], date_format: str) -> Any:
@@ -262,18 +263,18 @@ def iso_day(text: str) -> Fraction | None:
     """Days since 1970-01-01 that an ISO text says, with a part of a day where it has a time; None: it is no date."""
     plain = text.strip(WHITE_SPACE)
     form = moment_format(plain) or ISO
-    if not read_dates(pa.array([plain], pa.string()), form).is_date[0]:
+    if not read_dates(arrow_texts([plain]), form).is_date[0]:
         return None
     # Whole seconds, and the digits behind them apart: together they may be too long for binary64.
     behind = _BEHIND_SECONDS.search(plain) if second_decimals(form) else None
     whole = plain if behind is None else plain[: behind.start()] + plain[behind.end() :]
-    parsed = read_dates(pa.array([whole], pa.string()), moment_format(whole) or ISO)
+    parsed = read_dates(arrow_texts([whole]), moment_format(whole) or ISO)
     parts = Fraction(0) if behind is None else Fraction(int(behind[1]), 10 ** len(behind[1]))
     return (Fraction(round(float(parsed.values[0]))) + parts) / (DAY if has_time(form) else 1)
 
 
 def iso_text(day: Fraction | int) -> str:
-    """ISO text of a day, or of a moment in it; one that no calendar of four digits has is told as a number of days."""
+    """ISO text of a day, or of a moment in it; without a year of four digits, a number of days."""
     if not FIRST_DAY <= day < LAST_DAY + 1:
         return f"day {day}"
     if Fraction(day).denominator == 1:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.arrays import arrow_array, numbers_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -26,7 +28,7 @@ class Spanning:
 
     `belongs`: `OWN`, `GROUP`, `HOME`, or the record that a pointer names. `wanted`: variables whose single values
     count; of others, whole variables only: each cell that goes would take others with it, until most are gone. `size`:
-    number of records of the group. `said`: names for messages. `ends`: the published variable without which nobody
+    number of records of the group. `said`: names for messages. `ends`: the published variable without which no one
     knows one, where that is another; "": anybody counts it.
     """
 
@@ -69,7 +71,7 @@ EXCEPTIONS = 0.05
 """Share of the exceptions that chance would leave, up to which a dependency is one."""
 
 BY_CHANCE = 1000
-"""One in so many files has a dependency by chance alone."""
+"""One in so many files has a dependency, or a conditional that is suggested, by chance alone."""
 
 MOST_PAIRED = 24
 """Variables of which all pairs are tried: those with the fewest values."""
@@ -100,7 +102,7 @@ class Dependency:
 
 
 class ValueCodes:
-    """Whole numbers in the place of values, made when they are asked for."""
+    """Whole numbers in the place of values, made when they are requested."""
 
     def __init__(self, data: Dataset) -> None:
         self._data = data
@@ -135,9 +137,9 @@ class ValueCodes:
 
 def dense(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Codes 0, 1, ... of numbers without gaps, -1 for NaN."""
-    import pandas as pd  # heavy: `maskwright validate` does without
-
-    return np.asarray(pd.factorize(values)[0], dtype=np.int64)
+    # Adding 0 makes one number of 0 and -0.
+    found = arrow_array(values + 0.0, np.isnan(values)).dictionary_encode()
+    return numbers_of(found.indices, np.int64, -1)
 
 
 def determines(

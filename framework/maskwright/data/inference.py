@@ -20,6 +20,7 @@ from maskwright.data.notations import PLAIN, Marks, NumberNotation, date_notes, 
 from maskwright.data.number_columns import is_at_end, largest_of, number_column, seen_beyond, stored_decimals
 from maskwright.data.stored_cells import is_number_type, must_be_held, stored_numbers, stored_text
 from maskwright.data.text_columns import category_column, declares_number, text_column
+from maskwright.foundation.arrays import truths_of
 from maskwright.foundation.errors import DataError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.resources import processors
@@ -65,7 +66,7 @@ def typed_column(  # noqa: PLR0911 - one return for each type
 def _number_column(name: str, array: Any, declared: VariableDeclaration) -> tuple[Column, list[str]]:
     notes: list[str] = []
     is_integer = pa.types.is_integer(array.type)
-    missing = np.array(array.is_null(), dtype=np.bool_)
+    missing = truths_of(array.is_null())
     values = stored_numbers(array)
     if is_at_end(values):
         values = seen_beyond(values, stored_text(name, array))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER, has_white_space, plain_text, read_numbers
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, truths_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ class MissingCells:
         texts = pa.array([*self.texts, None, nothing], pa.string())
         places = np.where(self.codes == NO_CELL, len(self.texts), self.codes)
         places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
-        return texts.take(pa.array(places.astype(np.int64), mask=~missing))
+        return texts.take(arrow_array(places.astype(np.int64), ~missing))
 
     def kinds(self, suppressed_as: str | None) -> NDArray[np.int64]:
         """Number of each code's text: 0 for that of suppressed cells, 1, 2, ... for others.
@@ -104,11 +105,11 @@ def missing_texts(text: Any, missing: NDArray[np.bool_]) -> MissingCells | None:
     """How the missing cells of a column of texts are written; None where no cell is missing."""
     if not missing.any():
         return None
-    gone = text.filter(pa.array(missing)).combine_chunks().dictionary_encode()
+    gone = text.filter(arrow_array(missing)).combine_chunks().dictionary_encode()
     gone = gone.combine_chunks() if isinstance(gone, pa.ChunkedArray) else gone
     texts = tuple(gone.dictionary.to_pylist())
     codes = np.full(len(missing), HAD_VALUE, dtype=_code_type(texts))
-    codes[missing] = np.asarray(pc.fill_null(gone.indices, NO_CELL))
+    codes[missing] = numbers_of(gone.indices, np.int64, NO_CELL)
     return MissingCells(texts, codes)
 
 
@@ -144,14 +145,13 @@ def is_code_text(text: Any, codes: Sequence[str]) -> NDArray[np.bool_]:
         return np.zeros(len(text), dtype=np.bool_)
     bare = [code.strip(WHITE_SPACE) for code in codes]
     trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
-    found = np.array(pc.fill_null(pc.is_in(trimmed, value_set=pa.array(bare, text.type)), False), dtype=np.bool_)
+    found = truths_of(pc.is_in(trimmed, value_set=arrow_texts(bare).cast(text.type)))
     for code, pattern in zip(bare, map(_same_number, bare), strict=True):
         if pattern:
             whole = code.partition(".")[0]
             begins = pc.or_(pc.starts_with(trimmed, f"{whole}."), pc.starts_with(trimmed, f"{whole},"))
-            begins = np.array(pc.fill_null(begins, False))
-            if begins.any():
-                found[begins] |= np.array(pc.match_substring_regex(trimmed.filter(pa.array(begins)), f"^{pattern}$"))
+            if pc.any(begins).as_py():
+                found |= truths_of(pc.and_(begins, pc.match_substring_regex(trimmed, f"^{pattern}$")))
     return found
 
 
@@ -173,5 +173,5 @@ def is_code_number(values: NDArray[np.float64], codes: Sequence[str]) -> NDArray
 
 def code_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
     """Those of the codes that are numbers."""
-    parsed = read_numbers(pa.array(list(codes), pa.string()))
+    parsed = read_numbers(arrow_texts(codes))
     return np.asarray(parsed.values[parsed.is_number], dtype=np.float64)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from maskwright.data.date_texts import ISO, read_dates
 from maskwright.data.number_text import XPATH_NUMBER, cell_bytes, other_bytes
+from maskwright.foundation.arrays import arrow_texts, scalar, truths_of
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -77,13 +78,12 @@ class NumberNotation:
         is_number = pc.match_substring_regex(text, self._pattern())
         if self.signs:
             is_number = pc.and_not(is_number, pc.match_substring_regex(text, TELEPHONE))
-        is_number = pc.fill_null(is_number, False)
         foreign = None
         if self.decimal != ".":
             # Without a point, a number is one in either notation.
             pointed = pc.and_(pc.match_substring_regex(text, XPATH_NUMBER), pc.match_substring(text, "."))
-            foreign = np.array(pc.fill_null(pc.and_not(pointed, is_number), False), dtype=np.bool_)
-        numbers = pc.if_else(is_number, text, pa.scalar(None, text.type))
+            foreign = truths_of(pc.and_not(pointed, is_number))
+        numbers = pc.if_else(is_number, text, scalar(None, text.type))
         if self.thousands is not None:
             numbers = pc.replace_substring(numbers, self.thousands, "")
         if self.decimal != ".":
@@ -265,7 +265,7 @@ def date_remedy(name: str, categories: Sequence[str]) -> str | None:
     """What to declare or to mend, so that a variable that was read as text is a date; None: its texts are no dates."""
     if len(categories) > FIRST_TEXTS and date_remedy(name, categories[:FIRST_TEXTS]) is None:
         return None
-    texts = pa.array(categories, pa.string())
+    texts = arrow_texts(categories)
     formats = fitting_formats(texts)
     if formats:
         stated = "{type: date}" if formats[0] == ISO else f'{{type: date, format: "{formats[0]}"}}'

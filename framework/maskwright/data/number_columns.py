@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.binary_decimals import (
@@ -19,6 +18,7 @@ from maskwright.data.binary_decimals import (
 )
 from maskwright.data.dataset import Column
 from maskwright.data.declaration import variable_of
+from maskwright.foundation.arrays import arrow_array, truths_of
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def seen_beyond(values: NDArray[np.float64], texts: Any) -> NDArray[np.float64]:
     if not is_at_end(values):
         return values
     at_end = np.abs(values) == EXACT
-    digits = pc.utf8_trim(texts.filter(pa.array(at_end)), characters=" \t\r\n-")
+    digits = pc.utf8_trim(texts.filter(arrow_array(at_end)), characters=" \t\r\n-")
     rounded = np.zeros(len(values), dtype=np.bool_)
-    rounded[at_end] = ~np.array(pc.match_substring_regex(digits, r"^0*9007199254740992(\.0*)?$"), dtype=np.bool_)
+    rounded[at_end] = ~truths_of(pc.match_substring_regex(digits, r"^0*9007199254740992(\.0*)?$"))
     return np.where(rounded, np.nextafter(values, np.copysign(np.inf, values)), values)
 
 

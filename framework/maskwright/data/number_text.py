@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, scalar, truths_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -104,23 +106,23 @@ def scanned_parts(flat: Any) -> tuple[NDArray[np.uint8], NDArray[np.int32], NDAr
     _, offsets, data = flat.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int32)[flat.offset : flat.offset + len(flat) + 1]
     raw = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-    return raw, bounds, _bools(flat.is_null()) if flat.null_count else np.empty(0, dtype=np.bool_)
+    return raw, bounds, truths_of(flat.is_null()) if flat.null_count else np.empty(0, dtype=np.bool_)
 
 
 def _all_numbers(flat: Any, other: bytes) -> NumberText | None:
     """Numbers of cells that hold nothing but digits, points and minus signs; None where one of them is no number."""
     lengths = pc.binary_length(flat)
-    empty = pc.equal(lengths, 0)
-    cells = pc.if_else(empty, pa.scalar(None, pa.string()), flat) if pc.any(empty).as_py() else flat
+    empty = pc.equal(lengths, scalar(0))
+    cells = pc.if_else(empty, scalar(None, pa.string()), flat) if pc.any(empty).as_py() else flat
     try:
-        values = np.array(pc.fill_null(pc.cast(cells, pa.float64()), np.nan))
+        values = numbers_of(pc.cast(cells, pa.float64()), np.float64)
     except pa.ArrowInvalid:
         return None
-    is_blank = _bools(cells.is_null()) if cells.null_count else np.zeros(len(flat), dtype=np.bool_)
+    is_blank = truths_of(cells.is_null()) if cells.null_count else np.zeros(len(flat), dtype=np.bool_)
     decimals, digits = 0, (0 if len(flat) > cells.null_count else MOST_DIGITS, 0)
     if b"." in other:
-        point = np.asarray(pc.fill_null(pc.find_substring(cells, "."), -1))
-        length = np.asarray(pc.fill_null(lengths, 0))
+        point = numbers_of(pc.find_substring(cells, "."), np.int64, -1)
+        length = numbers_of(lengths, np.int64, 0)
         fractions = np.where(point < 0, 0, length - point - 1)[~is_blank]
         digits = int(fractions.min(initial=MOST_DIGITS)), int(fractions.max(initial=0))
         known = _needed_decimals(values[~is_blank], digits[1])
@@ -146,7 +148,7 @@ def _leading_zeros(cells: Any, other: bytes) -> int:
     for sign in ("", "-") if b"-" in other else ("",):
         starts = pc.and_not(pc.starts_with(cells, f"{sign}0"), pc.starts_with(cells, f"{sign}0."))
         if pc.any(starts).as_py():
-            longer = pc.greater(pc.binary_length(cells), len(sign) + 1)
+            longer = pc.greater(pc.binary_length(cells), scalar(len(sign) + 1))
             found += pc.sum(pc.and_(starts, longer)).as_py() or 0
     return int(found)
 
@@ -160,8 +162,8 @@ def _of_few_texts(flat: Any) -> NumberText | None:
         return None
     # One more than the texts: the last stands for an absent cell.
     parsed = _one_by_one(pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]), b" ")
-    places = np.asarray(pc.fill_null(encoded.indices, len(encoded.dictionary)))
-    zeros = _bools(pc.match_substring_regex(encoded.dictionary, LEADING_ZERO))
+    places = numbers_of(encoded.indices, np.int64, len(encoded.dictionary))
+    zeros = truths_of(pc.match_substring_regex(encoded.dictionary, LEADING_ZERO))
     return NumberText(
         parsed.values[places], parsed.is_number[places], parsed.is_blank[places], parsed.decimals, parsed.digits, False,
         int(np.append(zeros, False)[places].sum()),
@@ -169,18 +171,18 @@ def _of_few_texts(flat: Any) -> NumberText | None:
 
 
 def _one_by_one(flat: Any, other: bytes) -> NumberText:
-    is_number = pc.fill_null(pc.match_substring_regex(flat, XPATH_NUMBER), False)
+    is_number = pc.match_substring_regex(flat, XPATH_NUMBER)
     trimmed = flat
-    blank = pc.equal(pc.binary_length(flat), 0)
+    blank = pc.equal(pc.binary_length(flat), scalar(0))
     if other.strip(b".-"):
         trimmed = pc.utf8_trim(flat, characters=WHITE_SPACE)
-        blank = pc.equal(pc.binary_length(trimmed), 0)
-    numeric = pc.if_else(is_number, trimmed, pa.scalar(None, flat.type))
-    values = np.asarray(pc.fill_null(pc.cast(numeric, pa.float64()), np.nan))
+        blank = pc.equal(pc.binary_length(trimmed), scalar(0))
+    numeric = pc.if_else(is_number, trimmed, scalar(None, flat.type))
+    values = numbers_of(pc.cast(numeric, pa.float64()), np.float64)
     decimals, digits = _decimals(numeric)
-    is_blank = _bools(pc.fill_null(blank, True))
+    is_blank = truths_of(blank, absent=True)
     zeros = pc.sum(pc.match_substring_regex(flat, LEADING_ZERO)).as_py() or 0
-    return NumberText(np.array(values), _bools(is_number), is_blank, decimals, digits, not other, zeros)
+    return NumberText(values, truths_of(is_number), is_blank, decimals, digits, not other, zeros)
 
 
 def other_bytes(flat: Any) -> bytes:
@@ -208,26 +210,29 @@ def has_white_space(text: Any) -> bool:
 def is_blank_text(text: Any) -> NDArray[np.bool_]:
     """Whether cells are empty or white space only; shape (n,), False where there is no cell. `text`: shape (n,)."""
     trimmed = pc.utf8_trim(text, characters=WHITE_SPACE) if has_white_space(text) else text
-    return _bools(pc.equal(pc.binary_length(trimmed), 0))
+    return truths_of(pc.equal(pc.binary_length(trimmed), scalar(0)))
 
 
 def _decimals(numeric: Any) -> tuple[int, tuple[int, int]]:
     """Digits after the point that are needed, and the fewest and most that are written."""
     point = pc.find_substring(numeric, ".")
     numbers = len(numeric) - numeric.null_count
-    has_point = pc.greater_equal(pc.fill_null(point, -1), 0)
+    has_point = pc.greater_equal(point, scalar(0))
     with_point = pc.filter(numeric, has_point)
     if len(with_point) == 0:
         return 0, (0 if numbers else MOST_DIGITS, 0)
-    fractions = pc.min_max(pc.subtract(pc.subtract(pc.binary_length(with_point), pc.filter(point, has_point)), 1))
+    fractions = pc.min_max(
+        pc.subtract(pc.subtract(pc.binary_length(with_point), pc.filter(point, has_point)), scalar(1))
+    )
     fewest, most = (fractions[side].as_py() for side in ("min", "max"))
     stripped = pc.utf8_rtrim(with_point, characters="0")
-    digits = pc.subtract(pc.subtract(pc.binary_length(stripped), pc.find_substring(stripped, ".")), 1)
+    digits = _behind(stripped, pc.find_substring(stripped, "."))
     return int(pc.max(digits).as_py()), (fewest if len(with_point) == numbers else 0, most)
 
 
-def _bools(mask: Any) -> NDArray[np.bool_]:
-    return np.array(pc.fill_null(mask, False), dtype=np.bool_)
+def _behind(texts: Any, point: Any) -> Any:
+    """How many characters stand behind the point."""
+    return pc.subtract(pc.subtract(pc.binary_length(texts), point), scalar(1))
 
 
 def write_numbers(
@@ -280,18 +285,18 @@ def write_numbers(
 
 
 def _grid_text(scaled: NDArray[np.int64], missing: NDArray[np.bool_], decimals: int) -> Any:
-    null = pa.array(missing)
+    null = arrow_array(missing)
     if decimals == 0:
-        return pc.if_else(null, pa.scalar(None, pa.string()), pc.cast(pa.array(scaled), pa.string()))
+        return pc.if_else(null, scalar(None, pa.string()), pc.cast(arrow_array(scaled), pa.string()))
     magnitude = np.abs(scaled)
     # All are below 2**53, and so below a unit of more decimals, which no int64 holds.
     unit = 10 ** min(decimals, 18)
-    whole = pc.cast(pa.array(magnitude // unit), pa.string())
-    fraction = pc.utf8_lpad(pc.cast(pa.array(magnitude % unit), pa.string()), decimals, "0")
-    point = pc.binary_join_element_wise(whole, fraction, ".")
+    whole = pc.cast(arrow_array(magnitude // unit), pa.string())
+    fraction = pc.utf8_lpad(pc.cast(arrow_array(magnitude % unit), pa.string()), decimals, "0")
+    point = pc.binary_join_element_wise(whole, fraction, scalar("."))
     text = pc.utf8_rtrim(pc.utf8_rtrim(point, characters="0"), characters=".")
-    signed = pc.if_else(pa.array(scaled < 0), pc.binary_join_element_wise("-", text, ""), text)
-    return pc.if_else(null, pa.scalar(None, pa.string()), signed)
+    signed = pc.if_else(arrow_array(scaled < 0), pc.binary_join_element_wise(scalar("-"), text, scalar("")), text)
+    return pc.if_else(null, scalar(None, pa.string()), signed)
 
 
 def _filled_up(text: Any, digits: int) -> Any:
@@ -318,7 +323,7 @@ def libxml2_numbers(values: NDArray[np.float64], decimals: int | None) -> NDArra
 
 def canonical_text(code: str) -> str:
     """A code that is a number as the shortest text of that number, any other as it is."""
-    parsed = read_numbers(pa.array([code], pa.string()))
+    parsed = read_numbers(arrow_texts([code]))
     return plain_text(float(parsed.values[0])) if bool(parsed.is_number[0]) else code
 
 

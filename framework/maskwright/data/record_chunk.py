@@ -22,6 +22,7 @@ from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.notations import PLAIN, NumberNotation
 from maskwright.data.number_text import read_numbers, write_numbers
 from maskwright.data.stored_cells import is_number_type, stored_numbers, stored_text
+from maskwright.foundation.arrays import arrow_array, truths_of
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -79,7 +80,7 @@ class RecordChunk:
     n : int
         Number of records.
     cells : mapping of name to Cells, or to callable returning Cells
-        Those of a callable are made when they are first asked for.
+        Those of a callable are made when they are first requested.
 
     Examples
     --------
@@ -100,7 +101,7 @@ class RecordChunk:
         except KeyError:
             raise InputError(unknown_name("variable", name, self._cells)) from None
         if not isinstance(cells, Cells):
-            # Most rules read few variables of a file: numbers are made of text when they are asked for.
+            # Most rules read few variables of a file: numbers are made of text when they are requested.
             cells = self._cells[name] = cells()
         return cells
 
@@ -245,7 +246,7 @@ def column_cells(
         stored = number_cells(column.stored[start:stop], missing, None)
         return replace(cells, text=stored.text, spoken=stored.numbers)
     categories = column.variable.category_texts
-    places = pa.array(values, pa.int32(), mask=np.asarray(missing))
+    places = arrow_array(values.astype(np.int32), missing)
     meanings = _meanings(column) if known is None else known()
     numbers = np.where(missing, np.nan, meanings.numbers[values])
     parsed = None if meanings.spoken is None else np.where(missing, np.nan, meanings.spoken[values])
@@ -278,7 +279,7 @@ def _cells_standing_for(
 
 
 def _cells_as_read(name: str, array: Any, variable: Variable | None, notation: NumberNotation) -> Cells:
-    absent = np.array(array.is_null(), dtype=np.bool_)
+    absent = truths_of(array.is_null())
     codes, meanings = ((), ()) if variable is None else (variable.empty_texts, variable.empty_meanings)
     kind = array.type
     if is_number_type(kind):
@@ -330,7 +331,7 @@ def _text_cells(
     missing = parsed.is_blank | is_code_text(text, codes)
     if plain is not text:
         missing |= is_code_text(plain, codes)
-    absent = np.array(text.is_null(), dtype=np.bool_)
+    absent = truths_of(text.is_null())
     if date_format is not None:
         dates = np.where(missing, np.nan, read_dates(text, date_format).values)
         return Cells(dates, missing, absent, second_decimals(date_format), lambda: text, spoken=values)

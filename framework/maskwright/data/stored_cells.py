@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from maskwright.data.binary_decimals import EXACT
 from maskwright.data.missing import HAD_VALUE
 from maskwright.data.number_text import write_numbers
+from maskwright.foundation.arrays import arrow_array, numbers_of, scalar
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def stored_numbers(array: Any) -> NDArray[np.float64]:
     """Nearest binary64 numbers of a column that `is_number_type`; NaN where a cell is null."""
     # Integers beyond 2**53 are rounded here; who needs all their digits takes them from the text.
     floats = pc.cast(array, pa.float64(), safe=False)
-    return np.array(pc.fill_null(floats, np.nan) if floats.null_count else floats, dtype=np.float64)
+    return numbers_of(floats, np.float64)
 
 
 def stored_text(name: str, array: Any) -> Any:
@@ -124,7 +125,7 @@ def missing_as_written(original: Dataset, masked: Dataset, others: Collection[st
             missing, written = missing[rows], written.take(rows)
         still = missing & column.missing & (column.blank.codes != HAD_VALUE) & ~_other_codes(before, column, rows)
         if still.any():
-            found[column.name] = pc.if_else(pa.array(still), written, pa.scalar(None, written.type))
+            found[column.name] = pc.if_else(arrow_array(still), written, scalar(None, written.type))
     return found
 
 

@@ -27,6 +27,7 @@ from maskwright.data.number_text import (
     read_many_numbers,
     read_numbers,
 )
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, scalar
 from maskwright.foundation.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def category_column(
     new_code = np.full(len(found) + 1, -1, dtype=np.int32)
     if listed:
         categories = tuple(listed)
-        new_code[:-1] = np.array(pc.fill_null(pc.index_in(found, value_set=pa.array(categories, found.type)), -1))
+        new_code[:-1] = numbers_of(pc.index_in(found, value_set=arrow_texts(categories).cast(found.type)), np.int32, -1)
     else:
         sorted_places = _in_order(name, found, np.flatnonzero(~blank), kind)
-        categories = tuple(found.take(pa.array(sorted_places)).to_numpy(zero_copy_only=False).tolist())
+        categories = tuple(found.take(arrow_array(sorted_places)).to_pylist())
         new_code[sorted_places] = np.arange(len(categories))
-    old = np.asarray(pc.fill_null(encoded.indices, len(found)))
+    old = numbers_of(encoded.indices, np.int64, len(found))
     codes = new_code[old]
     any_missing = bool(np.any(blank)) or encoded.indices.null_count > 0
     missing = np.append(blank, True)[old] if any_missing else np.zeros(len(codes), dtype=np.bool_)
@@ -73,13 +74,13 @@ def _encoded(text: Any) -> Any:
     small = text.nbytes < LARGEST_STRINGS
     whole = text.combine_chunks() if small else pc.cast(text, pa.large_string()).combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], pa.string())
+        whole = whole.chunk(0) if whole.num_chunks else arrow_texts([])
     return whole.dictionary_encode()
 
 
 def _missing_cells(found: Any, blank: NDArray[np.bool_], places: NDArray[Any]) -> MissingCells:
     """How missing cells are written: texts found, which of them say that there is no value, and where each stands."""
-    texts = found.filter(pa.array(blank)).to_pylist()
+    texts = found.filter(arrow_array(blank)).to_pylist()
     code = np.full(len(found) + 1, HAD_VALUE, dtype=np.int16 if len(texts) < 2**15 else np.int32)
     code[:-1][blank] = np.arange(len(texts))
     code[-1] = NO_CELL
@@ -88,9 +89,9 @@ def _missing_cells(found: Any, blank: NDArray[np.bool_], places: NDArray[Any]) -
 
 def _in_order(name: str, found: Any, places: NDArray[np.int64], kind: VariableType) -> NDArray[np.int64]:
     """Places of the texts that are categories, sorted: as texts, or as numbers where the variable is ordinal."""
-    texts = found.take(pa.array(places))
+    texts = found.take(arrow_array(places))
     if kind == "nominal":
-        sorted_places: NDArray[np.int64] = places[np.asarray(pc.sort_indices(texts))]
+        sorted_places: NDArray[np.int64] = places[numbers_of(pc.sort_indices(texts), np.int64)]
         return sorted_places
     parsed = read_numbers(texts)
     if not np.all(parsed.is_number):
@@ -213,7 +214,7 @@ def _numbers(
                 coded |= is_code_text(plain, declared.empty_texts)
                 found.exponents += pc.sum(pc.match_substring_regex(chunk, BARE_EXPONENT)).as_py() or 0
             if foreign is not None:
-                plain = pc.if_else(pa.array(foreign), NO_NUMBER, plain)
+                plain = pc.if_else(arrow_array(foreign), scalar(NO_NUMBER), plain)
                 found.foreign += int(np.count_nonzero(foreign & ~coded))
             if parsed is None or plain is not chunk:
                 cells = _without(plain, coded)
@@ -237,7 +238,7 @@ def _numbers(
 
 def _without(cells: Any, coded: NDArray[np.bool_]) -> Any:
     """Cells, null in place of missing codes."""
-    return pc.if_else(pa.array(coded), pa.scalar(None, cells.type), cells) if np.any(coded) else cells
+    return pc.if_else(arrow_array(coded), scalar(None, cells.type), cells) if np.any(coded) else cells
 
 
 def _written_digits(chunk: Any, cells: Any, spoken: NumberText) -> tuple[int, int]:
@@ -247,7 +248,7 @@ def _written_digits(chunk: Any, cells: Any, spoken: NumberText) -> tuple[int, in
     if b"e" not in other_bytes(chunk).lower():
         return spoken.digits
     has_power = pc.match_substring_regex(chunk, r"[0-9.][eE][-+0-9]")
-    return read_many_numbers(pc.if_else(has_power, pa.scalar(None, chunk.type), cells)).digits
+    return read_many_numbers(pc.if_else(has_power, scalar(None, chunk.type), cells)).digits
 
 
 def _why_codes(numbers: _Numbers) -> str | None:
@@ -268,7 +269,7 @@ def _not_numbers(
     other = numbers.other
     why = "the variable is declared a number" if declares_number(declared) else "nearly all cells are"
     count = int(np.count_nonzero(other))
-    words = missing_value_texts(text.filter(pa.array(other)))
+    words = missing_value_texts(text.filter(arrow_array(other)))
     missing = declared_missing(name, words) if words else f"`{name}: {{missing: [...]}}`"
     way = "Correct them; or"
     if notation.decimal == "." and _decimal_commas(name, text):

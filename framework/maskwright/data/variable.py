@@ -131,9 +131,9 @@ class Variable:
     @cached_property
     def category_texts(self) -> Any:
         """The categories as a pyarrow.StringArray, made once: of many different texts that takes long."""
-        import pyarrow as pa  # heavy: plugins are listed without it
+        from maskwright.foundation.arrays import arrow_texts  # PyArrow is heavy: plugins are listed without it
 
-        return pa.array(self.categories, pa.string())
+        return arrow_texts(self.categories)
 
     @property
     def is_numeric(self) -> bool:

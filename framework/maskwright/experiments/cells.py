@@ -68,7 +68,7 @@ class CellRunner:
         except MemoryError:
             found = {"status": "failed", "problem": "there is not enough memory for this cell"}
         except Exception as error:  # noqa: BLE001 - a bug of one plugin must not take the other cells down
-            # The message of a bug may hold values of records: only its kind is told.
+            # The message of a bug may hold values of records: only its kind is reported.
             found = {"status": "failed", "problem": f"a bug in Maskwright or in a plugin ({type(error).__name__})"}
         return found | {"seconds": time.perf_counter() - start}
 

@@ -143,7 +143,7 @@ if sys.platform == "win32":
         yield
 
     def _is_left(path: Path) -> bool:
-        """Nothing says here whether somebody still writes a file."""
+        """Nothing says here whether someone still writes a file."""
         del path
         return False
 else:
@@ -161,7 +161,7 @@ else:
             os.close(descriptor)
 
     def _is_left(path: Path) -> bool:
-        """Whether nobody writes a file any more, and whoever made it has had the time to lock it."""
+        """Whether no one writes a file any more, and whoever made it has had the time to lock it."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
         except OSError:
@@ -202,7 +202,7 @@ def write_text(path: Path, text: str, mode: int = PUBLIC) -> None:
 
 def masked_mode(mode: int) -> int:
     """Permissions that a new file of this mode gets under the user's mask."""
-    mask = os.umask(0o077)  # the only way to ask is to set it: to what lets nobody in meanwhile
+    mask = os.umask(0o077)  # the only way to ask is to set it: to what lets no one in meanwhile
     os.umask(mask)
     return mode & ~mask
 

@@ -1,4 +1,4 @@
-"""Progress of long work: a callable that is told the share done, and what to do with it.
+"""Progress of long work: a callable that takes the share done, and what to do with it.
 
 Kernels and plugins receive a `Progress` and call it now and then with a number between 0 and 1; they never print.
 The command line shows a bar with an estimate of the time left when standard error is a terminal, and nothing otherwise.
@@ -51,14 +51,14 @@ class Caution(str):
 
 
 def silent(share: float) -> None:
-    """Progress that is shown to nobody."""
+    """Progress that is shown to no one."""
 
 
 class Reporter(Protocol):
-    """Who is told about the stages of a run: a terminal, a log, or nobody."""
+    """Who shows the stages of a run: a terminal, a log, or none."""
 
     def stage(self, title: str) -> Progress:
-        """Start a stage called `title`; the returned callable is told the share done (1.0 ends the stage)."""
+        """Start a stage called `title`; the returned callable takes the share done (1.0 ends the stage)."""
         ...
 
     def notice(self, text: str) -> None:

@@ -294,7 +294,7 @@ class _Composer:
     def place_at(self, line: int, column: int) -> Place:
         shown = self.lines[line - 1] if 0 < line <= len(self.lines) else None
         if shown is not None:
-            # A tab would move the caret away from what it points at; a very long line helps nobody.
+            # A tab would move the caret away from what it points at; a very long line helps no one.
             shown = shown.replace("\t", " ") if len(shown) <= MAX_SHOWN else None
         return Place(self.name, line, column, shown)
 

@@ -53,7 +53,7 @@ def texts(node: Node, under: Collection[str] | None = None) -> Node:
 
 @dataclass(frozen=True)
 class Formerly:
-    """Marker of a field that had another name: who still uses that one, in a file or in a call, is told the new one.
+    """Marker of a field that had another name: its users, in files or calls, are given the new one.
 
     Attributes
     ----------

@@ -30,6 +30,7 @@ from maskwright.masking.masked_value_checks import (
 )
 from maskwright.masking.masking_result import (
     MaskingResult,
+    Removal,
     category_notices,
     conflict_notices,
     household_doubts,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.category_adjustment import AdjustedCategories
-    from maskwright.masking.suppressing.suppression_steps import Removal
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
@@ -79,7 +79,6 @@ def mask(
 ) -> MaskingResult:
     """Run a plan; `is_part`: of records of which others are masked apart, and all are judged together."""
     from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
-    from maskwright.masking.suppressing.suppression_steps import remove  # of steps that remove
     from maskwright.masking.unit_adjustment import touched_records  # of units with several levels of values
 
     context = MaskingContext(
@@ -90,8 +89,12 @@ def mask(
     context = in_published_terms(context, protected.data)
     context = _with_found_limits(context, protected)
     # Numbers come after, which may depend on categories.
-    categories = tuple(adjust_categories(unit, protected.data, context) for unit in context.plan.category_units)
-    protected = replace(protected, data=with_categories(protected.data, categories))
+    categories: tuple[AdjustedCategories, ...] = ()
+    if context.plan.category_units:
+        from maskwright.masking.category_adjustment import adjust_categories, with_categories
+
+        categories = tuple(adjust_categories(unit, protected.data, context) for unit in context.plan.category_units)
+        protected = replace(protected, data=with_categories(protected.data, categories))
     adjusted, units = _adjust(protected, context)
     numeric = [
         name for name in context.plan.masked
@@ -111,9 +114,15 @@ def mask(
     without_errors = obeying() if is_part else None
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
-    removal = remove(adjusted, protected.standardisation, context)
-    removed = tuple(removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan))
-    distorted = replace(distorted, doubts=(*distorted.doubts, *removed))
+    if plan.steps[plan.shaping :]:
+        from maskwright.masking.suppressing.suppression_steps import remove
+
+        removal = remove(adjusted, protected.standardisation, context)
+        removed = tuple(removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan))
+        distorted = replace(distorted, doubts=(*distorted.doubts, *removed))
+    else:
+        stated = in_published_terms(context, adjusted).edits
+        removal = Removal(adjusted, (), np.arange(len(adjusted)), stated, adjusted, stated=stated)
     return _result(original, protected, units, categories, removal, (distortion, distorted, without_errors), context)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
@@ -21,15 +22,42 @@ from maskwright.plugins.method import Method
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.edits.edit_set import EditSet
+    from maskwright.foundation.arrays import Integers
     from maskwright.masking.adjusting.distortion import Distortion
     from maskwright.masking.category_adjustment import CategoryCounts
     from maskwright.masking.context import PublishedTerms
     from maskwright.masking.protecting.assembling import GroupResult
-    from maskwright.masking.suppressing.suppression_steps import Removal
+    from maskwright.masking.suppressing.suppression_steps import SuppressedAgain
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import Group, Keeper
     from maskwright.planning.plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Removal:
+    """What was taken away, and what is left.
+
+    `results`: one for each group of the last steps. `rows`: records left, as positions in the dataset that came in;
+    shape (m,). `edits`: that hold in what is published: `when` everything they read is there. `shown`: as it would be
+    published without suppression. `not_applicable`: records in which a cell that the edit reads was suppressed.
+    `suppressed`: for each variable with suppressed cells: how many, how many of them are complementary, and how many of
+    these because of dependencies in the data. `doubts`: suppressed cells that follow all the same, or perhaps do.
+    `stated`: the same edits as they hold without suppression. `again`: the steps that suppressed cells, for whoever
+    takes more of them. `complementary`: variables with complementary cells only, and to the suppressed cells of which.
+    """
+
+    data: Dataset
+    results: tuple[GroupResult, ...]
+    rows: Integers
+    edits: EditSet
+    shown: Dataset
+    not_applicable: Mapping[str, int] = field(default_factory=dict)
+    suppressed: tuple[Mapping[str, Any], ...] = ()
+    notices: tuple[Notice, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    stated: EditSet = field(default_factory=lambda: EditSet(()))
+    again: SuppressedAgain | None = None
+    complementary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

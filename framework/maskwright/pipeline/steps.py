@@ -215,7 +215,7 @@ def _unknown_measure(key: Node, registry: Registry) -> Problem:
     if fields:
         own = f"`- {name}: {{as: {name}_of_{level}, {fields[0]}: [...]}}`"
         hint += f"; {own}, with variables of one level, on that level alone"
-    return Problem(f"{key.raw}: measures are asked for without a level", key.place, f"{hint}.")
+    return Problem(f"{key.raw}: measures are requested without a level", key.place, f"{hint}.")
 
 
 def _with_paths(params: Node, fields: Sequence[str], folder: Path, problems: list[Problem]) -> Node:
@@ -238,17 +238,17 @@ def resolve_thresholds(
         problems.append(Problem(f"thresholds: expected {{measure: bound}}, not {section.description}", section.place))
         return {}
     every = (*measures, *measures_on_levels(measures, levels))
-    bounded = {name: judged for request in every for name, judged in threshold_figures(request).items()}
+    bounded = {name: figure for request in every for name, figure in threshold_figures(request).items()}
     found: dict[str, float] = {}
     for key, node in section.entries:
-        judged = bounded.get(key.raw)
-        if judged is None:
+        figure = bounded.get(key.raw)
+        if figure is None:
             problems.append(_unknown_threshold(key, every, bounded))
             continue
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
             problems.append(Problem(f"{key.raw}: expected a number, not {node.description}", node.place))
             continue
-        low, high = judged.range
+        low, high = figure.range
         if (low is not None and node.value < low) or (high is not None and node.value > high):
             span = f"{'-infinity' if low is None else f'{low:g}'} to {'infinity' if high is None else f'{high:g}'}"
             message = f"{key.raw}: the bound {node.raw} is outside the measure's range, {span}"

@@ -95,7 +95,7 @@ def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ..
 
 
 def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Collection[str] = ()) -> None:
-    """Stop when an edit reads an identifier: it is never published, so nobody could check the edit."""
+    """Stop when an edit reads an identifier: it is never published, so no one could check the edit."""
     problems = [
         Problem(
             f"edit {edit.name!r} reads {name!r}, which "

@@ -140,8 +140,8 @@ def _masking(step: Step, records: int, masked: int, block_size: int | None) -> f
         return cells * MICROSECONDS_OF_MASKING * 1e-6
     named = step.partition.partition.name if step.partition is not None else ""
     rate = MICROSECONDS_OF_PARTITIONS.get(named, OTHER_CLUSTERS) * 1e-6
-    beside = records if block_size is None else min(records, block_size)
-    return cells * (rate + (SECONDS_OF_NEIGHBOURS * beside if "mdav" in named else 0.0))
+    searched = records if block_size is None else min(records, block_size)
+    return cells * (rate + (SECONDS_OF_NEIGHBOURS * searched if "mdav" in named else 0.0))
 
 
 SCRATCH = 45.0

@@ -121,7 +121,7 @@ def make_plan(
     changing = [own for step, own in zip(steps, chosen, strict=True) if step.method.changes_cells]
     altered = {name for own in changing for name in own.names}
     untouched = tuple(name for name in known if name not in altered and name not in identifiers)
-    # Keys by which records are taken away are protected by that: nobody is left who is rare in them.
+    # Keys by which records are taken away are protected by that: no one is left who is rare in them.
     kept_by_keys = {
         name for step, own in zip(steps, chosen, strict=True)
         if not step.method.changes_cells and step.promised is not None

@@ -90,9 +90,11 @@ def recoded_variables(
     if problems:
         raise InputError(problems)
     kept = [edit for edit in edits if not broken.get(edit.name)]
-    from maskwright.edits.translation.values import ranges_of  # of recoded variables
+    ranges: Mapping[str, Interval] = {}
+    if coarse:
+        from maskwright.edits.translation.values import ranges_of  # of recoded variables
 
-    ranges = {name: each for name, each in ranges_of(kept).items() if name in coarse}
+        ranges = {name: each for name, each in ranges_of(kept).items() if name in coarse}
     return RecodedVariables(
         coarse, {each.name: each for each in variables if each.name in coarse},
         frozenset(listed["weaken"]), frozenset(listed["drop"]), ranges,
@@ -127,6 +129,8 @@ def settled(
     An edit that can be translated is: its verdict stays the same. Else it is weakened where `release_edits` allows that
     of each recoded variable that it reads, else dropped where it allows that of one of them.
     """
+    if not published:
+        return Settled(edits)
     from maskwright.edits.translation.translate import NotKnownYet, translate  # of recoded variables
     from maskwright.edits.translation.values import recoded  # of recoded variables
 

@@ -150,8 +150,8 @@ def cut(data: Dataset, found: Sequence[Criterion], edits: EditSet) -> list[Cut]:
 
 
 def _by_condition(each: Criterion, condition: Expression, columns: RecordChunk, domain: Domain | None) -> Cut:
-    judge = evaluate_xpath if each.binding == "xpath1" else evaluate_exact
-    verdict = judge(condition, columns, domain)
+    evaluate = evaluate_xpath if each.binding == "xpath1" else evaluate_exact
+    verdict = evaluate(condition, columns, domain)
     unknown = verdict.unknown & (each.binding == "exact")
     codes = np.where(unknown, UNKNOWN, verdict.holds.astype(np.int64))
     # In XPath a comparison with a missing cell is false, and so is the opposite one.

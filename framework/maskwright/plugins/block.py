@@ -58,7 +58,7 @@ class Block:
         Of missing cells: 0 what suppressed cells have, 1, 2, ... other missing codes of the variable. Whoever reads the
         file can tell these apart. None: all are 0.
     companions : mapping of name to ndarray of shape (n,)
-        Read-only columns outside the group that the method asked for.
+        Read-only columns outside the group that the method requested.
     companion_variables : mapping of name to Variable
         What these are.
     group_name : str
@@ -70,9 +70,9 @@ class Block:
         For methods that ask for them (`Method.others`): of all records of the file that have these cells, the block's
         own among them. None: there is no record beside the block's.
     gathered : mapping or None
-        For methods that ask something of all records (`Method.gathering`): what these said. None: nobody asked.
+        For methods that ask something of all records (`Method.gathering`): what these said. None: no one asked.
     progress : callable
-        To be told the share of the work done.
+        Takes the share of the work done.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class Gathering:
     not_with: str = ""
 
     def of(self, block: Block, params: Any) -> Gathered:
-        """What a block was told of all records, or, where it was told nothing, what its own records say.
+        """What was gathered for a block from all records, or, where nothing was, what its own records say.
 
         Parameters
         ----------

@@ -139,7 +139,7 @@ def version_error(module: object, distribution: str, version: str) -> str | None
     """Say in one sentence why a package cannot be used for the contract it is written for, or return None.
 
     A package that says nothing is refused too: what is taken for a guess today would be taken for a later contract
-    tomorrow, and nobody would have said so.
+    tomorrow, and no one would have said so.
 
     `module`: that its entry point names. `distribution`, `version`: of the package; "" for a version that is not known.
     """

@@ -42,7 +42,7 @@ class Measurement:
         these two files and nothing beyond.
     notes : tuple of str
     sentence : str
-        What the value says, in one sentence for somebody who has to decide on the release and has read no paper.
+        What the value says, in one sentence for someone who has to decide on the release and has read no paper.
     tables : tuple of MeasureTable
         Distributions and other figures that a report draws; confidential.
     leaves_out : tuple of str

@@ -174,7 +174,7 @@ class Method:
     libraries : mapping of str to str
         Libraries that it needs and its package does not always install, by the name under which they are imported:
         what installs each (``{"PIL": "pip install 'maskwright[compression]'"}``). Where one is missing, the method is
-        listed as unavailable, and whoever names it is told what to install.
+        listed as unavailable, and a message says what to install.
     reference : str
         Paper, section.
     summary : str

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maskwright.data.parts.manifest import write_manifest
 from maskwright.foundation.errors import DataError, Place
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ def _write(source: Source, path: Path, batches: Iterable[Any], variables: tuple[
         with file.open("rb") as written:
             sha256 = hashlib.file_digest(written, "sha256").hexdigest()
         facts.append({"name": each.name, "records": each.records, "bytes": file.stat().st_size, "sha256": sha256})
+    from maskwright.data.parts.manifest import write_manifest  # of parts
+
     write_manifest(path, facts, variables, source.name)
 
 

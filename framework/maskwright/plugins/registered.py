@@ -109,7 +109,7 @@ class PluginInfo:
 
 
 class Offer:
-    """A plugin that a package offers; a deferred one is imported and checked when it is first asked for."""
+    """A plugin that a package offers; a deferred one is imported and checked when it is first requested."""
 
     def __init__(self, kind: str, plugin: Any, distribution: str, version: str) -> None:
         self.kind = kind
@@ -168,7 +168,7 @@ class Offer:
 
 
 class Offered(Mapping[str, AnyPlugin]):
-    """Working plugins of a kind by name, sorted; each is imported when it is asked for."""
+    """Working plugins of a kind by name, sorted; each is imported when it is requested."""
 
     def __init__(self, offers: Iterable[Offer] = ()) -> None:
         self.offers = {each.name: each for each in sorted(offers, key=lambda each: each.name)}

@@ -198,7 +198,7 @@ def _failed(stage: Stage, key: str, error: Exception) -> TaskFailed:
 
 
 AHEAD = 8
-"""Tasks that are given out ahead of the receipt that is waited for, for each worker: a slow one holds nobody up."""
+"""Tasks that are given out ahead of the receipt that is waited for, for each worker: a slow one holds no one up."""
 
 
 def in_order(

@@ -124,7 +124,7 @@ def read_journal(staging: Path) -> tuple[Path, tuple[Entry, ...]] | None:
 
 
 def end_journal(home: Path) -> None:
-    """Say that the set is whole, new or old, so that nobody completes it once more."""
+    """Say that the set is whole, new or old, so that no one completes it once more."""
     (home / JOURNAL).unlink(missing_ok=True)
     sync_folder(home)
 

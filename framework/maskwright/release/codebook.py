@@ -211,7 +211,7 @@ NEW_KEYS = Treatment("new random values", altered=True)
 
 
 def treatment(
-    plan: Plan, name: str, emptied: int = 0, beside: Sequence[str] = (), *, reweighted: bool = False
+    plan: Plan, name: str, emptied: int = 0, primary: Sequence[str] = (), *, reweighted: bool = False
 ) -> Treatment:
     """What a run did to a variable."""
     if plan.variables[name].renewed:
@@ -228,7 +228,7 @@ def treatment(
     if suppressing:
         messages.append(f"{_cells(emptied)} emptied by {' and '.join(suppressing)}")
     elif emptied:
-        messages.append(complementary_note(emptied, beside))
+        messages.append(complementary_note(emptied, primary))
     if reweighted:
         messages.append("divided by the share of the records that was drawn")
     altered = bool(shaping or emptied or reweighted)
@@ -238,9 +238,9 @@ def treatment(
     return Treatment("; ".join(messages), altered) if messages else UNCHANGED
 
 
-def complementary_note(cells: int, beside: Sequence[str]) -> str:
+def complementary_note(cells: int, primary: Sequence[str]) -> str:
     """``12 cells emptied as complementary suppression of cc``."""
-    return f"{_cells(cells)} emptied as complementary suppression" + (f" of {', '.join(beside)}" if beside else "")
+    return f"{_cells(cells)} emptied as complementary suppression" + (f" of {', '.join(primary)}" if primary else "")
 
 
 def _cells(count: int) -> str:

@@ -15,7 +15,7 @@ from maskwright.data.date_columns import format_of
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.record_chunk import RecordChunk, grid_facts
 from maskwright.data.stored_cells import is_text_type
-from maskwright.edits.evaluation.check import Outcome
+from maskwright.edits.evaluation.check import Outcome, record_form
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
 from maskwright.edits.type_resolution import with_dates
@@ -61,7 +61,6 @@ def check_file(
     notice: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Verdict of every edit on every record of a file, read as a stream."""
-    from maskwright.edits.engines.checker import RecordForm
 
     def checked(reading: Reading, grids: Mapping[str, int | None] | None) -> Outcome:
         with batches_of(reading) as batches:
@@ -72,13 +71,13 @@ def check_file(
             stated = with_dates(edits, [*known.values()])
             every = batches if first is None else itertools.chain((first,), batches)
             chunks = _chunks(every, stated, known, others, number_notation(reading), grids, notice)
-            form = RecordForm.of_layout(reading.layout.details)
+            form = record_form(reading.layout.details, stated)
             return check(
                 chunks, stated, record_path(reading.layout), domain, svrl, fired=fired, form=form,
                 places=lambda: getattr(reading, "places", None), is_share=is_share,
             )  # fmt: skip
 
-    def judged(open_file: Callable[[Path, Any, Progress], Reading]) -> Outcome:
+    def validated(open_file: Callable[[Path, Any, Progress], Reading]) -> Outcome:
         # Nothing has been written when this fails: the report is put together at the end.
         try:
             # What a run has written is what it says: its variables are known.
@@ -90,8 +89,8 @@ def check_file(
     if source.open_once is not None:
         # Mistakes are looked at again too, because a variable may stand in later records only.
         with contextlib.suppress(InputError):
-            return judged(source.open_once)
-    return judged(source.open)
+            return validated(source.open_once)
+    return validated(source.open)
 
 
 class _OtherDecimals(Exception):  # noqa: N818 - the file is read again

@@ -63,7 +63,7 @@ class RemoteFolder:
 
     @cached_property
     def path(self) -> Path:
-        """Folder that the files are written into, which nobody else can look into."""
+        """Folder that the files are written into, which no one else can look into."""
         found = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self.parent)) / PurePosixPath(self.address).name
         found.mkdir(mode=0o700)
         return found
@@ -317,7 +317,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def output_stream(release: Release, key: str, *, is_wanted: bool) -> Iterator[IO[bytes] | None]:
-    """Stream into the file `key` of a release; None where it is not asked for."""
+    """Stream into the file `key` of a release; None where it is not requested."""
     if not is_wanted:
         yield None
         return

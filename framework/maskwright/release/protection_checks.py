@@ -100,7 +100,7 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
     Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
-    variable with one value nothing can be told. A step that promises k hides records among others, not values: where
+    variable with one value nothing follows. A step that promises k hides records among others, not values: where
     like records are many, most stay. But a number with few values of which nothing is declared may be a code. A total
     that is derived across levels is as it was where nothing that it is computed from is masked.
     """

@@ -35,7 +35,7 @@ WHOLE_NUMBER, DIGITS = r"^-?(0|[1-9][0-9]*)$", r"^[0-9]+$"
 RARE = 100
 """So many times as many keys are possible as there are."""
 MOST_DIGITS, MOST_CHARACTERS = 15, 12
-"""A number of so many digits is exact in binary64; so many characters are told apart by 63 bits."""
+"""A number of so many digits is exact in binary64; so many characters are distinguished by 63 bits."""
 
 
 class KeyKind(NamedTuple):

@@ -127,9 +127,9 @@ def unjudged_edits(
     verdicts: Iterable[ReferenceVerdict], outcome: Outcome, judged_elsewhere: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Edits that fired and that the second evaluation could not decide on most of the sampled records."""
-    judged = {seen.edit.name for seen in verdicts if seen.is_whole or len(seen.sampled) > seen.untold}
-    judged |= {*judged_elsewhere}
-    return tuple(each.name for each in outcome.edits if each.fired and each.name not in judged)
+    evaluated = {seen.edit.name for seen in verdicts if seen.is_whole or len(seen.sampled) > seen.untold}
+    evaluated |= {*judged_elsewhere}
+    return tuple(each.name for each in outcome.edits if each.fired and each.name not in evaluated)
 
 
 def has_reference_reader(source: Source) -> bool:
@@ -204,9 +204,9 @@ def evaluate_block(
     record = functools.cache(lambda row: {name: column.text(row) for name, column in block.items()})
     for seen in looked:
         if seen.is_whole:
-            judge = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(stated)
+            evaluator = ExactVectors(cells) if seen.edit.binding == "exact" else XPathVectors(stated)
             try:
-                true, false = (np.broadcast_to(each, n) for each in truth(seen.edit.expression, judge))
+                true, false = (np.broadcast_to(each, n) for each in truth(seen.edit.expression, evaluator))
                 seen.violating.update((np.flatnonzero(false) + before + 1).tolist())
                 seen.unknown += int(np.count_nonzero(~(true | false)))
             except Undetermined:

@@ -31,7 +31,7 @@ class WaivedDoubt:
 
 @dataclass(frozen=True)
 class ReleaseDecision:
-    """What the gate says of the doubts of a run.
+    """What the release decision says of the doubts of a run.
 
     `open`: that stop the release, in the order of their ids.
     """

@@ -174,7 +174,7 @@ def _column_differences(meant: Sequence[str], found: Sequence[str]) -> Iterator[
     if missing:
         yield f"without column {', '.join(missing[:MOST_DIFFERENCES])}"
     if added:
-        # A name that nobody gave may be a value.
+        # A name that no one gave may be a value.
         yield f"with {len(added)} more column{'' if len(added) == 1 else 's'}"
     if not missing and not added and tuple(meant) != tuple(found):
         yield "columns in another order"

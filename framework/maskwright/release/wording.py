@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from maskwright.planning.model import PlanningParams
 from maskwright.release import number_formats
-from maskwright.release.record.run_record import ClassSizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from maskwright.release.record.record_parts import DoubtRecord, GroupRecord, StepRecord
     from maskwright.release.record.run_record import (
         ClassesRecord,
+        ClassSizes,
         EditRecord,
         GroupClassSizes,
         RunRecord,
@@ -47,6 +46,8 @@ DIRECTION = {"lower": "lower is better", "higher": "higher is better"}
 
 def step_line(step: StepRecord, every_parameter: bool = True) -> str:
     """``microaggregation (k 5, partition mdav)``: a step of the plan in a few words."""
+    from maskwright.planning.model import PlanningParams  # models of pydantic: other commands have no plan
+
     defaults = {} if every_parameter else PlanningParams().model_dump(mode="json")
     shown = [
         f"{name} {_setting(value)}"
@@ -119,7 +120,7 @@ def release_remarks(record: RunRecord, most: int | None = None) -> tuple[tuple[s
     messages = (
         ("waived", _named(waived, most)),
         ("published unmasked", names(unmasked, most)),
-        ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was asked for"),
+        ("not measured", names(record.not_measured, most) if record.measures else "anything: no measure was requested"),
     )
     return tuple((title, text) for title, text in messages if text)
 
@@ -195,6 +196,8 @@ def classes_of_equal_records(record: RunRecord) -> list[ClassesOn]:
     On the variables of each group (what the method promises), on all quasi-identifiers, and on every published
     variable; of data of levels, the last two are those of the lowest.
     """
+    from maskwright.release.record.run_record import ClassSizes  # models of pydantic: other commands have no record
+
     k = record.k
     rows: list[ClassesOn] = []
     sizes = sorted({group.expected for group in k.groups}, reverse=True)

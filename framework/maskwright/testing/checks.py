@@ -63,7 +63,7 @@ FUNCTIONS = (
     "protect", "remove", "compute", "cluster", "represent", "evaluate", "open", "read", "write", "check", "compose",
     "act", "work", "start",
 )  # fmt: skip
-"""Functions by which records of plugins are told to be of the same package, the first that one has."""
+"""Functions by which records of plugins are known to be of the same package, the first that one has."""
 Params = Mapping[str, BaseModel | Mapping[str, Any]]
 Excuses = Mapping[str, str]
 DEFAULTS: Params = {}

@@ -69,7 +69,7 @@ class NetworkUsedError(BaseException):
 
 
 class _Network:
-    """The doors to the network: closed as long as somebody is inside, however many calls come at once."""
+    """The doors to the network: closed as long as someone is inside, however many calls come at once."""
 
     doors: tuple[tuple[Any, str], ...] = (
         *((socket, name) for name in ("getaddrinfo", "gethostbyname", "create_connection")),
@@ -91,7 +91,7 @@ class _Network:
             self._inside += 1
 
     def leave(self) -> None:
-        """Open them again when nobody else is inside."""
+        """Open them again when no one else is inside."""
         with self._lock:
             self._inside -= 1
             if self._inside == 0:

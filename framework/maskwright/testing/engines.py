@@ -99,7 +99,7 @@ def _few_ahead(engine: Engine, given: Params) -> None:
         if close is not None:
             close()
         after = list(started.run(Stage("after", trial_tasks.write_anew, scratch, identity="1"), KEYS[:2]))
-    require(so_far < MANY, "all keys were asked for before the first receipt: there may be millions")
+    require(so_far < MANY, "all keys were requested before the first receipt: there may be millions")
     require(len(after) == 2, "no other stage can be run after one that was left in the middle")
 
 

@@ -230,8 +230,8 @@ def _progress(method: Method, given: Params, block: Block) -> None:
 
     reporter: list[float] = []
     _protected(method, given, replace(block, progress=reporter.append))
-    require(all(0.0 <= share <= 1.0 for share in reporter), "progress must be told a share between 0 and 1")
-    require(reporter == sorted(reporter), "the share told to progress must not fall")
+    require(all(0.0 <= share <= 1.0 for share in reporter), "progress must be given a share between 0 and 1")
+    require(reporter == sorted(reporter), "the share given to progress must not fall")
 
 
 def _clusters(method: Method, given: Params, block: Block) -> None:

@@ -160,7 +160,7 @@ def _written(report: Report, record: dict[str, Any]) -> bytes:
         with without_network():
             report.write(path, _handed(record))
         found = sorted(each.name for each in path.parent.iterdir())
-        require(found == [path.name], "write must leave one file, under the name that it was told")
+        require(found == [path.name], "write must leave one file, under the name that it was given")
         return path.read_bytes()
 
 

@@ -210,7 +210,7 @@ class _Trial:
                 line == wanted and (at is None or column == at)
                 for (line, column), (wanted, at) in zip(found, example.places, strict=True)
             ),
-            f"mistakes were expected at {list(example.places)}, and are told at {found}",
+            f"mistakes were expected at {list(example.places)}, and are reported at {found}",
         )
 
     def _no_such_file(self) -> None:

@@ -250,7 +250,7 @@ class _Trial:
             target = again.with_name(path.name)
             self._write(data, target, data)
             found = sorted(each.name for each in target.parent.iterdir())
-            require(found == [target.name], "write must leave one file, under the name that it was told")
+            require(found == [target.name], "write must leave one file, under the name that it was given")
 
     def _opens_twice(self) -> None:
         """A file is read several times, and not always to its end."""
@@ -283,8 +283,8 @@ class _Trial:
         told: list[float] = []
         with self._file() as path:
             self._read(path, told.append)
-        require(all(0.0 <= share <= 1.0 for share in told), "progress must be told a share between 0 and 1")
-        require(told == sorted(told), "the share told to progress must not fall")
+        require(all(0.0 <= share <= 1.0 for share in told), "progress must be given a share between 0 and 1")
+        require(told == sorted(told), "the share given to progress must not fall")
 
     def _concurrent(self) -> None:
         with self._file(1) as one, self._file(2) as two, self._file(3) as three, self._file(4) as four:

@@ -215,13 +215,13 @@ class _Task:
         self._future = cluster.submit(cluster.named(f"{self._stage}-{self._key}"), self._file, self._key)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
+        """No one waits for it any more."""
         if self._future is not None:
             with suppress(*_GONE):
                 self._future.cancel()
 
     def result(self, cluster: _Cluster) -> Receipt:
-        """Wait for the receipt; a task that was asked for before is given out again."""
+        """Wait for the receipt; a task that was requested before is given out again."""
         from distributed import KilledWorker
 
         if self._future is None:
@@ -271,7 +271,7 @@ def _stage(file: str) -> Stage:
 
 
 def _take_one_thread() -> None:
-    """Use one thread for a task, where nobody has said how many: as many tasks as threads are done at once."""
+    """Use one thread for a task, where no one has said how many: as many tasks as threads are done at once."""
     if os.environ.setdefault("MASKWRIGHT_THREADS", "1") == "1":
         import numba
 

@@ -62,7 +62,7 @@ class Sensitive:
         return np.asarray(found < self.bound - SLACK * (self.kind == ENTROPY), dtype=np.bool_)
 
     def refuse_impossible(self) -> None:
-        """Stop where not even all records together are as diverse as is asked for."""
+        """Stop where not even all records together are as diverse as is requested."""
         if self.kind in (EQUAL, ORDERED) or not len(self.rows):
             return
         whole = float(self.by_class(np.zeros(int(self.rows.max()) + 1, dtype=np.int32), 1)[0])
@@ -129,7 +129,7 @@ class Criteria:
         return 0 if self.risk is None else self.risk.most_above
 
     def too_small(self, rows: Rows) -> Booleans:
-        """Classes that are too small, in the file or in the population, or at a risk that nobody may have."""
+        """Classes that are too small, in the file or in the population, or at a risk that no one may have."""
         small = self._sizes(rows) < self.k
         if self.k_map is not None:
             small |= self.k_map.failing(rows)

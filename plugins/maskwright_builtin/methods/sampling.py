@@ -66,7 +66,7 @@ def remove(block: Block, params: SamplingParams, rng: np.random.Generator) -> Re
     what = "records" if households is None else "households"
     if params.size is not None and params.size > total:
         units = "records" if households is None else block.groups_said
-        raise InputError(f"a sample of {params.size} {units} is asked for; there are {total}")
+        raise InputError(f"a sample of {params.size} {units} is requested; there are {total}")
     chosen = np.zeros(total, dtype=np.bool_)
     factor = np.ones(total)
     stratum = _strata(block, params.strata, unit, total)

@@ -47,7 +47,7 @@ class PandasFrame:
 
     @property
     def unnamed_index(self) -> tuple[str, ...]:
-        """Columns that hold an index without a name, which nobody chose to publish."""
+        """Columns that hold an index without a name, which no one chose to publish."""
         return tuple(name for name in self.index if UNNAMED_INDEX.fullmatch(name))
 
 
@@ -153,7 +153,7 @@ class ParquetReading:
 
     @property
     def declared(self) -> dict[str, VariableDeclaration]:
-        """Index of a pandas frame that nobody named: it identifies records, and is not published."""
+        """Index of a pandas frame that no one named: it identifies records, and is not published."""
         return {name: VariableDeclaration(role="identifier") for name in self._frame.unnamed_index}
 
 

@@ -51,7 +51,7 @@ async def problems_of(pipeline: PipelineFile, text: str) -> tuple[mw.Problem, ..
 
 
 async def prepared(session: Session) -> None:
-    """Import what reads pipelines, plugins included, before somebody waits for this page."""
+    """Import what reads pipelines, plugins included, before someone waits for this page."""
     await schema()
     if session.pipeline is not None:
         await problems_of(session.pipeline, session.pipeline.text)

@@ -29,7 +29,7 @@ OF_CATEGORIES = ("contingency_tables",)
 
 
 async def show_before_and_after(session: Session, query: Query) -> str:
-    """Variables of both files, the chosen one, correlations, and measures of both files where they are asked for."""
+    """Variables of both files, the chosen one, correlations, and measures of both files where they are requested."""
     needed_output(session, "data", "masked data")
     name, values, measured = (query.get(key, "") for key in ("name", "values", "measured"))
     return html(

@@ -73,7 +73,7 @@ async def propose_declaration(session: Session, form: Form) -> Answer:
         ["remove", [*path, each.label]] if value is LEFT_OUT else ["set", [*path, each.label], value]
         for each, value in changed_fields(await _declared(session.needed_pipeline().text, name), form)
     ]
-    # A role that was guessed is declared where that is all that was asked for.
+    # A role that was guessed is declared where that is all that was requested.
     own: list[Operation] = [] if others and role == form.get("was") else [["set", [*path, "role"], role]]
     return await proposed(session, [*own, *others])
 
@@ -105,7 +105,7 @@ COUNTED_ANEW = (
 
 
 async def show_rules(session: Session, query: Query) -> str:
-    """The editor, the rules, and suggestions where they were asked for."""
+    """The editor, the rules, and suggestions where they were requested."""
     pipeline, at = session.needed_pipeline(), query.get("change", "")
     changed = _stated(pipeline.text, int(at)) if at.isdecimal() else None
     return html(

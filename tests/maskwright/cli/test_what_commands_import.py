@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 OF_READING = {
     "maskwright", "maskwright_builtin", "maskwright_studio",
-    "numpy", "pyarrow", "pandas", "dateutil", "six", "lxml",  # pandas by PyArrow, lxml for the name of a class
+    "numpy", "pyarrow", "lxml",  # lxml for the name of a class
     "pydantic", "pydantic_core", "pydantic_settings", "annotated_types", "typing_extensions", "typing_inspection",
     "yaml", "lark", "pluggy", "cloudpickle", "rich", "cython_runtime",
 }  # fmt: skip
 """Packages without which no file and no pipeline is read here."""
+
+OF_GROUPING = {"pandas", "dateutil", "six"}
+"""Packages that PyArrow imports to group combinations of values, which rules with ``in original`` need."""
 
 OF_COMPILING = {"numba", "llvmlite", "scipy"}
 
@@ -65,7 +68,7 @@ def foreign(modules: set[str]) -> set[str]:
 @pytest.mark.parametrize("words", [(), ("--no-data",), ("--assume-records", "1000000")])
 def test_a_plan_imports_nothing_that_masks_or_compiles(demo: Path, words: tuple[str, ...]) -> None:
     modules, kernels = imported("plan", demo, "--json", *words)
-    assert foreign(modules) <= OF_READING
+    assert foreign(modules) <= OF_READING | OF_GROUPING
     assert kernels == []
     elsewhere = (
         "maskwright.commands.levels", "maskwright.commands.parted", "maskwright.experiments", "maskwright.testing",
@@ -97,4 +100,22 @@ def test_a_measure_imports_and_compiles_what_it_computes_with(demo: Path, measur
         "maskwright.commands.running", "maskwright.commands.parted", "maskwright.experiments",
         "maskwright.edits.localisation",
     )  # fmt: skip
+    assert [name for name in modules if name.startswith(elsewhere)] == []
+
+
+def test_a_small_file_is_validated_without_pandas(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    rows = [f"{1000 + 7 * number},{number},{1000 + 8 * number},{'abc'[number % 3]}" for number in range(1000)]
+    data.write_text("wages,pensions,income,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    rules = tmp_path / "rules.yaml"
+    rules.write_text('- wages + pensions == income\n- kind in {"a", "b", "c"}\n', encoding="utf-8")
+    modules, kernels = imported("validate", data, "--edits", rules)
+    assert foreign(modules) <= OF_READING
+    assert kernels == []
+    elsewhere = (
+        "maskwright.masking",
+        "maskwright.commands.levels",
+        "maskwright.edits.whole_documents",
+        "maskwright.edits.engines",
+    )
     assert [name for name in modules if name.startswith(elsewhere)] == []

@@ -103,7 +103,7 @@ def test_totals_of_one_level_are_refused(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_measure_of_one_level(tried: Tried) -> None:
     code, said = tried(measure=["person.k_anonymity"])
     assert code == 2
-    assert "person.k_anonymity: measures are asked for without a level" in said
+    assert "person.k_anonymity: measures are requested without a level" in said
     way = re.search(r"`- (k_anonymity: \{.*?\})`", said)
     assert way is not None
     asked = yaml.safe_load(way[1].replace("...", "sex, age_group"))

@@ -157,7 +157,7 @@ def _release() -> str:
         "household together where a published variable names it. Values and order depend on the seed and on all of the "
         "original. `output: {key_map: keys.csv}` writes which is which, for its owner only: confidential. It has the "
         "columns `record` (in the masked file) and `original_record`, both counted from 1, and for each key `KEY` with "
-        "the old values and `new KEY` with the new ones; it may be asked for without new keys, too."
+        "the old values and `new KEY` with the new ones; it may be requested without new keys, too."
     )
     return "\n".join([*_wrap(lead), "", "Keys of the section `release`", *parameters(ReleaseSection)])
 

@@ -130,7 +130,7 @@ class Terminal:
         self._lock = threading.Lock()
 
     def stage(self, title: str) -> Report:
-        """Start a stage; the returned callable is told the share done, and 1.0 ends the stage."""
+        """Start a stage; the returned callable takes the share done, and 1.0 ends the stage."""
         if self._quiet or not self._console.is_terminal:
             return silent
         started = self._clock()

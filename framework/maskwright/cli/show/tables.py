@@ -8,7 +8,6 @@ from rich.text import Text
 
 from maskwright.cli.show.screen import console, heading, item, listed, print_notices, show, table_of, without_column
 from maskwright.data.number_text import plain_text
-from maskwright.release.record.measure_record import MeasureRecord
 from maskwright.release.wording import count, figure, names, plural, with_unit
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright.commands.describe_data import Description
     from maskwright.commands.init import StartedPipeline
     from maskwright.data.profiling.column_profile import ColumnProfile
+    from maskwright.release.record.measure_record import MeasureRecord
 
 
 NO_VALUE = ("not defined", "undefined")
@@ -27,7 +27,11 @@ MOST_LEFT_OUT = 3
 
 def print_measures(shown: Mapping[str, object]) -> None:
     """Print measures: value with unit, interval, direction and threshold; where there is no value, why."""
-    print_table_of_measures(console(), {label: MeasureRecord.model_validate(each) for label, each in shown.items()})
+    from maskwright.release.record import measure_record as records  # models of pydantic
+
+    print_table_of_measures(
+        console(), {label: records.MeasureRecord.model_validate(each) for label, each in shown.items()}
+    )
 
 
 def print_table_of_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None:
@@ -255,7 +259,7 @@ def print_document_outcome(outcome: Mapping[str, Any]) -> None:
 
 
 def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:
-    """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is asked for."""
+    """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is requested."""
     everywhere = found.get("undecided", {})
     for name, reasons in (everywhere | found.get("unknown_because", {})).items():
         what = "unknown in every record it is for: " if name in everywhere else "unknown: "

@@ -30,9 +30,8 @@ from maskwright.masking.context import Execution
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import guarantee_doubts, smallest_classes
-from maskwright.masking.masking_result import MaskingResult
+from maskwright.masking.masking_result import MaskingResult, Removal
 from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
-from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.keepers import LEAST_CERTAIN

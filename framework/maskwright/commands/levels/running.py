@@ -200,8 +200,8 @@ class _LevelsRun:
         self._notify(self.files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
-        # The engine is a process of its own: what waits for it waits beside the other second look.
-        with self.clock("second look"), ThreadPoolExecutor(1) as others:
+        # The engine is a process of its own: what waits for it waits beside the reference validation.
+        with self.clock("reference validation"), ThreadPoolExecutor(1) as others:
             requested = engine_validated(self.engine, self.loaded.bound, edits.bound)
             by_engine = others.submit(
                 copy_context().run, validate_by_engine,

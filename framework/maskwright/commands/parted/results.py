@@ -18,13 +18,13 @@ from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, 
 from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zeros_way_out
 from maskwright.masking.masking_result import (
     MaskingResult,
+    Removal,
     category_notices,
     published_note_doubts,
     zero_notices,
 )
 from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.spikes import LostSpike, SpikeCounts, spike_doubts, spike_notices
-from maskwright.masking.suppressing.suppression_steps import Removal
 from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.model import size_compared_with

@@ -43,7 +43,7 @@ def masked_by_steps(plan: Plan) -> list[int]:
 def costs_json(costs: Costs, limit: int | None) -> dict[str, Any]:
     """Costs and whether they fit, as ``maskwright plan --json`` prints them.
 
-    `limit`: bytes that the process, or each worker, may take; None: nobody knows.
+    `limit`: bytes that the process, or each worker, may take; None: no one knows.
     """
     stages = [
         {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}

@@ -90,7 +90,7 @@ class PlannedInMemory:
             found = running.measure(released)
             outcome, stated = validating.awaited(self.reporter)
         running.notify(stated)
-        with self.clock("last look"):
+        with self.clock("unchanged values"):
             unchanged = unchanged_cells(ready.original, released)
             seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.reading import load
+from maskwright.commands.reading import load, refuse_xpath_on_commas
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
@@ -363,18 +363,3 @@ def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome])
     shown += f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
     message = f"{lost:,} of {of:,} {what} ({lost / of:.0%}) violate an edit ({shown}) and would be dropped"
     yield Doubt("many-records-dropped", "", message, lost, of)
-
-
-def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> None:
-    """Refuse tests of Schematron on a document whose numbers have commas: to XPath, none of them is a number.
-
-    Files that hold no documents are another matter: no engine ever reads them, and their numbers are judged as numbers.
-    """
-    first = next((edit for edit in edits if edit.assertion is not None), None)
-    if first is None:
-        return
-    for each in sources:
-        if each.source.nested is not None and getattr(each.params, "decimal", ".") == ",":
-            message = f"edit {first.name!r} is Schematron, which reads numbers with a point, and {each.name} has commas"
-            hint = "Hold the rules in YAML (`maskwright edits RULES --to yaml`), or write the file with points."
-            raise InputError(Problem(message, first.place, hint))

@@ -129,11 +129,12 @@ class ReadyRun(CheckedInput):
         wrong = distorting_edit_doubts(
             result.doing_most, self.arrival.edits, self.edits, self.original, self.doubts
         )  # fmt: skip
-        if self.is_shuffled or result.removal is None:
+        removal = result.removal
+        if self.is_shuffled or removal is None or removal.data is removal.shown:
             return tuple(wrong)
-        from maskwright.masking.suppressing.inference_findings import order_doubts
+        from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
-        return (*wrong, *order_doubts(result.removal.shown, result.removal.data))
+        return (*wrong, *order_doubts(removal.shown, removal.data))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""
@@ -283,7 +284,7 @@ def _earlier_release_notices(request: MaskingRequest) -> tuple[Notice, ...]:
 
 
 def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[Notice, ...]:
-    """Notice where workers are asked for, and nothing makes the blocks that they would share."""
+    """Notice where workers are requested, and nothing makes the blocks that they would share."""
     workers = request.execution.workers
     strata = [1 if group.strata is None else group.strata.count for group in plan.groups]
     if workers in (None, 1) or request.execution.block_size is not None or max(strata, default=1) > 1:

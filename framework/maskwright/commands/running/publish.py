@@ -114,7 +114,7 @@ def write_release_codebook(
     recoded: Collection[str],
     cluster: str | None,
 ) -> None:
-    """Write the codebook of the masked data, where one is asked for."""
+    """Write the codebook of the masked data, where one is requested."""
     target = pipeline.output.codebook
     if target is None:
         return

@@ -154,7 +154,7 @@ def _plugins(described: Pipeline) -> dict[str, PluginRecord]:
 
 
 def observer_records(observers: Mapping[str, Sequence[Callable[..., None]]]) -> dict[str, PluginRecord]:
-    """Packages that are told of steps: each could have failed the run."""
+    """Packages that observe steps: each could have failed the run."""
     origins = (origin_of(each, "observer", hook) for hook, reported in sorted(observers.items()) for each in reported)
     return {
         f"observer {each.name} of {each.distribution}": PluginRecord(
@@ -192,7 +192,7 @@ def _treatments(run: MeasuredRun) -> dict[str, Treatment]:
     """What was done to each variable of the original."""
     plan, removal = run.prepared.plan, run.result.removal
     emptied = {} if removal is None else {each["variable"]: each["cells"] for each in removal.suppressed}
-    others = {} if removal is None else removal.beside
+    others = {} if removal is None else removal.complementary
     other_weights = _changed_weights(run)
     return {
         name: treatment(plan, name, emptied.get(name, 0), others.get(name, ()), reweighted=name in other_weights)

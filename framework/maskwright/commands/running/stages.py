@@ -97,7 +97,7 @@ class PipelineRun:
         return replace(result, doubts=(*result.doubts, *ready.doubts_once_masked(result)))
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
-        """Give the masked records their new keys and their order, and write the map from the old ones if asked for."""
+        """Give the masked records their new keys and their order, and write the map from the old ones if requested."""
         from maskwright.release.part_layout import in_parts  # of parts
 
         output = self.pipeline.output
@@ -145,7 +145,7 @@ class PipelineRun:
     def validate(self, result: MaskingResult, progress: Progress) -> tuple[Outcome, list[Notice]]:
         """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made.
 
-        Told as well is which edits nobody has judged a second time. Works in a thread, so it tells nobody by itself.
+        Told as well is which edits no one has judged a second time. Works in a thread, so it tells no one by itself.
         """
         file = written_file(self.release.temporary("data"), self.pipeline, ())
         original = self.ready.original
@@ -162,7 +162,7 @@ class PipelineRun:
             )  # fmt: skip
         if not twice:
             return outcome, []
-        with self.clock("second look"):
+        with self.clock("reference validation"):
             alone = validate_by_reference(
                 file.path, file.source, result.masked, result.edits, outcome, reference,
                 progress=part(progress, 0.5, 1.0),
@@ -206,7 +206,7 @@ def write_release_rules(
     columns: Iterable[Column],
     layout: Layout | None,
 ) -> tuple[Notice, ...]:
-    """Write the rules that hold in the published data, where they are asked for; notices on them."""
+    """Write the rules that hold in the published data, where they are requested; notices on them."""
     target = pipeline.output.edits
     if target is None:
         return ()
@@ -275,7 +275,7 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     read = read.with_columns({name: read[name].as_stored() for name in free if name in read})
     refuse_difference(meant, read, file.source, held)
     read = read.without([name for name, each in file.variables.items() if each.role == "identifier" and name in read])
-    # Nobody asks again how cells are written; measuring needs the memory.
+    # No one asks again how cells are written; measuring needs the memory.
     return replace(read, columns=tuple(replace(column, written=None) for column in read))
 
 
@@ -377,7 +377,7 @@ class BackgroundTask(Generic[Found]):
         self.done: Future[Found] = Future()
 
     def report(self, share: float) -> None:
-        """Keep how far the work is; end it where nobody waits for it any more."""
+        """Keep how far the work is; end it where no one waits for it any more."""
         if self.unwanted.is_set():
             raise _NoLongerWanted
         self.share = share

@@ -63,6 +63,7 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DELIMITERS = ",;\t|"
 _IN_R = re.compile(r"\[([^\]]*)\]\s*(.*)", re.DOTALL)
 _NEAR = 0.85
+"""Likeness from which on a heading is taken for a misspelt name of a column."""
 
 
 def described_in_table(path: Path, content: bytes, encoding: str | None, problems: list[Problem]) -> list[Described]:

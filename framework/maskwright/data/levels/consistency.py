@@ -74,7 +74,7 @@ def without_key_of_group(
 def wrong_pointers(
     level: str, declared: LevelDeclaration, names: Sequence[str], places_of: LevelPlaces = NO_PLACES
 ) -> Iterator[Problem]:
-    """Pointers to something else than the key of their level; a key that the file does not have is told for itself."""
+    """Pointers to something else than the key of their level; a key that the file lacks is reported for itself."""
     if declared.key not in names:
         return
     for name, target in declared.pointers.items():

@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 import pyarrow as pa
@@ -280,6 +279,8 @@ class Places:
     def documents(self, records: NDArray[np.int64], path: str) -> tuple[Any, str, Any]:
         """XPath of each of these records up to its row, which is the last: documents (escaped for XML), path, rows."""
         at, rows = self.of(records)
+        from xml.sax.saxutils import escape  # it imports what speaks HTTP
+
         files = pa.array([escape("doc('{}')".format(name.replace("'", "''")), QUOTE) for name in self.names])
         return files.take(pa.array(at)), path, pc.cast(pa.array(rows), pa.string())
 

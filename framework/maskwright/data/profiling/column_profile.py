@@ -16,6 +16,7 @@ import yaml
 
 from maskwright.data.column_doubts import DATE, DECIMAL_COMMA, THREE_AFTER_COMMA, is_missing_text
 from maskwright.data.number_text import read_many_numbers
+from maskwright.foundation.arrays import arrow_array, numbers_of, truths_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,7 +63,7 @@ class ColumnProfile:
         return self.type in ("continuous", "integer")
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; without values of records unless they were asked for."""
+        """Plain data; without values of records unless they were requested."""
         values: dict[str, Any] = {}
         if self.lowest is not None:
             values = {"lowest": self.lowest, "highest": self.highest}
@@ -144,10 +145,10 @@ def cell_kinds(cells: Any) -> CellKinds:
         numbers += int(np.count_nonzero(parsed.is_number))
         other = ~parsed.is_blank & ~parsed.is_number
         if np.any(other):
-            left.append(chunk if np.all(other) else chunk.filter(pa.array(other)))
+            left.append(chunk if np.all(other) else chunk.filter(arrow_array(other)))
     # What is no number is mostly little, or repeats: each different text is looked at closely once.
     counted = pc.value_counts(pa.chunked_array(left, cells.type))
-    texts, counts = pc.cast(counted.field("values"), pa.string()), np.array(counted.field("counts"))
+    texts, counts = pc.cast(counted.field("values"), pa.string()), numbers_of(counted.field("counts"), np.int64)
     words = is_missing_text(texts)
     three = ~words & _having(texts, THREE_AFTER_COMMA)
     commas = ~words & ~three & _having(texts, DECIMAL_COMMA)
@@ -173,7 +174,7 @@ def uses_decimal_comma(columns: Iterable[CellKinds]) -> bool:
 
 
 def _having(texts: Any, pattern: str) -> Any:
-    return np.array(pc.fill_null(pc.match_substring_regex(texts, pattern), False), dtype=np.bool_)
+    return truths_of(pc.match_substring_regex(texts, pattern))
 
 
 Meaning = Literal[

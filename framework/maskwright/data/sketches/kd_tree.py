@@ -1,7 +1,7 @@
 """A k-d cut of a file, made from a sample of its records: which leaf any record belongs to.
 
 `maskwright.masking.protecting.variable_group.kd_blocks` cuts all records exactly; here the cuts are quantiles of a
-sample, so that leaves differ in size as samples do. Equal values on a cut are told apart by the hash of the record's
+sample, so that leaves differ in size as samples do. Equal values on a cut are distinguished by the hash of the record's
 number.
 """
 

@@ -264,7 +264,7 @@ def _of(statement: Statement, component: Sequence[Statement]) -> tuple[list[Find
         then = conjunction_choice(name, part.consequent)
         other = conjunction_choice(name, part.otherwise) if part.otherwise else None
         for choice, message, hint in (
-            (agreed, f"the condition of {name} can never be met: its 'then' is never asked for", _CHECK),
+            (agreed, f"the condition of {name} can never be met: its 'then' is never required", _CHECK),
             (refused, f"the condition of {name} is always met: its 'then' holds for every record", _PLAIN),
         ):
             state = _possible(others if choice is agreed else clauses, name, choice)

@@ -219,7 +219,7 @@ class EngineChecker(EngineProcesses):
 
     def __init__(self, edits: Iterable[Edit], form: RecordForm | None) -> None:
         super().__init__()
-        self._edits = [edit for edit in edits if edit.engine is not None]
+        self.edits = [edit for edit in edits if edit.engine is not None]
         self._form = form
         self._forms: dict[EnginePattern, RecordForm] = {}
 
@@ -235,7 +235,7 @@ class EngineChecker(EngineProcesses):
         self._check_names(columns)
         found: dict[str, Answer] = {}
         groups: dict[tuple[Engine, RecordForm], list[EnginePattern]] = {}
-        wanted = [edit for edit in self._edits if self.stays_in_record(edit, columns.names) == in_pieces]
+        wanted = [edit for edit in self.edits if self.stays_in_record(edit, columns.names) == in_pieces]
         for edit in wanted:
             assert edit.engine is not None
             pattern = edit.engine.pattern
@@ -268,7 +268,7 @@ class EngineChecker(EngineProcesses):
 
     def _check_names(self, columns: RecordChunk) -> None:
         problems = []
-        for edit in self._edits:
+        for edit in self.edits:
             assert edit.engine is not None
             path = self._form_of(edit.engine.pattern, columns.names).path
             tags = [(self._form.tags or {}).get(name, name) if self._form else name for name in columns.names]

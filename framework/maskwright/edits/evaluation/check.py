@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from maskwright.data.parts.model import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
-    from maskwright.edits.engines.checker import Answer, RecordForm
+    from maskwright.edits.engines.checker import Answer, EngineChecker, RecordForm
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.edits.expression import Expression
@@ -218,6 +218,22 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
     return steps == (record_path if absolute else record_path[len(record_path) - len(steps) :])
 
 
+def record_form(details: Mapping[str, Any], edits: Iterable[Edit]) -> RecordForm | None:
+    """How a file writes its records, for edits that an engine checks; None where there are none."""
+    if all(edit.engine is None for edit in edits):
+        return None
+    from maskwright.edits.engines.checker import RecordForm  # of tests that an engine evaluates
+
+    return RecordForm.of_layout(details)
+
+
+def _engine_checker(edits: Sequence[Edit], record_path: Sequence[str] | None, form: RecordForm | None) -> EngineChecker:
+    from maskwright.edits.engines.checker import EngineChecker, RecordForm  # of tests that an engine evaluates
+
+    plain = None if record_path is None else RecordForm.plain(record_path)
+    return EngineChecker(edits, plain if form is None else form)
+
+
 class Checker(AbstractContextManager["Checker"]):
     """Checks a file chunk by chunk, in memory that does not grow with it.
 
@@ -234,29 +250,27 @@ class Checker(AbstractContextManager["Checker"]):
         domain: Domain | None = None,
         form: RecordForm | None = None,
     ) -> None:
-        from maskwright.edits.engines.checker import EngineChecker, RecordForm  # of tests that an engine evaluates
-
         self._tallies = [Tally(edit, fires(edit, record_path)) for edit in edits]
         self._domain = domain
         self._records = 0
-        if form is None and record_path is not None:
-            form = RecordForm.plain(record_path)
-        self._engines = EngineChecker((tally.edit for tally in self._tallies), form)
+        by_engine = [tally.edit for tally in self._tallies if tally.edit.engine is not None]
+        self._engines = _engine_checker(by_engine, record_path, form) if by_engine else None
         self._whole: dict[str, Answer] = {}
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._engines.__exit__(kind, error, trace)
+        if self._engines is not None:
+            self._engines.__exit__(kind, error, trace)
 
     def needs_whole(self, names: tuple[str, ...]) -> bool:
         """Whether an edit looks beyond a record, so that `prepare` must come before `add`."""
-        edits = (tally.edit for tally in self._tallies if tally.edit.engine is not None)
-        return not all(self._engines.stays_in_record(edit, names) for edit in edits)
+        engines = self._engines
+        return engines is not None and not all(engines.stays_in_record(edit, names) for edit in engines.edits)
 
     def prepare(self, columns: RecordChunk) -> dict[str, int]:
         """Ask about edits that look beyond a record, given all records; failures above the records, by edit."""
-        self._whole = self._engines.answers(columns, in_pieces=False)
+        self._whole = {} if self._engines is None else self._engines.answers(columns, in_pieces=False)
         for tally in self._tallies:
             if tally.edit.name in self._whole:
                 tally.violations += self._whole[tally.edit.name].above
@@ -276,7 +290,8 @@ class Checker(AbstractContextManager["Checker"]):
         if not self._records:
             _refuse_unknown_codes([tally.edit for tally in active], columns)
         verdicts: list[Verdict] = []
-        answers = self._engines.answers(columns, in_pieces=True, before=self._records)
+        engines = self._engines
+        answers = {} if engines is None else engines.answers(columns, in_pieces=True, before=self._records)
         for tally in self._tallies:
             if tally.edit.engine is not None:
                 verdict = self._engine_verdict(tally.edit, columns, answers)

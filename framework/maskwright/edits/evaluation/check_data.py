@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from maskwright.data.parts.model import Places
 from maskwright.data.record_chunk import RecordChunk
-from maskwright.edits.evaluation.check import Checker, Outcome
+from maskwright.edits.evaluation.check import Checker, Outcome, record_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.engines.checker import RecordForm
     from maskwright.edits.evaluation.domain import Domain
+    from maskwright.edits.evaluation.svrl import SvrlWriter
 
 CHUNK = 65536
 Fired = Literal["summary", "all"]
@@ -37,9 +38,7 @@ def chunks_of(data: Dataset) -> Iterator[RecordChunk]:
 
 def check_dataset(data: Dataset, edits: EditSet, domain: Domain | None = None) -> Outcome:
     """Verdict of every edit on every record of a dataset in memory."""
-    from maskwright.edits.engines.checker import RecordForm  # of tests that an engine evaluates
-
-    form = RecordForm.of_layout(data.layout.details)
+    form = record_form(data.layout.details, edits)
     parts: Parts | None = data.layout.details.get("parts") if data.origin is None else None
     places = None if parts is None else Places([each.name for each in parts], list(parts.offsets[:-1]))
     return check(chunks_of(data), edits, record_path(data.layout), domain, form=form, places=lambda: places)
@@ -67,16 +66,14 @@ def check(
 
     Memory does not grow with the number of records, but for edits that look beyond a record: then all are kept.
     """
-    from maskwright.edits.evaluation.svrl import SvrlWriter  # of SVRL alone
-
     where = None if path is None else tuple(path)
     with contextlib.ExitStack() as stack:
         checker = stack.enter_context(Checker(edits, where, domain, form))
-        writer = (
-            None
-            if svrl is None
-            else stack.enter_context(SvrlWriter(svrl, edits, where, fired, places, is_share=is_share))
-        )
+        writer: SvrlWriter | None = None
+        if svrl is not None:
+            from maskwright.edits.evaluation import svrl as reports
+
+            writer = stack.enter_context(reports.SvrlWriter(svrl, edits, where, fired, places, is_share=is_share))
         remaining = iter(chunks)
         first = next(remaining, None)
         if first is not None:

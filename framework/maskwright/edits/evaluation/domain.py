@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from maskwright.data.record_chunk import Cells, RecordChunk
 from maskwright.edits.expression import InOriginal, nodes
+from maskwright.foundation.arrays import arrow_array, numbers_of, scalar, truths_of
 from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
@@ -94,11 +95,11 @@ class Domain:
         texts = []
         for position in range(len(names)):
             worded = table.column(f"worded{position}").combine_chunks()
-            spoken = np.array(worded, dtype=np.bool_)
-            numbers[:, position] = np.where(spoken, np.nan, np.asarray(table.column(f"number{position}")))
+            values = numbers_of(table.column(f"number{position}"), np.float64)
+            numbers[:, position] = np.where(truths_of(worded), np.nan, values)
             text = table.column(f"text{position}").combine_chunks()
-            texts.append(pc.if_else(worded, text, pa.scalar(None, pa.string())))
-        return Combinations(names, np.asarray(table.column("count"), dtype=np.int64), numbers, tuple(texts))
+            texts.append(pc.if_else(worded, text, scalar(None, pa.string())))
+        return Combinations(names, numbers_of(table.column("count"), np.int64), numbers, tuple(texts))
 
     def contains(self, names: Names, columns: RecordChunk) -> NDArray[np.bool_]:
         """Whether each record's combination occurs; shape (n,), False where a cell is missing."""
@@ -109,10 +110,10 @@ class Domain:
         if table.num_rows == 0 or chunk.num_rows == 0:
             return found
         rows = np.flatnonzero(complete)
-        numbered = chunk.append_column("row", pa.array(rows))
+        numbered = chunk.append_column("row", arrow_array(rows))
         known = table.select(keys)
         matched = numbered.join(known, keys=keys, join_type="left semi", use_threads=False)
-        found[np.asarray(matched.column("row"))] = True
+        found[numbers_of(matched.column("row"), np.int64)] = True
         return found
 
     def _table(self, names: Names) -> Any:
@@ -131,7 +132,7 @@ class DomainCollector:
         """Take in a chunk of the original file."""
         for names, tables in self._pending.items():
             chunk, _ = _cell_table(names, columns)
-            ones = pa.array(np.ones(chunk.num_rows, dtype=np.int64))
+            ones = arrow_array(np.ones(chunk.num_rows, dtype=np.int64))
             tables.append(_distinct(chunk.append_column("count", ones), len(names)))
             # Merging like a binary counter: each combination is copied a logarithmic number of times.
             while len(tables) > 1 and tables[-1].num_rows * 2 >= tables[-2].num_rows:
@@ -178,13 +179,13 @@ def _comparable(cell: Cells, rows: NDArray[np.intp]) -> tuple[Any, Any, Any]:
     # Adding 0 makes negative zero positive.
     values = np.where(worded, 0.0, numbers) + 0.0
     if not worded.any():
-        texts: Any = pa.repeat(pa.scalar("", pa.string()), len(rows))
+        texts: Any = pa.repeat(scalar(""), len(rows))
     else:
         spoken = cell.text()
         flat = spoken.combine_chunks() if isinstance(spoken, pa.ChunkedArray) else spoken
-        taken = pc.take(flat.cast(pa.string()), pa.array(rows))
-        texts = pc.if_else(pa.array(worded), taken, pa.scalar("", pa.string()))
-    return pa.array(worded), pa.array(values), texts
+        taken = pc.take(flat.cast(pa.string()), arrow_array(rows))
+        texts = pc.if_else(arrow_array(worded), taken, scalar(""))
+    return arrow_array(worded), arrow_array(values), texts
 
 
 def _distinct(table: Any, p: int) -> Any:

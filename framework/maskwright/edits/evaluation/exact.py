@@ -26,6 +26,7 @@ from maskwright.edits.evaluation import exact_numbers as numbers
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.exact_vectors import approximate, constant, from_cells
 from maskwright.edits.evaluation.outcomes import Verdict
+from maskwright.foundation.arrays import arrow_texts, scalar, truths_of
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -180,12 +181,11 @@ class _Evaluation:
         if isinstance(left, x.Text) and isinstance(right, x.Text):
             return _certain(np.array([left.value == right.value]))
         (first, missing), (second, also_missing) = self._texts(left), self._texts(right)
-        equal = pc.fill_null(pc.equal(first, second), False)
-        return _known(np.array(equal, dtype=np.bool_), missing | also_missing)
+        return _known(truths_of(pc.equal(first, second)), missing | also_missing)
 
     def _texts(self, node: x.Expression) -> tuple[Any, Booleans]:
         if isinstance(node, x.Text):
-            return pa.scalar(node.value, pa.string()), np.array([False])
+            return scalar(node.value), np.array([False])
         if isinstance(node, x.Function):
             (node,) = node.arguments
         if not isinstance(node, x.VariableReference):
@@ -233,8 +233,8 @@ class _Evaluation:
             found.append(among)
         if texts or not listed:
             cells, missing = self._texts(operand)
-            inside = pc.fill_null(pc.is_in(cells, value_set=pa.array(texts, pa.string())), False)
-            found.append(_known(np.array(inside, dtype=np.bool_), missing))
+            inside = pc.is_in(cells, value_set=arrow_texts(texts))
+            found.append(_known(truths_of(inside), missing))
         return _any(found)
 
     def _in_original(self, names: tuple[str, ...]) -> _Three:

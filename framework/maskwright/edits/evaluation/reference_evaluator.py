@@ -75,9 +75,9 @@ class ReferenceEvaluator:
         """Whether a record obeys an edit; None where that is unknown."""
         if edit.binding == "xpath1":
             return xpath_verdict(edit.expression, record)
-        return self.judged(edit.expression, record)
+        return self.condition_verdict(edit.expression, record)
 
-    def judged(self, condition: x.Expression, record: Record) -> bool | None:
+    def condition_verdict(self, condition: x.Expression, record: Record) -> bool | None:
         """Truth of a condition in YAML of a record; None where that is unknown."""
         true, false = truth(condition, _RecordEvaluation(self, record))
         return None if not true and not false else bool(true)

@@ -45,28 +45,28 @@ def exact(text: str | None) -> Fraction | None:
     return Fraction(int(whole + fraction), 10 ** len(fraction))
 
 
-def truth(node: x.Expression, judge: Callable[[x.Expression], Truth]) -> Truth:
-    """Truth of a rule by Kleene's logic; `judge` gives that of what is no connective."""
+def truth(node: x.Expression, verdict: Callable[[x.Expression], Truth]) -> Truth:
+    """Truth of a rule by Kleene's logic; `verdict` gives that of what is no connective."""
     match node:
         case x.Not(operand):
-            true, false = truth(operand, judge)
+            true, false = truth(operand, verdict)
             return false, true
         case x.And(operands):
             all_true, any_false = True, False
-            for true, false in (truth(operand, judge) for operand in operands):
+            for true, false in (truth(operand, verdict) for operand in operands):
                 all_true, any_false = all_true & true, any_false | false
             return all_true, any_false
         case x.Or(operands):
-            return truth(x.Not(x.And(tuple(map(x.Not, operands)))), judge)
+            return truth(x.Not(x.And(tuple(map(x.Not, operands)))), verdict)
         case x.IfThen(condition, consequent, otherwise):
             then = x.Or((x.Not(condition), consequent))
-            return truth(then if otherwise is None else x.And((then, x.Or((condition, otherwise)))), judge)
+            return truth(then if otherwise is None else x.And((then, x.Or((condition, otherwise)))), verdict)
         case x.InInterval(operand, low, high, low_closed, high_closed) if low is not None or high is not None:
             above = () if low is None else (x.Comparison(">=" if low_closed else ">", operand, low),)
             below = () if high is None else (x.Comparison("<=" if high_closed else "<", operand, high),)
-            return truth(x.And((*above, *below)), judge)
+            return truth(x.And((*above, *below)), verdict)
         case _:
-            return judge(node)
+            return verdict(node)
 
 
 ISO = "%Y-%m-%d"
@@ -198,7 +198,7 @@ def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any
 
 
 def _value(node: x.Expression, record: Record) -> Value:
-    def judge(inner: x.Expression) -> Truth:
+    def verdict(inner: x.Expression) -> Truth:
         found = _boolean(_value(inner, record))
         return found, not found
 
@@ -210,7 +210,7 @@ def _value(node: x.Expression, record: Record) -> Value:
         case x.Comparison(sign, left, right):
             return _compared(sign, _value(left, record), _value(right, record))
         case x.Not() | x.And() | x.Or() | x.IfThen():
-            return bool(truth(node, judge)[0])
+            return bool(truth(node, verdict)[0])
         case x.Function("boolean", (argument,)):
             return _boolean(_value(argument, record))
         case x.Number() | x.Negative() | x.Arithmetic() | x.Function():

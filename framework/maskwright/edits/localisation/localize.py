@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.evaluation.check import Checker, fires
+from maskwright.edits.evaluation.check_data import CHUNK
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS
 from maskwright.edits.localisation.records import categories_by_frequency
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.edits.localisation.search import Located
 
-CHUNK = 65_536
 CHECKED = 0.05
 """Share of the work that finds the records which violate an edit."""
 

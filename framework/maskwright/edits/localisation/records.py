@@ -103,7 +103,7 @@ class Records:
         holds = evaluate_exact(clause_expression(clause), self._columns).holds
         return np.asarray(~holds)
 
-    def judge(self, atom: Opaque, values: Mapping[str, Value], record: int | None = None) -> bool:
+    def holds(self, atom: Opaque, values: Mapping[str, Value], record: int | None = None) -> bool:
         """Whether an edit that can only be evaluated holds for these values; a variable left out is missing."""
         edit = self._edits[atom.source]
         columns = {name: _with_value(self.data[name], values.get(name)) for name in edit.variables}

@@ -218,8 +218,8 @@ class Search:
         def slack(row: Row) -> Fraction:
             return self._records.slack(record, row)
 
-        def judge(atom: Opaque, values: Mapping[str, Value]) -> bool:
-            return self._records.judge(atom, values)
+        def holds(atom: Opaque, values: Mapping[str, Value]) -> bool:
+            return self._records.holds(atom, values)
 
         satisfiability = Satisfiability(
             self._clauses,
@@ -227,7 +227,7 @@ class Search:
             fixed,
             present,
             slack if self._records.approximate else None,
-            judge,
+            holds,
         )
         return satisfiability.answer(involved), involved
 

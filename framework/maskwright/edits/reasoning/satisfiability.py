@@ -26,9 +26,9 @@ class Satisfiability:
     """Whether `clauses` can hold for some values of the variables that are not fixed.
 
     `fixed`: values of the fixed variables. `hints`: values of free variables to try first. `slack`: by how much a row
-    may be broken when its fixed values are only known approximately. `judge`: whether an opaque condition holds for
-    given values; without it such conditions are left open. `most_choices`: alternatives tried before the answer is left
-    open. `effort`: what may be spent on this question and others together before answers are left open.
+    may be broken when its fixed values are only known approximately. `opaque_holds`: whether an opaque condition holds
+    for given values; without it such conditions are left open. `most_choices`: alternatives tried before the answer is
+    left open. `effort`: what may be spent on this question and others together before answers are left open.
     """
 
     def __init__(
@@ -38,14 +38,14 @@ class Satisfiability:
         fixed: Mapping[str, Value],
         hints: Mapping[str, Value] | None = None,
         slack: Callable[[Row], Fraction] | None = None,
-        judge: Callable[[Opaque, Mapping[str, Value]], bool] | None = None,
+        opaque_holds: Callable[[Opaque, Mapping[str, Value]], bool] | None = None,
         most_choices: int = MOST_CHOICES,
         effort: Effort | None = None,
     ) -> None:
         self._clauses, self._space, self._fixed = clauses, space, fixed
         self._hints = hints or {}
         self._slack = slack
-        self._judge = judge
+        self._opaque_holds = opaque_holds
         self._choices, self._most_choices = 0, most_choices
         self._effort = effort
         self._nodes: dict[Opaque, int] = {}
@@ -84,7 +84,7 @@ class Satisfiability:
 
     def _holds(self, atom: Atom) -> bool:
         if isinstance(atom, Opaque):
-            return self._judge is None or self._judge(atom, self._fixed)
+            return self._opaque_holds is None or self._opaque_holds(atom, self._fixed)
         return holds_on(atom, self._fixed, self._slack)
 
     def _search(
@@ -174,7 +174,7 @@ class Satisfiability:
         everything = {**self._hints, **self._fixed, **values}
         for each in opaque:
             assert isinstance(each.atom, Opaque)
-            if self._judge is None or not self._judge(each.atom, everything):
+            if self._opaque_holds is None or not self._opaque_holds(each.atom, everything):
                 return Refutation((), each.clauses, True)
         return values
 

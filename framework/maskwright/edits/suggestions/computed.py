@@ -208,18 +208,18 @@ class _Search:
         """The total as a product, or a factor as a ratio, whichever is the rounded one."""
         if other is None:
             ways = [_Formula("product", total, (one,)), _Formula("product", one, (total,))]
-            found = [each for way in ways if (each := self._judged(way, 1.0)) is not None]
+            found = [each for way in ways if (each := self._assessed(way, 1.0)) is not None]
             return min(found, key=lambda each: len(number(each.factor))).candidate if found else None
         product = _Formula("product", total, (one, other))
-        plain = self._judged(product, 2.0)
+        plain = self._assessed(product, 2.0)
         if plain is not None and plain.factor == 1:
             return plain.candidate
         ways = [_Formula("ratio", one, (total, other)), _Formula("ratio", other, (total, one))]
-        found = [each for way in ways if (each := self._judged(way, 1.0)) is not None]
+        found = [each for way in ways if (each := self._assessed(way, 1.0)) is not None]
         if found:
             # The tightest one: wages / staff == wage_head to the cent gives the staff, and not the other way round.
             return min(found, key=lambda each: each.tolerance).candidate
-        plain = plain or self._judged(product, None)
+        plain = plain or self._assessed(product, None)
         return None if plain is None else plain.candidate
 
     def of_product(self, total: int, *factors: int) -> Candidate | None:
@@ -230,10 +230,10 @@ class _Search:
     def of_rate(self, total: int, base: int, rate: int, factor: float) -> Candidate | None:
         """The total as a base with a rate of it."""
         formula = _Formula("rate", total, (base, rate), factor)
-        found = self._judged(formula, 2.0) or self._judged(formula, None)
+        found = self._assessed(formula, 2.0) or self._assessed(formula, None)
         return None if found is None else found.candidate
 
-    def _judged(self, formula: _Formula, units: float | None) -> _Judged | None:
+    def _assessed(self, formula: _Formula, units: float | None) -> _Judged | None:
         """Whether a formula holds up to so many half units of its target; None: up to the rounding of all variables."""
         numbers = self._numbers
         used = numbers.values[:, [formula.target, *formula.places]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.dependencies import BY_CHANCE
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
 from maskwright.edits.suggestions.model import Candidate, fraction, is_date, nameable, number
@@ -38,9 +39,6 @@ FREQUENT = 0.05
 MOST_CONDITIONS = 400
 OF_CHANCE = 0.1
 """Violations a conditional may have, in parts of those chance would leave if its variables were unrelated."""
-
-BY_CHANCE = 1000
-"""One in so many files has a conditional by chance alone."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,7 +155,7 @@ def _reason_of_first(name: str, uri: str, *, is_qualified: bool) -> str | None:
     if name in _XPATH_1 or name in _NODE_TESTS or name in ("and", "or", "div", "mod"):
         return None
     near = nearest_name(name, _XPATH_1)
-    way = f"did you mean {near}()?" if near else "later versions are asked for by the schema's queryBinding"
+    way = f"did you mean {near}()?" if near else "later versions are requested by the schema's queryBinding"
     return f"{name}() is no function of XPath 1.0; {way}"
 
 

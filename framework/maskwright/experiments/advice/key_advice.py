@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 USUAL_SIZE = 3
 MOST_SETS = 5_000
-"""Sets that are searched unless a size is asked for: all pairs and triples of 30 variables."""
+"""Sets that are searched unless a size is requested: all pairs and triples of 30 variables."""
 MOST_VALUES = 100
 """Whole numbers with more different values are taken for amounts, not for keys."""
 MOST_TREATED = 3
@@ -74,7 +74,7 @@ class KeyAdvice:
     """Which sets of variables single people out.
 
     `largest`: sets of at most so many variables were searched. `singled_out`: records that some set singles out.
-    `by_size`: smallest sets of 1, 2, ... variables, over all records. `sets`: that single somebody out; most records
+    `by_size`: smallest sets of 1, 2, ... variables, over all records. `sets`: that single someone out; most records
     first, and the smaller set where they are as many. `treat`: in which order; at most `MOST_TREATED`.
     """
 

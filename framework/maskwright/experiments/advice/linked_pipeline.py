@@ -49,7 +49,7 @@ def start_linked_pipeline(
         raise already_there(to)
     refuse_to_overwrite({"the pipeline": to}, {f"data file {path.name}": path for path in data})
     profiled, both = _read_with_same_options(data_files(data, options), shown)
-    with stage(shown, "Looking for what links them"):
+    with stage(shown, "Searching for what links them"):
         upper, key = linking_key([each.data for each in profiled], [path.name for path in data])
     lower = 1 - upper
     advice = advise_levels(profiled[lower].data, key)

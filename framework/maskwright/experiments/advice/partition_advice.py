@@ -124,7 +124,7 @@ def advise_variables(
 
     `data`: two variables or more to mask. `edits`: variables that they bind stay together. `method`: of scope "group",
     with a parameter k. `params`: further parameters of the method; ``partition: mdav`` for microaggregation unless
-    given. `measures`: the first ranks; the others are told. `shapes`: sizes of blocks to consider. By default two
+    given. `measures`: the first ranks; the others are reported. `shapes`: sizes of blocks to consider. By default two
     blocks, every size, smaller first. `candidates`: partitions of each shape to mask and measure. `seed`: for drawing
     partitions, and for methods that draw. `exclude`: variables to leave out, besides those whose role says that they
     are not masked. `only`: leave out every other variable.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from maskwright.experiments.pictures.figure import Line
 
 
-# Colours that are told apart also by people who do not see red or green (Okabe and Ito), then shapes.
+# Colours that are distinguished also by people who do not see red or green (Okabe and Ito), then shapes.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7F7F7F")
 SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond", "triangle_down", "plus", "cross")
 MOST_NAMED = 8

@@ -73,7 +73,7 @@ def _work(handle: int, parent: int, memory_limit: int | None) -> NoReturn:
 
 
 def _code(number: int, known: int | None, *, is_asked: bool) -> int | None:
-    """Code of a copy, None while it lives; its number is nobody else's until it was asked for."""
+    """Code of a copy, None while it lives; its number is no one else's until it was requested."""
     if known is not None:
         return known
     if not is_asked:

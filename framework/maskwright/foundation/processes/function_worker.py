@@ -47,7 +47,7 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
         try:
             function, arguments = pickle.loads(request)  # noqa: S301
             say(("done", function(report, *arguments)))
-        except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
+        except BaseException as error:  # noqa: BLE001 - raised again where it was requested
             say(("raised", sendable(error)))
 
 

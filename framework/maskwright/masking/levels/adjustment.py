@@ -338,7 +338,7 @@ def _adjusted(
 def _stuck(
     values: Floats, names: Sequence[str], data: Mapping[str, Column], written: JointEdits
 ) -> dict[str, Booleans]:
-    """Rows that break an equality in which nothing can move: money to distribute, and nobody has any."""
+    """Rows that break an equality in which nothing can move: money to distribute, and no one has any."""
     place = {name: number for number, name in enumerate(names)}
     found = {}
     for edit in written.edits:

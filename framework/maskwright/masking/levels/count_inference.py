@@ -70,8 +70,8 @@ ORDER_OF_CHANCE = 0
 class _Number(NamedTuple):
     """How many members of each group have a value, or have another.
 
-    `members`: -1 in groups without members; shape (groups,). `informative`: where it says more than that nobody has the
-    value, or nobody another one; shape (groups,).
+    `members`: -1 in groups without members; shape (groups,). `informative`: where it says more than that no one has the
+    value, or no one another one; shape (groups,).
     """
 
     members: Integers
@@ -280,7 +280,7 @@ class CountReader:
     def _disclosing_groups(self, group: str, member: str) -> tuple[Booleans, Booleans]:
         """Groups whose variable discloses how many members have a value, and those whose variable that discloses.
 
-        Single values are examined for variables that steps suppressed. That nobody has a value, or nobody another one,
+        Single values are examined for variables that steps suppressed. That no one has a value, or no one another one,
         is not examined: it says the same of each single member. For these variables it is examined, too, how many
         members have a value beside one of another variable: young women, of whom sex is published.
         """
@@ -332,7 +332,7 @@ class CountReader:
             for value in range(values if 1 < values <= MOST_VALUES else 0):
                 counts = np.bincount(self._groups[codes == value], minlength=self._counted).astype(np.int64)
                 others = valued - counts
-                # Where all others have another value, nobody has this one.
+                # Where all others have another value, no one has this one.
                 both = _Number(counts, counts > 0), _Number(others, (others > 0) & (counts > 0))
                 for each in both if values > 2 else both[:1]:
                     each.members[memberless] = -1

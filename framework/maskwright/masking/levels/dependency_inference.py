@@ -221,7 +221,7 @@ def disclosed_by_size(shown: LinkedData, names: Collection[str]) -> Iterator[str
 
 
 def _facts(name: str, codes: Integers) -> Iterator[Column]:
-    """What everybody sees by counting and following pointers: a variable that nobody can suppress, if it varies."""
+    """What everybody sees by counting and following pointers: a variable that no one can suppress, if it varies."""
     distinct, values = np.unique(codes, return_inverse=True)
     if len(distinct) > 1:
         variable = Variable(name, "nominal", categories=tuple(map(str, distinct)))

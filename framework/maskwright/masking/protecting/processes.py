@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.processes.child_process import ProcessEndedError, WorkerEnded
-from maskwright.foundation.processes.function_pool import FunctionWorkers
 from maskwright.foundation.processes.resources import share_of_each
 from maskwright.foundation.progress import Progress, Reporter, silent
 from maskwright.plugins.guarding.call import seconds_allowed, time_limit, took_too_long
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from pydantic import BaseModel
 
+    from maskwright.foundation.processes.function_pool import FunctionWorkers
     from maskwright.masking.context import Execution
     from maskwright.planning.model import Step
     from maskwright.plugins.block import Block
@@ -36,11 +35,13 @@ interpreter's lock lets it say nothing."""
 
 @contextmanager
 def worker_processes(execution: Execution) -> Iterator[FunctionWorkers | None]:
-    """Processes to run methods in, where they are asked for; they are ended with what is inside."""
+    """Processes to run methods in, where they are requested; they are ended with what is inside."""
     if not execution.processes:
         yield None
         return
-    with FunctionWorkers(share_of_each(execution.workers)) as workers:
+    from maskwright.foundation.processes import function_pool
+
+    with function_pool.FunctionWorkers(share_of_each(execution.workers)) as workers:
         yield workers
 
 
@@ -74,6 +75,7 @@ def in_worker(
     workers: FunctionWorkers, step: int, method: Method
 ) -> Callable[[Block, BaseModel, np.random.Generator], Masked]:
     """The function of a method, called in another process."""
+    from maskwright.foundation.processes.child_process import ProcessEndedError, WorkerEnded
 
     def protect(block: Block, params: BaseModel, rng: np.random.Generator) -> Masked:
         sent, seconds = replace(block, progress=silent), seconds_allowed()

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from maskwright.edits.levels.structure_edits import Source
 from maskwright.foundation.arrays import Booleans
 
 if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
+    from maskwright.edits.levels.structure_edits import Source
 
 CellMasks = Mapping[str, Booleans]
 """Cells of each variable, such as its suppressed ones; shape (n,)."""
 
-LevelCellMasks = Mapping[Source, Booleans]
+LevelCellMasks = Mapping["Source", Booleans]
 """The same of the variables of several levels."""
 
 Key = TypeVar("Key")

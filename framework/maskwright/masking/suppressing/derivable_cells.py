@@ -240,7 +240,7 @@ class Derivation:
         self.tick()
         return Satisfiability(
             clauses, self._records.space, fixed, hints, lambda row: self._records.slack(record, row),
-            lambda atom, others: self._records.judge(atom, others, record), MOST_CHOICES, self.effort,
+            lambda atom, others: self._records.holds(atom, others, record), MOST_CHOICES, self.effort,
         )  # fmt: skip
 
     def _tried(self, record: int, name: str, clauses: Sequence[Clause], fixed: dict[str, Value]) -> bool | None:

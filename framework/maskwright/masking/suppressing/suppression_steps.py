@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.record_groups import household_columns
-from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
+from maskwright.masking.masking_result import Removal
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
@@ -32,43 +32,15 @@ from maskwright.planning.make_plan import with_fewer_records
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
-    from maskwright.foundation.doubts import Doubt
     from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
 
 
 _MOST_ROUNDS = 100
-
-
-@dataclass(frozen=True, eq=False)
-class Removal:
-    """What was taken away, and what is left.
-
-    `results`: one for each group of the last steps. `rows`: records left, as positions in the dataset that came in;
-    shape (m,). `edits`: that hold in what is published: `when` everything they read is there. `shown`: as it would be
-    published without suppression. `not_applicable`: records in which a cell that the edit reads was suppressed.
-    `suppressed`: for each variable with suppressed cells: how many, how many of them are complementary, and how many of
-    these because of dependencies in the data. `doubts`: suppressed cells that follow all the same, or perhaps do.
-    `stated`: the same edits as they hold without suppression. `again`: the steps that suppressed cells, for whoever
-    takes more of them. `beside`: variables with cells that went beside suppressed ones, and beside those of which.
-    """
-
-    data: Dataset
-    results: tuple[GroupResult, ...]
-    rows: Integers
-    edits: EditSet
-    shown: Dataset
-    not_applicable: Mapping[str, int] = field(default_factory=dict)
-    suppressed: tuple[Mapping[str, Any], ...] = ()
-    notices: tuple[Notice, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
-    stated: EditSet = field(default_factory=lambda: EditSet(()))
-    again: SuppressedAgain | None = None
-    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:

@@ -90,7 +90,7 @@ def inferred_from_numbers(
 def in_one_order(one: Floats, other: Floats) -> bool:
     """Whether the other number puts nearly all records in the order of the one, or in the opposite one.
 
-    `one`, `other`: NaN where missing. Records that have the most usual value of both say nothing, as where nobody has
+    `one`, `other`: NaN where missing. Records that have the most usual value of both say nothing, as where no one has
     any; shape (n,).
     """
     there = np.isfinite(one) & np.isfinite(other)

@@ -93,7 +93,7 @@ class _Processes:
             try:
                 yield from in_order(waiting, lambda key: several_tries(lambda: attempt(key)), keys, self._workers)
             except KeyboardInterrupt:
-                # Nobody waits for what is still at work.
+                # No one waits for what is still at work.
                 self._processes.end()
                 raise
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MESSAGE = "income 123456"
-"""What a work raises, and nobody may be told."""
+"""What a work raises, which no message may quote."""
 
 POISONED = "task-05"
 

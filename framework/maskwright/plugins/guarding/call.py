@@ -289,7 +289,7 @@ def took_too_long(origin: Origin, seconds: float) -> PluginFailed:
 
 
 def guarded_iterator(origin: Origin, iterable: Iterable[Any]) -> Iterator[Any]:
-    """Go through what a plugin yields; it is closed at the end, however much of it was asked for."""
+    """Go through what a plugin yields; it is closed at the end, however much of it was requested."""
     items = guarded_call(origin, iter, iterable)
     try:
         while (item := guarded_call(origin, next, items, _END)) is not _END:

@@ -19,7 +19,7 @@ OBSERVERS = ("before_step", "after_step")
 
 
 def observers_in(hooks: Any, origins: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Callable[..., None], ...]]:
-    """Observers by hook, in the order in which they are told, the last registered first."""
+    """Observers by hook, in the order in which they are called, the last registered first."""
     return {
         hook: tuple(
             _observer(hook, each.function, tuple(each.argnames), origins[each.plugin_name])

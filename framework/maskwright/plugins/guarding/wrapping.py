@@ -45,7 +45,7 @@ def guarded(plugin: AnyPlugin, kind: str, distribution: str, version: str) -> An
 
 
 class _GuardedReading:
-    """A file that a source has opened: each of its attributes and records is asked for with a guarded call."""
+    """A file that a source has opened: each of its attributes and records is requested with a guarded call."""
 
     def __init__(self, reading: Any, origin: Origin) -> None:
         self._reading = reading

@@ -138,7 +138,7 @@ def _renumbered(level: Level) -> Level:
 
 
 def _numbered(column: Column, number: NDArray[np.int64], where: NDArray[np.bool_]) -> Column:
-    """Column with these numbers in some of its cells; the others, which name nobody, stay."""
+    """Column with these numbers in some of its cells; the others, which name no one, stay."""
     if column.variable.is_numeric:
         return column.changed(np.where(where, number, column.values), column.missing & ~where)
     texts = np.array([*column.variable.categories, ""], dtype=object)[column.values]

@@ -75,7 +75,7 @@ class WrittenLevel:
 
 @dataclass(eq=False)
 class SecondColumns:
-    """Columns of two levels, the upper one first, each computed when it is first asked for.
+    """Columns of two levels, the upper one first, each computed when it is first requested.
 
     `opinion`: what cells are, beside their texts. `rows_of_groups`: of one flat file: what each row says of its group,
     to find rows that differ.
@@ -225,7 +225,9 @@ class SecondColumns:
         opinion = with_meanings(self.opinion, meant)
         columns = [self.column(level, name) for name in names]
         records = [tuple(column.text(row) for column in columns) for row in range(n)]
-        verdict = {each: opinion.judged(condition, dict(zip(names, each, strict=True))) for each in set(records)}
+        verdict = {
+            each: opinion.condition_verdict(condition, dict(zip(names, each, strict=True))) for each in set(records)
+        }
         found = [verdict[each] for each in records]
         return np.array([each is True for each in found]), np.array([each is False for each in found])
 

@@ -109,7 +109,7 @@ def _has_nothing_to_compare(measure: Measure, params: BaseModel, given: Measurab
 def computed(
     request: MeasureRequest, comparison: Comparison, seed: int, unpaired: list[Problem], *, before: bool
 ) -> Measurement:
-    """What a measure finds; that it needs pairs is added to `unpaired`. One nobody asked for says why it cannot."""
+    """What a measure finds; that it needs pairs is added to `unpaired`. One no one requested says why it cannot."""
     measure, comparison = request.measure, frozen(comparison)
     try:
         if not measure.claims.compares_unpaired:

@@ -128,12 +128,12 @@ def measure_record(
     """
     threshold = thresholds.get(request.label)
     of_parts = {
-        judged.name: PartThreshold(
+        figure.name: PartThreshold(
             threshold=thresholds[name],
-            direction=judged.direction,
-            met=within(judged, found.parts.get(judged.name, math.nan), thresholds[name]),
+            direction=figure.direction,
+            met=within(figure, found.parts.get(figure.name, math.nan), thresholds[name]),
         )
-        for name, judged in threshold_figures(request).items()
+        for name, figure in threshold_figures(request).items()
         if name in thresholds and name != request.label
     }
     units = {

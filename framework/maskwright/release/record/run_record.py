@@ -247,7 +247,7 @@ class MethodNotes(RecordPart, extra="allow"):
 
     @property
     def may_be_published(self) -> bool:
-        """Whether the pipeline asked for it."""
+        """Whether the pipeline requested it."""
         return any(self.published.values())
 
 

@@ -210,7 +210,7 @@ def household_uniqueness(
     params: HouseholdUniquenessParams,
     rng: np.random.Generator,  # noqa: ARG001
 ) -> Measurement:
-    """Percent of households that nobody else is like: in their own keys, and in the set of their members' keys.
+    """Percent of households that no one else is like: in their own keys, and in the set of their members' keys.
 
     Two households are alike if they have the same keys in `row`, as many members, and the same multiset of members'
     keys: a man of 40 with a woman of 38 and a boy of 9. With f the households alike, the value is ``100 #{f = 1} /

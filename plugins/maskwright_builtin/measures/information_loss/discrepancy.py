@@ -70,7 +70,7 @@ def discrepancy_of(
 def compared_cells(
     old: FileStatistics, new: FileStatistics, params: DiscrepancyParams, notes: list[str]
 ) -> Cells | None:
-    """Cells of the matrix that is asked for, of both files; None where components are not defined."""
+    """Cells of the matrix that is requested, of both files; None where components are not defined."""
     p = len(old.mean)
     if params.of in ("mean", "variance"):
         own = np.arange(p)

@@ -25,7 +25,7 @@ class Moments:
     `n`: records with both values; where they are weighted, their effective number; shape (p, p). `mean`: shape (p,).
     `second_first`, `second_other`: ``mu_20`` and ``mu_02`` over the records with both values; shape (p, p). `product`:
     ``mu_11``; the variance on the diagonal; shape (p, p). `squares`: ``mu_22``; ``mu_4`` on the diagonal. NaN unless
-    asked for, as the next three; shape (p, p). `cubes`: ``mu_31(i, j)``; its transpose is ``mu_13``; shape (p, p).
+    requested, as the next three; shape (p, p). `cubes`: ``mu_31(i, j)``; its transpose is ``mu_13``; shape (p, p).
     `fourth_first`, `fourth_other`: ``mu_40`` and ``mu_04`` over the records with both values; shape (p, p).
     """
 

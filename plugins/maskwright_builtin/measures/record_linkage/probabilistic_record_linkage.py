@@ -40,6 +40,7 @@ MISSING_RULE = "a missing cell agrees with nothing"
 MOST_VARIABLES = 12
 MOST_RECORDS_WITHIN = 20_000
 LARGEST_ERROR = 0.1
+"""Standard error of a probability of agreement among matches, above which the classes are not well identified."""
 SMALLEST_WEIGHT, SAME_WEIGHT = 1e-6, 1e-9
 """In bits: less speaks for nothing, and weights that differ by less are equal."""
 

@@ -156,7 +156,7 @@ class GeneralisationParams(BaseModel, extra="forbid", frozen=True):
 
 
 def protect(block: Block, params: GeneralisationParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
-    """Publish each key on one level of its hierarchy, so that every class of equal keys fulfils what is asked for.
+    """Publish each key on one level of its hierarchy, so that every class of equal keys fulfils what is requested.
 
     A node is one level for each key. Its classes are the records that are equal on the keys then, a missing key being
     a value of its own. Records in classes that fail a criterion are outliers: all their keys are emptied. A node may be
@@ -355,6 +355,6 @@ GENERALISATION = Method(
     reference="Samarati (2001), IEEE TKDE 13(6), 1010-1027; Kohlmayer et al. (2012), Flash, IEEE SocialCom, 708-717; "
     "Machanavajjhala et al. (2007), ACM TKDD 1(1), article 3",
     summary="Publishes each key on the level of its hierarchy that costs least, so that every combination of keys has "
-    "at least k records, and l, t or k-map where asked for (full-domain generalisation).",
+    "at least k records, and l, t or k-map where requested (full-domain generalisation).",
     example="method: generalisation\nparams: {k: 3, suppression_limit: 1}\n",
 )

@@ -56,7 +56,7 @@ class Key:
 class Rows:
     """Distinct rows of codes.
 
-    `codes`: shape (r, q). `counts`: records; shape (r,). `amounts`: sums over them of what is asked for: sampling
+    `codes`: shape (r, q). `counts`: records; shape (r,). `amounts`: sums over them of what is requested: sampling
     weights, people of a population file; shape (r, m). `of_leaf`: place of each leaf row, or for the leaf rows of each
     record. `blanks`: code of a missing cell in each key; shape (q,).
     """
@@ -98,7 +98,7 @@ def key_of(
         raise InputError(
             f"levels: {variable.name} has "
             + ("no hierarchy" if not height else f"levels 0 to {height}")
-            + f", and level {high} is asked for (maskwright explain hierarchies)"
+            + f", and level {high} is requested (maskwright explain hierarchies)"
         )
     levels = tuple(range(max(low, raised), high + 1)) or (raised,)
     distinct, places = _distinct(values[~missing])

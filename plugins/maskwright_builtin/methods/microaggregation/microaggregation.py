@@ -128,7 +128,7 @@ def protect_by_microaggregation(block: Block, params: MicroaggregationParams, rn
     block : Block
         Records are near each other by their standardised values; a missing cell counts as the mean of the file. The
         plan's `operators` make the representatives; where there are none, a mean for numbers, a lower median for
-        ordinal and a mode for nominal variables. Its weights are used when they are asked for.
+        ordinal and a mode for nominal variables. Its weights are used when they are requested.
     rng : numpy.random.Generator
         For partitions that are not deterministic.
 
@@ -143,7 +143,7 @@ def protect_by_microaggregation(block: Block, params: MicroaggregationParams, rn
     ------
     InputError
         When there are fewer than k records, the partition is unknown or its parameters are wrong, or weights are
-        asked for and the block has none.
+        requested and the block has none.
 
     References
     ----------

@@ -55,7 +55,7 @@ def protect(block: Block, params: OrdinalNoiseParams, rng: np.random.Generator) 
     -------
     Masked
         Categories that occur among the records with the same `within` values are reached, others are not. Missing
-        cells stay missing. Edits are kept by adjustment afterwards, which may move further and is told.
+        cells stay missing. Edits are kept by adjustment afterwards, which may move further and is reported.
 
     References
     ----------

@@ -141,7 +141,7 @@ def protect(block: Block, params: PramParams, rng: np.random.Generator) -> Maske
         Each record's category k becomes l with probability p_kl, independently of the other records. Only categories
         (with `joint`, combinations) that occur among the records of the block with the same `within` values are
         reached; what a given matrix promises others stays with k. Edits between variables that change one by one are
-        kept by adjustment afterwards, which may lead to others and is told: the matrix is then not the effective one.
+        kept by adjustment afterwards, which may lead to others and is reported: the effective matrix is then another.
         Where a condition on the variable governs numbers that are masked too, records on either side of it are apart:
         a category never moves a record to the other side. Missing cells stay missing. A notice says when a variable
         has a single category among records that are masked together, which then stays.

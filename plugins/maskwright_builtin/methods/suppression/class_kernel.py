@@ -291,7 +291,7 @@ def move_records(
 def nearest_classes(
     codes: Integers, sizes: Integers, worth: Floats, asked: Integers, nearest: Integers, costs: Floats
 ) -> None:
-    """Find for each class asked for the other one with which it is joined at the least worth of emptied cells.
+    """Find for each class requested the other one with which it is joined at the least worth of emptied cells.
 
     The keys in which they differ are emptied in both. Of classes that cost the same the first is taken.
 

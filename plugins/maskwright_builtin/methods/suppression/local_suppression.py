@@ -99,7 +99,7 @@ def suppress_cells(block: Block, params: LocalSuppressionParams, rng: np.random.
     where they cost less. For `wildcard`, of records that become equal without some keys only as many are emptied as the
     others need to count k, those first that save most. Then emptied cells are published again, one by one in order of
     importance, where everybody still counts k. By all counts, a record counts another only if it shows all that the
-    first shows or, for `wildcard`, more than half of it, so that records emptied altogether count for nobody. Where
+    first shows or, for `wildcard`, more than half of it, so that records emptied altogether count for no one. Where
     fewer than half of k records show all that a published record shows, `wildcard` has bought its k: that is a doubt.
 
     For several sets of keys this is done for one after the other until all hold. For `l` and `t`, each class that fails
@@ -253,7 +253,7 @@ def suppress_records(block: Block, params: RecordSuppressionParams, rng: np.rand
     """Leave out every record whose class on the keys has fewer than k records.
 
     With f(x) the number of records with the key x, the records with f(x) >= k stay, as they are. Classes that stay
-    lose nobody, so one pass reaches k. Estimates from the file are biased towards what is common, and weights are not
+    lose no one, so one pass reaches k. Estimates from the file are biased towards what is common, and weights are not
     changed: who is left out is not left out at random.
 
     `block`: an empty cell is a value of its own.

@@ -120,7 +120,7 @@ def protect(block: Block, params: TargetedSwappingParams, rng: np.random.Generat
         The risk of a record in an area is 1 / number of records there with its values of the risk variables; that of a
         household is the largest of its members. From the coarsest level on, households with risk above 1 / k that have
         not been swapped yet exchange all geography and `carry_along` with one outside their area of that level, equal
-        on the first profile that offers one, drawn in proportion to its risk; nobody is swapped twice. Who finds none
+        on the first profile that offers one, drawn in proportion to its risk; no one is swapped twice. Who finds none
         is tried again at finer levels, and in the end it is a doubt. Then areas fill up to their share of `swap_rate`,
         drawn by risk. Variables that edits tie to what is exchanged, and that no step masks, are in every profile.
 

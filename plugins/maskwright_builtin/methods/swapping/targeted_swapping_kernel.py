@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 ABSENT = -1.0
-"""Key of a bucket in which nobody is left; keys of households are not negative."""
+"""Key of a bucket in which no one is left; keys of households are not negative."""
 
 
 @compiled

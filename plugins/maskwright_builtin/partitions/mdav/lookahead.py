@@ -98,7 +98,7 @@ class Lookahead:
             self._spent += spent
             self._pairs += pairs
 
-    def judge(self, remaining: int) -> None:
+    def decide(self, remaining: int) -> None:
         """Go on asking ahead only where it has cost less so far, the next call included, and enough records remain."""
         count = min(self._count, remaining // (8 * self._k))
         cheaper = self._spent + CALL <= self._alone * (self._pairs + count)

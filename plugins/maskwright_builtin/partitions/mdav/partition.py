@@ -102,7 +102,7 @@ def mdav_labels(
                 work, trial = workspace(leaves, k), True
                 foresight.start(leaves)
             elif status == kernel.NOT_LISTED:
-                foresight.judge(remaining)
+                foresight.decide(remaining)
                 if foresight.pays:
                     foresight.ask(sums, remaining, label)
             trial = trial and foresight.pays

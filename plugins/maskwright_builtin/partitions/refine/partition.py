@@ -115,7 +115,7 @@ def cluster(
     ------
     InputError
         When k is below 1, a standardised value is not finite or too large to be squared, the start needs parameters
-        or is refinement itself, or several runs are asked for with more than `COMBINED_UP_TO` records.
+        or is refinement itself, or several runs are requested with more than `COMBINED_UP_TO` records.
     PluginError
         When the start is unknown, or does not keep k.
 

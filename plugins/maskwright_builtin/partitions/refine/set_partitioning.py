@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """Groups of each size: members in ascending order, one group a row, rows in order."""
 
 ROUNDS = 60
-"""Times that prices are asked for."""
+"""Times that prices are requested."""
 
 ADDED = 10
 """A tenth as many groups as there are records join the pool each time: of more, most are of no use later."""

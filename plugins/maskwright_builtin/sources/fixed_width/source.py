@@ -54,7 +54,7 @@ class FixedWidthReading(WrittenReading):
         self._needed = max(start + width - 1 for start, width in self._places.values())
         self._line_end, self._ends_with_line, self._lines, self._length = "\n", True, 0, self._needed
         self._filled: set[str] = set()
-        self._beside = 0
+        self._between = 0
         self._paddings = {name: Padding(width) for name, (_, width) in self._places.items()}
         if params.blank_columns == "leave out":
             for lines in self._blocks():
@@ -76,7 +76,7 @@ class FixedWidthReading(WrittenReading):
                 text = pc.utf8_trim(written[name], " ")
                 self._paddings[name].see(written[name], text)
                 cells[name] = self._with_points(name, text, records)
-            self._beside += self._count_text_between_columns(lines)
+            self._between += self._count_text_between_columns(lines)
             records += len(lines)
             yield WrittenBatch(pa.record_batch(cells), written)
 
@@ -175,8 +175,10 @@ class FixedWidthReading(WrittenReading):
             for name, decimals in self._form.decimals.items()
             if name in self._places and not self._paddings[name].has_points
         ]
-        if self._beside:
-            notes.append(f"{self._beside} lines have text where no column is declared: it is not read, and not written")
+        if self._between:
+            notes.append(
+                f"{self._between} lines have text where no column is declared: it is not read, and not written"
+            )
         details = {
             "columns": dict(self._places),
             "paddings": {name: self._paddings[name].kind for name in self._places},

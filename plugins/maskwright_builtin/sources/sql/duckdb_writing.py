@@ -217,7 +217,7 @@ def write_duckdb(
     refuse_twice([variable.name for variable in variables], Place(str(path)))
     library()
     with disk_trouble(path):
-        # DuckDB makes its file itself, and others beside it: in a folder that nobody else can look into.
+        # DuckDB makes its file itself, and others beside it: in a folder that no one else can look into.
         folder = Path(tempfile.mkdtemp(prefix=".maskwright-sql-", dir=path.parent))
         try:
             columns = (

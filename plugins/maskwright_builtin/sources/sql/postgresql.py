@@ -107,7 +107,7 @@ def _secret(params: PostgresqlParams, field: str, place: Place) -> str | None:
 
 
 def _unreached(text: str, params: PostgresqlParams, place: Place) -> Problem:
-    # What libpq says may quote what it was told.
+    # What libpq says may quote what it was given.
     server = "that `host:` names" if params.host else "of PGHOST" if os.environ.get("PGHOST") else "on this machine"
     if "password" in text or "authentication" in text:
         hint = f"Set {params.user_variable} and {params.password_variable}, or use ~/.pgpass."
@@ -285,7 +285,7 @@ def open_postgresql(path: Path, params: PostgresqlParams, progress: Progress) ->
 
 
 def content(path: Path, params: PostgresqlParams) -> Iterator[bytes]:
-    """Yield what the table holds, so that it can be told whether it is still the same."""
+    """Yield what the table holds, to see whether it is still the same."""
     return PostgresqlReading(path, params, lambda _: None).blocks()
 
 

@@ -262,7 +262,7 @@ def write_sqlite(
         path.write_bytes(b"")
         try:
             with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-                # Nobody else sees the file, and it is thrown away if this does not end well.
+                # No one else sees the file, and it is thrown away if this does not end well.
                 connection.execute("PRAGMA journal_mode = OFF")
                 connection.execute("PRAGMA synchronous = OFF")
                 _write(connection, batches, variables, table, declared, kinds, as_written)

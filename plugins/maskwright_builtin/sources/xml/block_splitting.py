@@ -19,6 +19,12 @@ WHITE_ONLY = re.compile(rb"[ \t\r\n]*")
 NEW_START = re.compile(rb"<([A-Za-z_][A-Za-z0-9_.-]*)/?>")
 
 
+def indices(positions: NDArray[np.int64]) -> Any:
+    """Indices for ``take``, null where negative; ``pa.array`` would import pandas."""
+    there = np.packbits(positions >= 0, bitorder="little")
+    return pa.Array.from_buffers(pa.int64(), len(positions), [pa.py_buffer(there), pa.py_buffer(positions)])
+
+
 class Deviation(Exception):  # noqa: N818 - not an error: the other reader takes over
     """The file is not what the template says."""
 
@@ -61,14 +67,14 @@ def cut_sparse(
     offsets = np.concatenate(([0], bounds, [len(block)])).astype(np.int32)
     count = len(offsets) - 1
     raw = pieces_of(block, offsets, pa.binary())
-    code = _tag_codes(raw.take(pa.array(np.arange(1, count, 2))), record, tags)
+    code = _tag_codes(raw.take(indices(np.arange(1, count, 2))), record, tags)
     is_start = (code >= 2) & (code % 2 == 0)
     starts = np.flatnonzero(is_start)
     _check_nesting(code, starts)
     # Text may stand only before the end tag of a cell: in every other gap there is white space.
     gap_lengths = offsets[1::2] - offsets[:-1:2]
     gap_lengths[starts + 1] = 0
-    for gap in pc.unique(raw.take(pa.array(2 * np.flatnonzero(gap_lengths)))).to_pylist():
+    for gap in pc.unique(raw.take(indices(2 * np.flatnonzero(gap_lengths)))).to_pylist():
         if not WHITE_ONLY.fullmatch(gap):
             raise Deviation
     n = int(np.count_nonzero(code == 0))
@@ -101,7 +107,7 @@ def _tag_codes(found: Any, record: bytes, tags: list[bytes]) -> NDArray[np.int64
     encoded = found.dictionary_encode()
     distinct: list[bytes] = encoded.dictionary.to_pylist()
     code_of = np.array([known.get(tag, -1) for tag in distinct], dtype=np.int64)
-    codes: NDArray[np.int64] = code_of[np.array(encoded.indices)]
+    codes: NDArray[np.int64] = code_of[np.from_dlpack(encoded.indices)]
     unknown = np.flatnonzero(codes < 0)
     if len(unknown) == 0:
         return codes

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 BYTES_SEARCHED = 1 << 18
-"""Bytes of a file in which members are looked for, where nobody says which elements they are."""
+"""Bytes of a file in which members are looked for, where no one says which elements they are."""
 AT_ONCE = 500
 """Records of the upper level in one document."""
 LONGEST_DOCUMENT = 1 << 20

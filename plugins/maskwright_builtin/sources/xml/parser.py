@@ -141,7 +141,7 @@ class GuardedParser:
             )
 
     def feed(self, progress: ByteProgress, block: int = BLOCK) -> Iterator[None]:
-        """Parse the file, pausing after each block; `progress` is told the bytes fed."""
+        """Parse the file, pausing after each block; `progress` takes the bytes fed."""
         with reading(self.path) as file:
             while piece := file.read(block):
                 if not self._fed:
@@ -327,7 +327,7 @@ def find_opening(path: Path, params: XmlParams) -> Opening:
 
 
 def _no_progress(fed: int) -> None:
-    """Nobody waits for the opening."""
+    """No one waits for the opening."""
     del fed
 
 

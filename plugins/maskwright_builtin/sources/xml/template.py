@@ -24,6 +24,7 @@ from maskwright_builtin.sources.xml.block_splitting import (
     NewVariable,
     Unlearnt,
     cut_sparse,
+    indices,
     pieces_of,
 )
 from maskwright_builtin.sources.xml.parser import ByteProgress, Name
@@ -65,7 +66,7 @@ class Cut:
 
     def columns(self) -> list[Any]:
         """Texts of each variable, p arrays of shape (n,); null where there is no cell."""
-        return [self.pieces.take(_indices(positions)) for positions in np.ascontiguousarray(self.positions.T)]
+        return [self.pieces.take(indices(positions)) for positions in np.ascontiguousarray(self.positions.T)]
 
 
 def _cut_at(block: bytes, offsets: NDArray[np.int32], p: int) -> Cut:
@@ -87,12 +88,6 @@ def _without_comments(block: bytes) -> bytes:
         kept.append(block[end:start])
         end = comment.end()
     return b"".join([*kept, block[end:]])
-
-
-def _indices(positions: NDArray[np.int64]) -> Any:
-    """Indices for ``take``, null where negative; ``pa.array`` would load pandas."""
-    there = np.packbits(positions >= 0, bitorder="little")
-    return pa.Array.from_buffers(pa.int64(), len(positions), [pa.py_buffer(there), pa.py_buffer(positions)])
 
 
 class Part(Protocol):
@@ -281,6 +276,6 @@ class RecordTemplate:
             expected = self._between_records if j == 0 else self._between_cells[j - 1]
             positions = records[1:] if j == 0 else records + 2 * j
             # Records of one file differ in their texts and hardly ever in their markup: few distinct pieces.
-            if not all(map(expected.fullmatch, pc.unique(pieces.take(pa.array(positions))).to_pylist())):
+            if not all(map(expected.fullmatch, pc.unique(pieces.take(indices(positions))).to_pylist())):
                 return False
         return True

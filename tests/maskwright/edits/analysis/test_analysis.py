@@ -226,10 +226,10 @@ def messages(rules, **decimals):
         ]),
         (["if a > 10 then b <= c", "a <= 5"], [
             ("redundant", ("edit-1", "edit-2"), "edit-1 follows from edit-2"),
-            ("dead_branch", ("edit-1",), "the condition of edit-1 can never be met: its 'then' is never asked for"),
+            ("dead_branch", ("edit-1",), "the condition of edit-1 can never be met: its 'then' is never required"),
         ]),
         (["if a > 10 then b <= c else b > 2", "a <= 5"],
-         [("dead_branch", ("edit-1",), "the condition of edit-1 can never be met: its 'then' is never asked for")]),
+         [("dead_branch", ("edit-1",), "the condition of edit-1 can never be met: its 'then' is never required")]),
         (["if a > 10 then b <= c", "a > 11"],
          [("dead_branch", ("edit-1",), "the condition of edit-1 is always met: its 'then' holds for every record")]),
         (["if a > 10 then b > 4", "b <= 3"],

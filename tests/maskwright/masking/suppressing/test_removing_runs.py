@@ -171,7 +171,7 @@ def test_records_are_drawn_before_they_are_clustered(tmp_path: Path) -> None:
         ("  - {method: microaggregation, params: {k: 3}}\n  - {method: sampling, params: {size: 9}}\n", "takes away"),
         ("  - {method: sampling, params: {}}\n", "say how many records to draw"),
         ("  - {method: sampling, params: {fraction: 1.5}}\n", "expected a number <= 1"),
-        ("  - {method: sampling, params: {size: 41}}\n", "a sample of 41 records is asked for; there are 40"),
+        ("  - {method: sampling, params: {size: 41}}\n", "a sample of 41 records is requested; there are 40"),
         ("  - {method: local_suppression, params: {k: 41, keys: [sex]}}\n", "larger than the number of records"),
         ("  - {method: local_suppression, params: {keys: [sexx]}}\n", "did you mean 'sex'"),
         ("  - {method: local_suppression, params: {keys: [sex], importance: {rents: 2}}}\n", "importance is of keys"),

@@ -59,7 +59,7 @@ def test_masked_categories_have_a_loss_in_every_report(tmp_path: Path) -> None:
     assert record["not_measured"] == ["age"]
     report = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "contingency_tables" in report
-    assert "anything: no measure was asked for" not in report
+    assert "anything: no measure was requested" not in report
 
 
 def test_mixed_ones_have_both_and_each_says_what_it_leaves_out(tmp_path: Path) -> None:

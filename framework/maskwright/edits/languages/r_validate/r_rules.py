@@ -17,13 +17,13 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.rule_language.rules import LONGEST_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 Node = Tree[Token]
 
-LONGEST_RULE = 10_000
 LONGEST_SEQUENCE = 1_000
 LARGEST_TREE = 10_000
 DEEPEST = 100

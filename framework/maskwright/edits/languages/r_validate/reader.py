@@ -82,12 +82,6 @@ _CHANGES_MEANING = {
 }
 
 
-def is_validate(root: Node) -> bool:
-    """Whether a YAML file holds rules of validate: a mapping with ``rules`` whose items have ``expr``."""
-    rules = root.get("rules") if root.is_mapping else None
-    return rules is not None and any(element.is_mapping and "expr" in element for element in rules)
-
-
 def read_validate(path: str | Path) -> EditSet:
     """Read a rule file of the R package validate as edits in exact arithmetic.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import WrongRulesError, read_items
 from maskwright.edits.languages.conversion.yaml_text import rule_text
-from maskwright.edits.languages.r_validate.reader import is_validate, read_validate
 from maskwright.edits.languages.yaml.documents import FILE_KEYS, Inclusion, listed_nodes, load_rule_file
 from maskwright.edits.rule_language.operands import without_aliases
 from maskwright.edits.rule_language.rules import RuleItem, parse_value
@@ -38,7 +37,9 @@ def read_edits_yaml(path: str | Path) -> EditSet:
     file = Path(path)
     problems: list[Problem] = []
     root = load_rule_file(file, problems=problems)
-    if is_validate(root):
+    if _is_of_validate(root):
+        from maskwright.edits.languages.r_validate.reader import read_validate
+
         return read_validate(file)
     reading = _Reading(file.parent.resolve())
     reading.problems.extend(problems)
@@ -54,6 +55,12 @@ def read_edits_yaml(path: str | Path) -> EditSet:
     if reading.problems:
         raise WrongRulesError(reading.problems, edits)
     return edits
+
+
+def _is_of_validate(root: Node) -> bool:
+    """Whether a YAML file holds rules of the R package validate: a mapping with ``rules`` whose items have ``expr``."""
+    rules = root.get("rules") if root.is_mapping else None
+    return rules is not None and any(element.is_mapping and "expr" in element for element in rules)
 
 
 class _Reading(Inclusion):
