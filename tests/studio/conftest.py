@@ -165,14 +165,20 @@ def command():
     return run
 
 
+@pytest.fixture(scope="session")
+def office_files():
+    """A small file, and a pipeline with a rule, by name."""
+    rows = "".join(f"{20 + number % 50},{100 * number},{10 * number},{90 * number}\n" for number in range(60))
+    return {"people.csv": f"age,gross,tax,net\n{rows}".encode(), "pipeline.yaml": PIPELINE.encode()}
+
+
 @pytest.fixture(scope="module")
-def office(tmp_path_factory):
-    """Folder with a small file, a rule and a pipeline."""
+def office(tmp_path_factory, office_files):
+    """Folder with these files; a module whose studio is that of all modules has a fixture of this name."""
     folder = tmp_path_factory.mktemp("work") / "office [2026]"
     folder.mkdir()
-    rows = "".join(f"{20 + number % 50},{100 * number},{10 * number},{90 * number}\n" for number in range(60))
-    (folder / "people.csv").write_text("age,gross,tax,net\n" + rows, encoding="utf-8")
-    (folder / "pipeline.yaml").write_text(PIPELINE, encoding="utf-8")
+    for name, content in office_files.items():
+        (folder / name).write_bytes(content)
     return folder
 
 

@@ -8,11 +8,15 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def running(studio, office):
-    head, *rows = (office / "people.csv").read_text("utf-8").splitlines()
+def running(fresh, office_files):
+    head, *rows = office_files["people.csv"].decode().splitlines()
     rows = [f"{row},{'small' if at % 2 else 'large'}" for at, row in enumerate(rows)]
-    (office / "people.csv").write_text("\n".join([f"{head},class", *rows]) + "\n", "utf-8")
-    return studio(office / "pipeline.yaml")
+    return fresh(office_files | {"people.csv": ("\n".join([f"{head},class", *rows]) + "\n").encode()})
+
+
+@pytest.fixture(scope="module")
+def office(running):
+    return running.folder.parent
 
 
 def variable(running, name):

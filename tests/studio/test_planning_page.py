@@ -9,13 +9,15 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def running(studio, office):
-    text = (office / "pipeline.yaml").read_text("utf-8")
-    rows = (office / "people.csv").read_text("utf-8").splitlines()
+def running(fresh, office_files):
+    rows = office_files["people.csv"].decode().splitlines()
     with_region = [f"{row},{'region' if not at else 'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
-    (office / "people.csv").write_text("\n".join(with_region) + "\n", "utf-8")
-    (office / "pipeline.yaml").write_text(text, "utf-8")
-    return studio(office / "pipeline.yaml")
+    return fresh(office_files | {"people.csv": ("\n".join(with_region) + "\n").encode()})
+
+
+@pytest.fixture(scope="module")
+def office(running):
+    return running.folder.parent
 
 
 def plan_of(running):

@@ -18,8 +18,13 @@ NEW = "New since it was given:"
 
 
 @pytest.fixture(scope="module")
-def running(studio, office):
-    return studio(office / "pipeline.yaml")
+def running(fresh, office_files):
+    return fresh(office_files)
+
+
+@pytest.fixture(scope="module")
+def office(running):
+    return running.folder.parent
 
 
 @pytest.fixture(scope="module")

@@ -159,7 +159,7 @@ def without_published(notes: Mapping[str, Any]) -> dict[str, Any]:
 Piece = TypeVar("Piece")
 
 STOPS_AT_A_LINE, STOPS = 4, 300
-PATIENCE, MOST_WAITS = 0.2, 10
+PATIENCE, MOST_WAITS = 0.1, 5
 """Seconds that a thread waits for the others, and how often in vain: one may be in a kernel, or wait for a lock."""
 THREADS = (2, 4)
 

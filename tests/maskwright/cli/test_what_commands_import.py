@@ -13,6 +13,7 @@ import maskwright as mw
 from maskwright.commands.demo.files import write_demo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 OF_READING = {
@@ -33,7 +34,8 @@ import contextlib, io, json, sys
 before = set(sys.modules)
 from maskwright.cli.main import main
 with contextlib.redirect_stdout(io.StringIO()):
-    main(sys.argv[1:])
+    for words in json.loads(sys.argv[1]):
+        main(words)
 kernels = []
 if "numba" in sys.modules:
     from numba.core.dispatcher import Dispatcher
@@ -50,11 +52,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_demo(tmp_path_factory.mktemp("demo"), 200).pipeline
 
 
-def imported(*words: object) -> tuple[set[str], list[str]]:
-    """Modules that a command imports in a process of its own, and kernels that it compiles or loads."""
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORTED, *map(str, words)], capture_output=True, text=True, check=True
-    )
+def imported(*commands: Sequence[object]) -> tuple[set[str], list[str]]:
+    """Modules that commands import, together, in a process of their own, and kernels that they compile or load."""
+    words = json.dumps([list(map(str, command)) for command in commands])
+    done = subprocess.run([sys.executable, "-c", IMPORTED, words], capture_output=True, text=True, check=True)
     modules, kernels = json.loads(done.stdout)
     return set(modules), kernels
 
@@ -65,9 +66,9 @@ def foreign(modules: set[str]) -> set[str]:
     return {name for name in roots - sys.stdlib_module_names if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("words", [(), ("--no-data",), ("--assume-records", "1000000")])
-def test_a_plan_imports_nothing_that_masks_or_compiles(demo: Path, words: tuple[str, ...]) -> None:
-    modules, kernels = imported("plan", demo, "--json", *words)
+def test_a_plan_imports_nothing_that_masks_or_compiles(demo: Path) -> None:
+    forms = ((), ("--no-data",), ("--assume-records", "1000000"))
+    modules, kernels = imported(*(("plan", demo, "--json", *words) for words in forms))
     assert foreign(modules) <= OF_READING | OF_GROUPING
     assert kernels == []
     elsewhere = (
@@ -78,20 +79,23 @@ def test_a_plan_imports_nothing_that_masks_or_compiles(demo: Path, words: tuple[
 
 
 @pytest.mark.parametrize(
-    ("measure", "kernels"),
+    ("measures", "kernels"),
     [
-        ("sse", []),
-        ("pil", []),
-        ("interval_disclosure", ["attribute_disclosure.rank_intervals_kernel.disclosed_by_rank"]),
-        ("distance_record_linkage", ["record_linkage.kd_tree._cut", "record_linkage.kd_tree.search"]),
+        (("sse", "pil"), []),
+        (("interval_disclosure",), ["attribute_disclosure.rank_intervals_kernel.disclosed_by_rank"]),
+        (("distance_record_linkage",), ["record_linkage.kd_tree._cut", "record_linkage.kd_tree.search"]),
     ],
 )
-def test_a_measure_imports_and_compiles_what_it_computes_with(demo: Path, measure: str, kernels: list[str]) -> None:
+def test_a_measure_imports_and_compiles_what_it_computes_with(
+    demo: Path, measures: tuple[str, ...], kernels: list[str]
+) -> None:
     data = demo.parent / "survey.xml"
-    if measure == "pil":  # no cell is in quotes
-        data = data.with_suffix(".csv")
-        mw.read(data.with_suffix(".xml"), record="Household").to_pandas().to_csv(data, index=False)
-    modules, compiled = imported("measure", data, data, "--measure", measure, "--json")
+    table = data.with_suffix(".csv")  # of which no cell is in quotes
+    mw.read(data, record="Household").to_pandas().to_csv(table, index=False)
+    files = {"pil": table}
+    modules, compiled = imported(
+        *(("measure", *2 * (files.get(name, data),), "--measure", name, "--json") for name in measures)
+    )
     assert compiled == [f"maskwright_builtin.measures.{name}" for name in kernels]
     of_numba = {"coverage", "charset_normalizer"} | OF_COMPILING
     assert foreign(modules) <= OF_READING | (of_numba if kernels else set())

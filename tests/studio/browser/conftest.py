@@ -93,9 +93,9 @@ def window(browser):
 
 
 @pytest.fixture(scope="module")
-def running(studio, office):
+def running(fresh, office_files):
     """The studio that is looked at; a module with another one has a fixture of this name."""
-    return studio(office / "pipeline.yaml")
+    return fresh(office_files)
 
 
 @pytest.fixture

@@ -7,6 +7,11 @@ import pytest
 expect = pytest.importorskip("playwright.sync_api").expect
 
 
+@pytest.fixture(scope="module")
+def office(running):
+    return running.folder.parent
+
+
 def test_a_tab_that_was_left_behind_runs_nothing(page, running, office):
     second = (office / "pipeline.yaml").read_text("utf-8").replace("masked.csv", "other.csv")
     (office / "second.yaml").write_text(second, "utf-8")

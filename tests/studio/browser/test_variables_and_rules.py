@@ -7,6 +7,11 @@ import pytest
 expect = pytest.importorskip("playwright.sync_api").expect
 
 
+@pytest.fixture(scope="module")
+def office(running):
+    return running.folder.parent
+
+
 @pytest.fixture(autouse=True)
 def put_back(running, office):
     text = (office / "pipeline.yaml").read_text()

@@ -101,6 +101,7 @@ def test_what_is_removed_takes_its_lines(path, old, new):
         (("protect",), 2, {"method": "m", "params": {"k": 2}}, "measure:",
          "  - method: m\n    params: {k: 2}\nmeasure:"),
         (("measure",), 1, {"rho": {"known": 2}}, "pil,", "{rho: {known: 2}}, pil,"),
+        (("measure",), 2, "rho", "score]", "rho, score]"),
         (("measure",), 3, "rho", "score]", "score, rho]"),
         (("waive",), 0, {"doubt": "d", "because": "so, yes"}, "seed: 7",
          "seed: 7\nwaive:\n  - doubt: d\n    because: 'so, yes'"),

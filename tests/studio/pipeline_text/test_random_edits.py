@@ -246,8 +246,8 @@ def check_changes(data):
         assert comments_of(text) <= comments_of(new)
 
 
-# How often each kind is drawn varies with what else is imported: of more examples, as many as of 300 are wanted.
-@pytest.mark.parametrize(("examples", "counts_as"), [(600, 300), pytest.param(2000, 2000, marks=pytest.mark.slow)])
+# How often each kind is drawn varies with what else is imported: of more examples, as many as of 100 are wanted.
+@pytest.mark.parametrize(("examples", "counts_as"), [(250, 100), pytest.param(2000, 2000, marks=pytest.mark.slow)])
 def test_random_changes(examples, counts_as):
     COUNTED.clear()
     settings(

@@ -75,6 +75,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("parts", [{}, {"parts": 25}, {"parts": ["sex"]}])
 @pytest.mark.parametrize("codebook", ["codebook.xml", "codebook.csv"])
 def test_reports_are_those_of_a_run_in_memory(folder: Path, parts: dict[str, Any], codebook: str) -> None:

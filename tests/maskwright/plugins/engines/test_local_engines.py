@@ -43,9 +43,8 @@ def expected(tmp_path):
     return receipts, files_in(folder)
 
 
-@pytest.mark.parametrize(
-    ("name", "workers"), [("local", 1), ("local", 3), ("processes", 1), ("processes", 2), ("processes", 4)]
-)
+# With 1 and 2 workers the checks of the kit look at the same.
+@pytest.mark.parametrize(("name", "workers"), [("local", 3), ("processes", 4)])
 def test_same_receipts_and_bytes(scratch, expected, name, workers):
     with started(name, scratch, workers) as engine:
         found = list(engine.run(Stage("draw", toy_stages.draw, scratch, identity="1"), iter(KEYS)))
@@ -103,13 +102,12 @@ def test_a_task_that_always_fails_is_named_after_three_tries(scratch, tmp_path, 
     assert log.read_text().split() == [KEYS[7]] * 3
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_worker_that_is_killed_is_replaced(scratch, tmp_path, expected, times):
-    work = partial(toy_stages.killed, log=tmp_path / "log", poisoned=KEYS[3], times=times)
+def test_a_worker_that_is_killed_twice_is_replaced(scratch, tmp_path, expected):
+    work = partial(toy_stages.killed, log=tmp_path / "log", poisoned=KEYS[3], times=2)
     with started("processes", scratch, 2) as engine:
         found = list(engine.run(Stage("draw", work, scratch, identity="1"), KEYS))
     assert [each.files for each in found] == [each.files for each in expected[0]]
-    assert len((tmp_path / "log").read_text().split()) == times
+    assert len((tmp_path / "log").read_text().split()) == 2
     assert not [path for path in scratch.glob("draw/.*") if KEYS[3] not in path.name]
 
 

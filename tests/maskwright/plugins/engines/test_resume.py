@@ -53,7 +53,7 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize(
     ("name", "workers", "tasks"),
-    [("processes", 2, 1), ("processes", 2, 13), ("processes", 2, 23), ("local", 2, 7), ("dask", 2, 9)],
+    [("processes", 2, 1), ("processes", 2, 23), ("local", 2, 7), ("dask", 2, 9)],
 )
 def test_a_killed_run_is_resumed(tmp_path, undisturbed, name, workers, tasks):
     if name == "dask":
