@@ -13,6 +13,7 @@ from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.localisation.localize import Localisation, localize
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import EditError
 from maskwright.foundation.progress import Progress, part, silent
 from maskwright.foundation.randomness import generator
@@ -76,21 +77,25 @@ def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[str,
     """What was located and adjusted, in words; nothing where no record violates an edit."""
     if not len(found.numbers):
         return ()
-    records = "record(s)" if found.level is None else f"{found.level} record(s)"
-    that = "that violate" if found.level is None else "that, with their members, violate"
+    record = "record" if found.level is None else f"{found.level} record"
+    violating = "that violated" if found.level is None else "that, with their members, violated"
     cells = ", ".join(f"{name}: {count}" for name, count in done.adjusted.items())
     notices = [
-        f"{done.mended} of {len(found.numbers)} {records} {that} an edit in the original data were mended by adjusting "
-        f"{sum(done.adjusted.values())} field(s)" + (f" ({cells})" if cells else "")
+        f"mended: {done.mended} of {plural(len(found.numbers), record)} {violating} an edit in the original data, by "
+        f"adjusting {plural(sum(done.adjusted.values()), 'field')}" + (f" ({cells})" if cells else "")
     ]
     if done.filled:
         filled = ", ".join(f"{name}: {count}" for name, count in done.filled.items())
         notices.append(f"missing cells were filled where an edit is violated because they are missing ({filled})")
     if found.unproven:
-        notices.append(f"{found.unproven} {records} may need fewer fields: that they do not was not proven")
-    notices += [f"{count} {records} were not localised: {why}" for why, (count, _) in found.obstacles.items()]
+        notices.append(
+            f"{plural(found.unproven, record)} may need fewer fields: that these are the fewest was not proven"
+        )
+    notices += [f"{plural(count, record)} not localised: {why}" for why, (count, _) in found.obstacles.items()]
     if done.left:
-        notices.append(f"{done.left} {records} could not be adjusted in the fields found; they are masked as they are")
+        notices.append(
+            f"{plural(done.left, record)} could not be adjusted in the fields found: masked as in the original data"
+        )
     return tuple(notices)
 
 

@@ -11,6 +11,7 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.planning.strata import is_zero
@@ -162,13 +163,13 @@ def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator
         names = ", ".join(each.unit.variables)
         if each.changed:
             yield (
-                f"{each.changed} categories of {names} were changed in {each.moved} record(s) to keep "
-                f"edits; {each.restored} of them came out as in the original"
+                f"{plural(each.changed, 'category', 'categories')} of {names} changed in "
+                f"{plural(each.moved, 'record')} to keep edits; {each.restored} of them came out as in the original"
             )
             yield from _before_adjusting(each, plan)
         if each.infeasible:
             yield (
-                f"in {each.infeasible} record(s) no categories of {names} satisfy every edit: what is "
+                f"in {plural(each.infeasible, 'record')} no categories of {names} satisfy every edit: what is "
                 "published unmasked, or missing, excludes it"
             )
 

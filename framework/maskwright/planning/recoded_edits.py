@@ -197,13 +197,14 @@ def _straddling(found: Sequence[Straddling], coarse: RecodedVariables) -> Iterat
 def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[Edit]) -> tuple[str, ...]:
     """Notices about edits that say less than before, or nothing."""
     weakened = [
-        f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}"
+        f"edit {each.original.name!r} is weakened to what the published categories show, as `release_edits` in the "
+        f"step's params allows: {shorten(each.edit.text, MOST_LETTERS)}"
         for each in translations
         if each.form == "weakened" and each.edit is not None
     ]
     gone = [
-        f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
-        "published as categories, of which it cannot be said"
+        f"edit {edit.name!r} is dropped, as `release_edits` in the step's params allows: it cannot be stated of the "
+        f"categories in which {', '.join(edit.variables)} are published"
         for edit in dropped
     ]
     return (*weakened, *gone)

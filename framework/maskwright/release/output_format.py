@@ -14,6 +14,7 @@ from maskwright.data.missing import is_code_text
 from maskwright.data.number_text import read_numbers
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import Expression, MissingAs, nodes, rewritten
+from maskwright.foundation.counts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -187,7 +188,8 @@ def formula_sentences(
             if readers
             else "an apostrophe is put before each"
         )
-        yield f"{name}: {count} cell(s) begin like a formula, which a spreadsheet would run; {done}"
+        begin = plural(count, "cell begins", "cells begin")
+        yield f"{name}: {begin} like a formula, which a spreadsheet would run; {done}"
     texts = pa.array(names, pa.string())
     odd = texts.filter(pc.match_substring_regex(texts, FORMULA)).to_pylist()
     if odd:

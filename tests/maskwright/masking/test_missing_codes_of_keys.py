@@ -76,7 +76,7 @@ def test_a_rare_code_becomes_what_suppressed_cells_are(tmp_path: Path) -> None:
     assert (after[before == "-9"] == "").all()
     assert (after[before != "-9"] == before[before != "-9"]).all()
     assert any(
-        "9 missing code(s) of job are published as suppressed cells" in each for each in result.record["notices"]
+        "9 missing codes of job published as suppressed cells" in each for each in result.record["notices"]
     )
 
 

@@ -22,6 +22,7 @@ from maskwright.edits.levels.expansion import OPEN, Pattern, UndefinedValue, nam
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, StructureColumn
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.localisation.search import Located
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.masking.field_adjustment import FieldAdjustment, adjust_fields, adjustment_notices, adjustment_record
@@ -306,7 +307,10 @@ def corrected_levels(
         {name: filled[name] for name in names if filled[name]}, len(rows) - len(left), len(left),
     )  # fmt: skip
     why = Counter(groups.left_out[row] for row in left if row in groups.left_out)
-    messages = (f"{count} {found.level} record(s) violate an edit still: {reason}" for reason, count in why.items())
+    messages = (
+        f"an edit is still violated in {plural(count, f'{found.level} record')}: {reason}"
+        for reason, count in why.items()
+    )
     return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *messages))
 
 

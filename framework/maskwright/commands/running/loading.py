@@ -15,6 +15,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem, refuse_problems
 from maskwright.foundation.processes.resources import give_back_memory
@@ -264,7 +265,7 @@ def _on_violation(
     return (
         (kept, rows),
         outcome,
-        (f"{dropped} record(s) that violate an edit in the original data were dropped ({shown})",),
+        (f"dropped: {plural(dropped, 'record')} that violated an edit in the original data ({shown})",),
     )
 
 
@@ -325,7 +326,9 @@ def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *
     names = ", ".join(name for name in edit.variables if name in identifiers)
     found = "every record obeys it"
     if violations:
-        found = f"{violations} of {n} record(s) violate it and " + ("were dropped" if dropped else "are not mended")
+        found = f"{violations} of {plural(n, 'record')} violate it and " + (
+            "were dropped" if dropped else "are not mended"
+        )
     return (
         f"edit {edit.name!r} reads {names}, which is not published: it checks the original only, where {found}; it is "
         "no rule of the release"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.running.loading import violated_edits
 from maskwright.data.parts.part_files import address_of
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.progress import LOGGER
 from maskwright.foundation.release_outcomes import EditViolation, OpenDoubts, ThresholdMissed
@@ -163,7 +164,7 @@ def publish_record(
 def _violated_edits(result: MaskingResult, outcome: Outcome) -> Iterator[Problem]:
     for each in violated_edits(outcome.edits):
         failed = result.infeasible.get(each.name)
-        hint = f"no feasible point was found for {failed} row(s)" if failed else None
+        hint = f"no feasible point was found for {plural(failed, 'row')}" if failed else None
         message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
         yield Problem(message, hint=hint)
 

@@ -26,7 +26,7 @@ from maskwright.masking.suppressing.complementary_suppression import Complement,
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
-from maskwright.masking.suppressing.suppression_steps import lost_codes
+from maskwright.masking.suppressing.suppression_steps import cells_suppressed, lost_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _suppression_notices(
             (own, "what a step promises of its keys is lost by the cells that went so"),
         ):
             if cells.any():
-                yield f"{int(cells.sum())} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
+                yield f"{cells_suppressed(int(cells.sum()), source[1])} as well, because otherwise {why}"
 
 
 def codes_taken(result: MaskingResult) -> dict[str, Booleans]:

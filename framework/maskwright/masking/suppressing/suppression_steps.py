@@ -9,6 +9,7 @@ import numpy as np
 
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.counts import plural
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
 from maskwright.masking.protecting.assembling import GroupResult, with_group
@@ -197,21 +198,30 @@ class _State:
     def notices(self) -> Iterator[str]:
         for each in self.suppressed():
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"]
-            reasons = [f"{edits} of them because edits would reveal others"] if edits else []
-            reasons += (
-                [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
+            reasons = (
+                (edits, "edits would reveal suppressed cells"),
+                (read_off, "suppressed cells could be inferred from records with the same values of other variables"),
             )
-            yield f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(f", {x}" for x in reasons)
+            yield cells_suppressed(each["cells"], each["variable"]) + "".join(
+                f", {f'{count} of them ' if count < each['cells'] else ''}as complementary suppression, because {why}"
+                for count, why in reasons
+                if count
+            )
         for name, gone in self.hidden.items():
             there, cells = int(np.sum(gone | ~self.shown[name].missing)), int(gone.sum())
             if 2 * cells > there:
                 # Rounded down: 100 % is all of them.
                 yield (
-                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
-                    "be analysed: recode it, ask for less with other keys, or leave it out of the release"
+                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), too many "
+                    "to analyse it: recode it, lower k, use fewer keys, or leave it out of the release"
                 )
         for name, gone in self.lost_codes().items():
-            yield f"{int(gone.sum())} missing code(s) of {name} are published as suppressed cells"
+            yield f"{plural(int(gone.sum()), 'missing code')} of {name} published as suppressed cells"
+
+
+def cells_suppressed(count: int, name: str) -> str:
+    """``1 cell of age is suppressed``, ``3 cells of age are suppressed``."""
+    return plural(count, f"cell of {name} is suppressed", f"cells of {name} are suppressed")
 
 
 def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:

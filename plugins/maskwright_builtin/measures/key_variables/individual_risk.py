@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart, plural
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
@@ -126,7 +126,7 @@ def _on_keys(comparison: Comparison, params: IndividualRiskParams, keys: tuple[s
     notes = [*about_weights, *([NO_WEIGHTS] if weights is None else [])]
     risk, cut = _risks(codes, params, weights)
     if cut:
-        notes.append(f"in {cut} record(s) the weights are below 1 and F below f: F is taken as f")
+        notes.append(f"in {plural(cut, 'record')} the weights are below 1 and F below f: F is taken as f")
     if params.count == "wildcard" and any((code < 0).any() for code in codes):
         notes.append("a missing key counts as any value: emptied records lower the risk of all others")
     parts = {f"risk_for_rate_{bound_name(rate)}": risk_for_rate(risk, rate) for rate in bounds_of(params.target_rate)}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesFile, read
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesFile, plural, read
 from maskwright_builtin.key_counts.frequencies import count_keys, individual_risk, positive_weights, sampling_fraction
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
@@ -191,8 +191,9 @@ def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]
     without = int((people == 0).sum())
     if without:
         raise InputError(
-            f"k_map: {without} record(s) have keys that no record of the population file has: the file is not that of "
-            "the population, or its keys are coded otherwise than those of the masked file"
+            f"k_map: {plural(without, 'record has', 'records have')} keys that no record of the "
+            "population file has: the file is not that of the population, or its keys are coded otherwise than those "
+            "of the masked file"
         )
     return people.astype(np.float64)
 

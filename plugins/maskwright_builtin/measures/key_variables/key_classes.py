@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem
+from maskwright import Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem, plural
 from maskwright_builtin.key_counts.frequencies import class_sizes, classes_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def worst_of(found: Mapping[str, Measurement], direction: Literal["lower", "high
         found[worst].value,
         parts={**found[worst].parts, **{f"keys_{name}": each.value for name, each in found.items()}},
         per_record=np.maximum.reduce(contributions) if contributions else None,
-        notes=(f"the worst of {len(found)} set(s) of keys is {worst}", *found[worst].notes),
+        notes=(f"the worst of {plural(len(found), 'set')} of keys is {worst}", *found[worst].notes),
         sentence=found[worst].sentence,
         tables=found[worst].tables,
     )

@@ -22,6 +22,7 @@ from maskwright import (
     PartOfFile,
     Problem,
     class_hashes,
+    plural,
 )
 from maskwright_builtin.measures.key_variables.key_classes import KeyClasses, chosen_keys, key_classes
 from maskwright_builtin.measures.key_variables.sensitive_classes import (
@@ -161,7 +162,7 @@ def _begun(facts: Sequence[Facts]) -> Further | Measurement:
         shares[name] = [counts[value] / total for value in values[name]]
         missing = sum(each["missing"][name] for each in facts)
         if missing:
-            notes.append(f"{missing} record(s) without a value of {name} are left out")
+            notes.append(f"left out: {plural(missing, 'record')} without a value of {name}")
     if not any(values.values()):
         return undefined(notes)
     request = {name: first[name] for name in ("keys", "ordered", "compared")}
@@ -253,7 +254,7 @@ def l_diversity(comparison: Comparison, params: LDiversityParams, rng: np.random
             by_variable[name] = float(diversity.min())
         least = np.minimum(least, diversity)
         if missing:
-            notes.append(f"{missing} record(s) without a value of {name} are left out")
+            notes.append(f"left out: {plural(missing, 'record')} without a value of {name}")
     if not by_variable:
         return undefined(notes)
     of_record = least[classes.of_record]
@@ -322,7 +323,7 @@ def t_closeness(comparison: Comparison, params: SensitiveParams, rng: np.random.
     notes = [f"key variables: {', '.join(classes.keys)}; sensitive: {', '.join(names)}"]
     for name, of_class, value, ordered, missing in values_by_class(comparison, names, classes):
         if missing:
-            notes.append(f"{missing} record(s) without a value of {name} are left out")
+            notes.append(f"left out: {plural(missing, 'record')} without a value of {name}")
         if not len(value):
             continue
         counts = np.bincount(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Comparison, Further, Measurement, Merging, PartOfFile
+from maskwright import Comparison, Further, Measurement, Merging, PartOfFile, plural
 from maskwright_builtin.key_counts.frequencies import (
     approximate_risk,
     individual_risk,
@@ -73,7 +73,7 @@ def k_map_of(
         parts={"below_k": 100.0 * below / records, "mean_risk": risk / records},
         notes=tuple(notes),
         sentence=f"Whoever knows {in_words(keys)} of a person in the file has to choose among {fewest:,.4g} "
-        f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {below:,} record(s) "
+        f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {plural(below, 'record')} "
         f"among fewer than {k}.",
     )
 
@@ -127,7 +127,7 @@ def individual_risk_of_parts(
         own = [each[name] for each in facts]
         notes = list(zero_weights(request["zero"])) if request["weighted"] else [NO_WEIGHTS]
         if cut := sum(each["cut"] for each in own):
-            notes.append(f"in {cut} record(s) the weights are below 1 and F below f: F is taken as f")
+            notes.append(f"in {plural(cut, 'record')} the weights are below 1 and F below f: F is taken as f")
         above = np.sum([each["above"] for each in own], axis=0).tolist()
         bands = np.sum([each["bands"] for each in own], axis=0).astype(np.int64)
         found[name] = individual_risk_of(

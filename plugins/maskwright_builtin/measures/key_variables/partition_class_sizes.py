@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright import Comparison, Further, InputError, Measurement, Merging, PartOfFile, class_hashes
+from maskwright import Comparison, Further, InputError, Measurement, Merging, PartOfFile, class_hashes, plural
 from maskwright_builtin.key_counts.frequencies import individual_risk, sampling_fraction
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
@@ -33,12 +33,11 @@ def k_anonymity_of(
     sizes: MeasureTable,
 ) -> Measurement:  # fmt: skip
     """The measure `k_anonymity`, however its classes were counted."""
-    what += "" if smallest == 1 else "s"
     return Measurement(
         float(smallest),
         parts={"classes": parts["classes"], "below_k": 100.0 * below / records, "mean_risk": parts["mean_risk"]},
         notes=(f"key variables: {', '.join(keys)}",),
-        sentence=f"The smallest group that shares {in_words(keys)} holds {smallest:,} {what}; {below:,} of the "
+        sentence=f"The smallest group that shares {in_words(keys)} holds {plural(smallest, what)}; {below:,} of the "
         f"{records:,} records are in groups of fewer than {k}.",
         tables=(sizes,),
     )
@@ -58,7 +57,7 @@ def uniqueness_of(
 
 def light_records(count: int) -> str:
     """Note on records whose weight cannot be one."""
-    return f"{count} record(s) with a weight missing or below 1 count with weight 1"
+    return f"{plural(count, 'record')} with a weight missing or below 1: counted with weight 1"
 
 
 def keys_of_part(comparison: Comparison, params: KeySetsParams, request: object) -> Facts:  # noqa: ARG001

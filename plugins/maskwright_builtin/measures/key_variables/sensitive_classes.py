@@ -39,7 +39,7 @@ def l_diversity_of(
         parts={"homogeneous": 100.0 * homogeneous / records},
         per_variable={name: value for name, value in by_variable.items() if name in compared},
         notes=tuple(notes),
-        sentence=f"Whoever finds a person by {in_words(keys)} is left with at least {least:.3g} possible value(s) of "
+        sentence=f"Whoever finds a person by {in_words(keys)} is left with {least:.3g} or more possible values of "
         f"{in_words(tuple(by_variable))}; for {homogeneous:,} of the {records:,} records with only one.",
     )
 

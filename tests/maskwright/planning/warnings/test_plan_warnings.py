@@ -87,7 +87,7 @@ def test_an_equality_with_a_published_total_makes_records_unique() -> None:
     totals = [10.0, 10, 10, 21, 22, 23, 24, 25, 26, 27]
     data = _dataset(a=[5.0] * 10, b=[total - 5 for total in totals], total=totals)
     said = _said(data, ["a + b == total"], ["a", "b"])
-    assert "edit 'edit-1' ties a, b to total, published unmasked: 7 of 10 record(s)" in said
+    assert "edit 'edit-1' ties a, b to total, published unmasked: 7 of 10 records" in said
     assert "unique" in said
     # All masked together, or a published total that many share: nothing to say.
     assert "unique" not in _said(data, ["a + b == total"], ["a", "b", "total"])
