@@ -241,11 +241,11 @@ def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterat
         own = np.isin(rows, each.records) & ~column.missing
         left = int(np.sum(each.side * column.values[own] < each.reach))
         if left:
-            coded, side = ("top-coded", "below") if each.side > 0 else ("bottom-coded", "above")
+            done, side = ("top-coded", "below") if each.side > 0 else ("bottom-coded", "above")
             yield (
-                f"{left} of {plural(int(own.sum()), 'value')} of {each.variable} that step {each.step} {coded} now lie "
+                f"{left} of {plural(int(own.sum()), 'value')} of {each.variable} that step {each.step} {done} now lie "
                 f"{side} values that it did not code: edits or a later step moved them. That distorts the tail, and "
-                "discloses nothing; where a later step did it, code in the last one"
+                "discloses nothing; where a later step did it, make the coding the last step"
             )
 
 

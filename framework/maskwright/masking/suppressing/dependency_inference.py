@@ -66,7 +66,7 @@ def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
         named.append(best)
         left = [way for way in left if best not in way.without]
     them = "it" if len(named) == 1 else "them"
-    return f"{own}; or leave {_listed(named)} out of the release, and edits that read {them}."
+    return f"{own}; or publish without {_listed(named)}, and without edits that read {them}."
 
 
 def remedy_of_variable(name: str, *, is_key: bool) -> str:

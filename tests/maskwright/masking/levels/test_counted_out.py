@@ -161,7 +161,7 @@ def test_what_a_pointer_tells_is_told_and_ends_without_the_pointer(
         f"{len(children)} of {len(empty)} suppressed cells can be read {off}" in said
         or f"{len(children)} {off}" in said
     )
-    assert "leave out the pointer mother" in said
+    assert "publish without the pointer mother" in said
     capsys.readouterr()
     run(tmp_path / "without", frame, "rel, nat", more="    mother: {role: identifier}\n")
     assert "naming a mother" not in "".join(capsys.readouterr())
