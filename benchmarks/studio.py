@@ -131,7 +131,7 @@ def _say_memory(when: str, studio: Studio) -> None:
 
 
 def _counted(studio: Studio, rule: str) -> None:
-    if "records that it is for" not in studio.ask("/act/rules/count", {"rule": rule}):
+    if "records to which it applies" not in studio.ask("/act/rules/count", {"rule": rule}):
         sys.exit(f"{rule} was not counted")
 
 

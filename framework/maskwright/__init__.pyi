@@ -78,6 +78,7 @@ from maskwright.experiments.compare import compare as compare
 from maskwright.experiments.results import Compared as Compared
 from maskwright.experiments.tune import Tuned as Tuned
 from maskwright.experiments.tune import tune as tune
+from maskwright.foundation.counts import plural as plural
 from maskwright.foundation.doubts import Doubt as Doubt
 from maskwright.foundation.errors import DataError as DataError
 from maskwright.foundation.errors import EditError as EditError

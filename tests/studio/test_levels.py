@@ -78,9 +78,9 @@ def test_counts_of_each_level_are_those_of_the_command(running, survey, form, co
 
 def test_a_typed_rule_is_counted_on_its_level(running):
     shown = " ".join(running.act("/rules/count", rule="count(person) >= 2")["html"].split())
-    assert "household records that it is for (40 in all)" in shown
+    assert "household records to which it applies (40 in all)" in shown
     shown = " ".join(running.act("/rules/count", rule="income <= total")["html"].split())
-    assert "person records that it is for" in shown
+    assert "person records to which it applies" in shown
     assert "no variable called" in running.act("/rules/count", rule="incom <= total")["html"].lower()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.cli.command_support import add_reading_options, print_json, reading_options, refuse, show
+from maskwright.foundation.counts import plural
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_REFUSED
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _compare(chosen: argparse.Namespace) -> int:
         print_json(compared.to_json() | ({} if pipeline is None else {"pipeline": str(pipeline)}))
         return _code(compared)
     print(summary_text(compared, every=chosen.every), end="")
-    print(f"{compared.computed} run(s) were computed, {compared.cached} were known. Results: {compared.folder}")
+    print(f"{plural(compared.computed, 'run')} computed, {compared.cached} known. Results: {compared.folder}")
     if pipeline is not None:
         print(f"Next: maskwright run {pipeline}")
     return _code(compared)

@@ -12,6 +12,7 @@ from maskwright.data.classes.classes import Classes
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.number_text import read_numbers
 from maskwright.data.sketches.record_hashes import published_cells
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -92,7 +93,8 @@ def with_households(data: Dataset, name: str) -> Dataset:
     column = data[name]
     if column.missing.any():
         raise InputError(
-            f"cluster {name!r} is missing in {int(column.missing.sum())} record(s): every record needs a household"
+            f"cluster {name!r} is missing in {plural(int(column.missing.sum()), 'record')}: "
+            "every record needs a household"
         )
     (codes,) = shared_codes([column])
     codes.setflags(write=False)
@@ -137,7 +139,7 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
     origin = position[codes[1]]
     lost = int((origin < 0).sum())
     if lost:
-        message = f"{lost} of {len(masked)} masked record(s) have a {key!r} that no original record has"
+        message = f"{lost} of {plural(len(masked), 'masked record')} have a {key!r} that no original record has"
         hint = "a key must be published unmasked; or is this the masked version of another file?"
         raise InputError(Problem(message, hint=hint))
     return original.without([key]), replace(masked.without([key]), origin=origin)
@@ -146,7 +148,7 @@ def paired(original: Dataset, masked: Dataset, key: str) -> tuple[Dataset, Datas
 def _refuse_ambiguous(what: str, key: str, codes: NDArray[np.int64]) -> None:
     missing = int((codes < 0).sum())
     if missing:
-        raise InputError(f"key {key!r} is missing in {missing} record(s) of the {what}")
+        raise InputError(f"key {key!r} is missing in {plural(missing, 'record')} of the {what}")
     repeats = len(codes) - len(np.unique(codes))
     if repeats:
         message = f"key {key!r} is not unique: {repeats} repeats in the {what}"

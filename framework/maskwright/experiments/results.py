@@ -260,18 +260,19 @@ def summary_text(compared: Compared, *, every: bool = False) -> str:
 
 def _lines(compared: Compared, *, every: bool) -> Iterator[str]:
     points = compared.points
-    yield f"{len(points)} cells, {len(compared.runs)} runs."
+    yield f"{plural(len(points), 'cell')}, {plural(len(compared.runs), 'run')}."
     if compared.failed:
-        yield f"{len(compared.failed)} cell(s) failed:"
+        yield f"{plural(len(compared.failed), 'cell')} failed:"
         yield from _some([f"{name}: {problem}" for name, problem in compared.failed.items()])
     if compared.violating:
-        yield f"{len(compared.violating)} cell(s) do not keep every edit and are neither best nor on the front:"
-        yield from _some([f"{name}: {number} violation(s)" for name, number in compared.violating.items()])
+        yield f"{plural(len(compared.violating), 'cell')} without every edit kept, neither best nor on the front:"
+        yield from _some([f"{name}: {plural(number, 'violation')}" for name, number in compared.violating.items()])
     if compared.score is not None and compared.best is not None:
         yield f"Best by {compared.score}: {compared.best}, {_shown(compared, compared.best, compared.score)}."
         yield from _families(compared, compared.score)
     if compared.front:
-        yield f"Not beaten in both {compared.risk} (risk) and {compared.loss} (loss): {len(compared.front)} cell(s)"
+        count = plural(len(compared.front), "cell")
+        yield f"Not beaten in both {compared.risk} (risk) and {compared.loss} (loss): {count}"
         most = len(compared.front) if every else MOST_SHOWN
         yield from (_cell(compared, name) for name in compared.front[:most])
         if len(compared.front) > most:

@@ -145,7 +145,7 @@ _CATALOGUE = (
         "W106",
         "many-records-dropped",
         "file",
-        "A tenth or more of the records, or of the groups, violate an edit, and the pipeline says to drop them "
+        "A tenth or more of the records, or of the households, violate an edit, and the pipeline drops them "
         "(`on_input_violation: drop`): the release would be about another population. An edit or a declaration that "
         "does not fit the data is a likelier reason than so many mistakes.",
         "Look at the edits that are named and correct them, or have the records adjusted (`on_input_violation: "
@@ -155,29 +155,30 @@ _CATALOGUE = (
         "W107",
         "varies-within-groups",
         "variable",
-        "A variable is declared of a group, a household say, and differs between the rows of a tenth or more of the "
-        "groups: all rows would get one value, or the groups would be dropped. It is probably a variable of the "
-        "members.",
-        "Declare it of the members' level.",
+        "A variable is declared at the upper level (households, firms), and differs between the rows of a tenth or "
+        "more of the households: all rows would get one value, or the households would be dropped. It is probably a "
+        "variable of the members.",
+        "Declare it at the members' level.",
     ),
     DoubtKind(
         "W108",
         "constant-within-groups",
         "variable",
-        "In a flat file with levels, a variable that a step names is declared of the members, and is the same in all "
-        "rows of nearly every group, a household say, where chance would let many differ. It was probably forgotten "
-        "among the variables of the groups: masked member by member it becomes another value in each row, or the "
-        "promises of the step cannot be kept.",
-        "Declare it of the groups' level: `levels: {household: {variables: [..., NAME]}}`.",
+        "In a flat file with levels, a variable that a step names is declared at the members' level, and is constant "
+        "within nearly every household, more often than by chance. It was probably forgotten among the variables of "
+        "the households: masked member by member it gets different values within a household, or what the step "
+        "promises (k, suppression) cannot be kept.",
+        "Declare it at the households' level: `levels: {household: {variables: [..., NAME]}}`.",
     ),
     DoubtKind(
         "W109",
         "edit-may-be-wrong",
         "edit",
-        "An edit is violated by more of the original records that it is for than errors explain (5 %, or about what "
-        "the other edits of a dirty file are violated by, and a margin for chance: 6.3 % of 1,000 records, 8 % of "
-        "200): a slip in a bound, a sign, a unit or a variable is likelier, and masking would move the whole file onto "
-        "it. Or it does most of what adjusting distorts, and some records violate it.",
+        "An edit is violated by more of the original records to which it applies than data errors explain (5 %, or "
+        "about the rate of the other edits in a file with many errors, and a margin for chance: 6.3 % of 1,000 "
+        "records, 8 % of 200). A mistake in the edit (a bound, a sign, a unit, a variable) is likelier, and masking "
+        "would adjust the whole file to it. Or the edit causes most of the distortion by adjustment, and some records "
+        "violate it.",
         "Correct the edit, or how the file is read (decimal sign, units, missing codes); give it `severity: warning` "
         "or leave it out, if good records may violate it.",
     ),
@@ -202,7 +203,7 @@ _CATALOGUE = (
         "W203",
         "promise-undone-by-a-later-step",
         "step",
-        "A step promises something (a smallest class, top codes, suppressed cells) that a later step can undo.",
+        "A step promises something (k, top codes, suppressed cells) that a later step can undo.",
         "Change the order of the steps, or the variables of the later one.",
     ),
     DoubtKind(
@@ -217,8 +218,8 @@ _CATALOGUE = (
         "W205",
         "edit-unknown",
         "edit",
-        "The verdict of an edit is unknown in every record that it is for: cells are missing, or are texts where the "
-        "edit needs numbers. Whether the edit holds is not known.",
+        "In every record to which an edit applies it is unknown whether it holds: cells are missing, or are texts "
+        "where the edit needs numbers.",
         "Declare how the file writes numbers and missing values, correct the edit, or leave it out.",
     ),
     DoubtKind(
@@ -252,7 +253,7 @@ _CATALOGUE = (
         "suppressed-cells-follow",
         "variable",
         "Suppressed cells can be computed or read off what is published, by an edit, by a dependency in the data, or "
-        "by one value that shows them, such as a missing code, by what is empty beside them, or by the order of the "
+        "by one value that shows them, such as a missing code, by the pattern of empty cells, or by the order of the "
         "records: in a file sorted by region, the neighbours show it.",
         "Suppress or leave out the variables that give them away; publish the records in random order; where an empty "
         "cell that looks as suppressed ones do gives them away, declare `suppressed_as`.",
@@ -261,24 +262,25 @@ _CATALOGUE = (
         "W303",
         "suppressed-cells-undecided",
         "variable",
-        "It could not be decided whether suppressed cells follow from what is published: an edit can only be "
-        "evaluated, or the search ended after as many conditions as it looks at for one record, or for one group with "
-        "its members.",
-        "Simplify the edits that read the variable, or suppress the others in them too.",
+        "It could not be decided whether suppressed cells can be derived from published ones through the edits: an "
+        "edit can be evaluated but not solved for the cell, or the search reached its limit for a record, or for a "
+        "household with its members.",
+        "Simplify the edits that read the variable, or suppress the other variables of these edits too.",
     ),
     DoubtKind(
         "W304",
         "promise-not-kept",
         "step",
-        "What a step promised does not hold in the masked file, or cannot hold.",
+        "What a step promises (k, l-diversity, top codes, suppressed cells) does not hold in the masked file, or "
+        "cannot hold.",
         "Change its parameters, or the edits that undo it.",
     ),
     DoubtKind(
         "W305",
         "method-warned",
         "step",
-        "A method says that it could not do all that it is for.",
-        "Change its parameters as the warning says, or choose another method.",
+        "A method reports that it did not reach its aim in full, such as an iteration that did not converge.",
+        "Change its parameters as its message says, or choose another method.",
     ),
     DoubtKind(
         "W306",
@@ -292,34 +294,34 @@ _CATALOGUE = (
         "W307",
         "weights-tell-categories",
         "variable",
-        "Published weights tell the original category of cells that are published as a coarser one, or as another: "
-        "records of one stratum of the design have the same weight, or were drawn with the same share, and hardly any "
-        "record of another category has. A weight that one record alone has tells nothing.",
-        "Recode the variable until strata of one weight are one category, or leave the weights out "
-        "(`role: identifier`); or publish rounded or calibrated weights, in which strata are not told apart.",
+        "Published sampling weights reveal the original category of cells that are published as a coarser or another "
+        "category: records of one sampling stratum have the same weight, or the same sampling fraction, and hardly any "
+        "record of another category has it. A weight that only one record has reveals nothing.",
+        "Publish categories that the weights do not split (join and divide them along the strata), or leave the "
+        "weights out (`role: identifier`); or publish rounded or calibrated weights, which do not show the strata.",
     ),
     DoubtKind(
         "W308",
         "spike-lost",
         "variable",
-        "A value that at least a tenth of the original's records have (0, usual hours) lost a quarter "
-        "of its share or more in records that a step drew anew, and by more than chance: who counts the firms "
-        "without exports in the file counts wrongly.",
-        "Take `cart_synthesis`, which draws such values from donors; name the variable in `structural_zeros` of the "
-        "step, if it is 0.",
+        "A value that at least a tenth of the original records have (a point mass: 0, or 40 hours) lost a quarter of "
+        "its share or more in synthetic records, and by more than chance: whoever counts the firms without exports in "
+        "the file gets a wrong number.",
+        "Use `cart_synthesis`, which draws such values from donors; if the value is 0, name the variable in "
+        "`structural_zeros` of the step.",
     ),
     DoubtKind(
         "W309",
         "adjustment-distorts",
         "variable",
-        "Adjusting, rounding or deriving moved the mean or the standard deviation of a variable farther than the "
-        "method itself did, and by 0.05 standard deviations of the original or more: what is published is "
-        "shaped by how the edits are kept rather than by the method. Or removing cells or records moved them so far, "
-        "and farther than leaving out as many at random does.",
-        "Check the edits that are named; mask the variables that they join together, in one step and one group, by a "
-        "method that masks several at once; take a method that keeps them, or an aggregation; give an edit the "
-        "tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it may "
-        "move, in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
+        "Keeping the edits (adjustment, derivation) and rounding moved the mean or the standard deviation of a "
+        "variable farther than the method itself did, and by 0.05 standard deviations of the original or more: what "
+        "is published is shaped by how the edits are kept rather than by the method. Or removing cells or records "
+        "moved them so far, and farther than leaving out as many at random does.",
+        "Check the edits that are named; mask their variables in one step and one variable group, by a method that "
+        "masks several at once; choose a method, or an `aggregation` of microaggregation, that keeps them; give an "
+        "edit the tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it "
+        "may move, in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
     ),
     DoubtKind(
         "W401",
@@ -333,8 +335,10 @@ _CATALOGUE = (
         "W402",
         "values-unchanged",
         "variable",
-        "A variable that is to be protected has the values of the original in more records than is to be expected: of "
-        "a confidential one in more than half; where a step promises k, or is to change few values, in all.",
+        "A masked variable shows its original value in more records than expected: a confidential variable in more "
+        "than half of them; a quasi-identifier, and a variable of steps that promise k or change few values by design, "
+        "in all. A number with at most 20 different values and no declared role may be a code: promising k does not "
+        "excuse it.",
         "Mask it more strongly, or declare the share that may stay, in percent: `variables: {NAME: {unchanged: 80}}`.",
     ),
     DoubtKind(

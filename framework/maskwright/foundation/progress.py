@@ -43,8 +43,8 @@ class Caution(str):
     Examples
     --------
     >>> from maskwright import Caution
-    >>> Caution("3 record(s) are unique on region")
-    '3 record(s) are unique on region'
+    >>> Caution("3 records are unique on region")
+    '3 records are unique on region'
     """
 
     __slots__ = ()

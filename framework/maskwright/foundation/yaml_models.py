@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_
 
 from pydantic import AfterValidator, BaseModel, ValidationError
 
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.processes.resources import bytes_of
@@ -120,11 +121,11 @@ _EXPECTED: Mapping[str, str] = {
     "model_attributes_type": "a mapping of keys",
     "dataclass_type": "a mapping of keys",
     "none_required": "nothing",
-    "string_too_short": "text of at least {min_length} character(s)",
-    "string_too_long": "text of at most {max_length} characters",
+    "string_too_short": "text of at least {characters}",
+    "string_too_long": "text of at most {characters}",
     "string_pattern_mismatch": "text of the pattern {pattern}",
-    "too_short": "at least {min_length} item(s)",
-    "too_long": "at most {max_length} items",
+    "too_short": "at least {items}",
+    "too_long": "at most {items}",
     "greater_than": "a number > {gt}",
     "greater_than_equal": "a number >= {ge}",
     "less_than": "a number < {lt}",
@@ -250,7 +251,10 @@ def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> P
 def _expectation(detail: Mapping[str, Any]) -> str:
     bounds = detail.get("ctx", {})
     shown = {name: f"{bound:g}" if isinstance(bound, float) else bound for name, bound in bounds.items()}
-    return _EXPECTED[detail["type"]].format(**shown)
+    length = bounds.get("min_length", bounds.get("max_length"))
+    return _EXPECTED[detail["type"]].format(
+        **shown, characters=plural(length, "character"), items=plural(length, "item")
+    )
 
 
 def _found(node: Node) -> str:

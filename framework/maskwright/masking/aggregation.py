@@ -12,6 +12,7 @@ from maskwright.data.classes.classes import Classes
 from maskwright.data.cluster_aggregation import ChosenAggregation, ClusterCells
 from maskwright.data.dataset import many_groups
 from maskwright.foundation.arrays import Booleans, Floats, Integers
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -246,7 +247,7 @@ def _checked(
     if wrong.any():
         record, column = (int(place[0]) for place in np.nonzero(wrong))
         raise InputError(
-            f"{int(wrong.sum())} cell(s) are not finite numbers though not marked missing; "
+            f"{plural(int(wrong.sum()), 'cell is', 'cells are')} not finite though not marked missing; "
             f"the first is record {record + 1}, column {column + 1}"
         )
     if weights is not None:

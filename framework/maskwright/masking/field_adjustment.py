@@ -13,6 +13,7 @@ from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.localisation.localize import Localisation, localize
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import EditError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent
@@ -77,12 +78,12 @@ def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[Noti
     """What was located and adjusted; nothing where no record violates an edit."""
     if not len(found.numbers):
         return ()
-    records = "record(s)" if found.level is None else f"{found.level} record(s)"
-    that = "that violate" if found.level is None else "that, with their members, violate"
+    record = "record" if found.level is None else f"{found.level} record"
+    violating = "that violated" if found.level is None else "that, with their members, violated"
     cells = ", ".join(f"{name}: {count}" for name, count in done.adjusted.items())
     message = (
-        f"{done.mended} of {len(found.numbers)} {records} {that} an edit in the original data were mended by adjusting "
-        f"{sum(done.adjusted.values())} field(s)" + (f" ({cells})" if cells else "")
+        f"mended: {done.mended} of {plural(len(found.numbers), record)} {violating} an edit in the original data, by "
+        f"adjusting {plural(sum(done.adjusted.values()), 'field')}" + (f" ({cells})" if cells else "")
     )
     notices = [Notice("fields-adjusted", "", message, done.mended, len(found.numbers), level=found.level)]
     if done.filled:
@@ -90,14 +91,15 @@ def adjustment_notices(found: Localisation, done: FieldAdjustment) -> tuple[Noti
         message = f"missing cells were filled where an edit is violated because they are missing ({filled})"
         notices.append(Notice("missing-cells-filled", "", message, sum(done.filled.values()), level=found.level))
     if found.unproven:
-        message = f"{found.unproven} {records} may need fewer fields: that they do not was not proven"
+        message = f"{plural(found.unproven, record)} may need fewer fields: that these are the fewest was not proven"
         notices.append(Notice("fewest-fields-not-proven", "", message, found.unproven, level=found.level))
     notices += [
-        Notice("errors-not-localised", "", f"{count} {records} were not localised: {why}", count, level=found.level)
+        Notice("errors-not-localised", "", f"{plural(count, record)} not localised: {why}", count, level=found.level)
         for why, (count, _) in found.obstacles.items()
     ]
     if done.left:
-        message = f"{done.left} {records} could not be adjusted in the fields found; they are masked as they are"
+        left = plural(done.left, record)
+        message = f"{left} could not be adjusted in the fields found: masked as in the original data"
         notices.append(Notice("fields-not-adjusted", "", message, done.left, level=found.level))
     return tuple(notices)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from maskwright.data.missing import is_code_number, is_code_text
 from maskwright.data.record_groups import published_classes, varying
 from maskwright.edits.analysis.statements import lines_of_signs
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.constraint_system import RELATIVE
@@ -243,10 +244,11 @@ def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterat
         own = np.isin(rows, each.records) & ~column.missing
         left = int(np.sum(each.side * column.values[own] < each.reach))
         if left:
-            side = "below" if each.side > 0 else "above"
+            done, side = ("top-coded", "below") if each.side > 0 else ("bottom-coded", "above")
             message = (
-                f"of {int(own.sum())} values of {each.variable} that step {each.step} put at its limit, {left} have "
-                f"come to lie {side} others that it left as they were, to keep edits or by a later step"
+                f"{left} of {plural(int(own.sum()), 'value')} of {each.variable} that step {each.step} {done} now lie "
+                f"{side} values that it did not code: edits or a later step moved them. That distorts the tail, and "
+                "discloses nothing; where a later step did it, make the coding the last step"
             )
             yield Notice("limit-left", each.variable, message, left, int(own.sum()), step=each.step)
 

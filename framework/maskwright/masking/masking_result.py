@@ -12,6 +12,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.data.record_groups import household_columns
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
@@ -196,14 +197,14 @@ def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator
         names = ", ".join(each.unit.variables)
         if each.changed:
             message = (
-                f"{each.changed} categories of {names} were changed in {each.moved} record(s) to keep "
-                f"edits; {each.restored} of them came out as in the original"
+                f"{plural(each.changed, 'category', 'categories')} of {names} changed in "
+                f"{plural(each.moved, 'record')} to keep edits; {each.restored} of them came out as in the original"
             )
             yield Notice("categories-adjusted", "", message, each.changed)
             yield from _before_adjusting(each, plan)
         if each.infeasible:
             message = (
-                f"in {each.infeasible} record(s) no categories of {names} satisfy every edit: what is "
+                f"in {plural(each.infeasible, 'record')} no categories of {names} satisfy every edit: what is "
                 "published unmasked, or missing, excludes it"
             )
             yield Notice("categories-not-adjusted", "", message, each.infeasible)

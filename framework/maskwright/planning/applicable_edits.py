@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Findings about rules reported in a run.
 MOST_FINDINGS = 5
 
-NO_EDITS = Notice("no-edits", "", "no edits are declared: the masked data are checked against nothing")
+NO_EDITS = Notice("no-edits", "", "no edits are declared: whether the masked data are consistent is not checked")
 
 
 def applicable(stated: EditSet, arrival: Outcome, data: Dataset) -> tuple[EditSet, tuple[Notice, ...]]:

@@ -17,6 +17,7 @@ from maskwright.edits.edit import (
 )
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
+from maskwright.foundation.counts import plural
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, KeptBy, Step
 from maskwright.planning.variable_groups import demanded_parts, keeps
 
@@ -91,12 +92,12 @@ def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_
     if why_not is not None and edit.kind != "checked":
         return Keeper(edit.name, "checked", why_not)
     if broken:
-        return Keeper(edit.name, "checked", f"{broken} original record(s) violate it")
+        return Keeper(edit.name, "checked", f"{plural(broken, 'violation')} in the original")
     if remasked.intersection(edit.variables):
         return Keeper(edit.name, "checked", "its variables are recoded, and change besides")
-    how = "it is said of the published categories, which hold the true values"
+    how = "it is stated of the published categories, which contain the true values"
     if may_be_dropped:
-        how += "; where it cannot be, which is known when they are made, it is dropped, as release_edits says"
+        how += "; where it cannot be, which is known when they are made, it is dropped, as release_edits allows"
     return Keeper(edit.name, "construction", how)
 
 
@@ -160,7 +161,7 @@ def _keeper_in_group(edit: Edit, group: Group, step: Step, broken: int) -> Keepe
         how = _BY_THE_METHOD[edit.kind]
     claim = "linear" if edit.kind == "governing" else edit.kind
     if broken:
-        reason = f"{broken} original record(s) violate it"
+        reason = f"{plural(broken, 'violation')} in the original"
     elif computed:
         return Keeper(edit.name, "derivation", f"{computed} is computed from the other masked variables")
     elif claim not in step.method.claims.preserves:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.plugins.parameter_markers import PromisesK
 
@@ -196,9 +197,9 @@ def _method_call(
     if pattern.any() and call.count < needed:
         raise InputError(
             f"method {method.name!r} takes no missing cells, and masks records with the same cells missing apart: it "
-            f"needs {needed} records that have the same {len(columns)} cells, and for {len(own)} record(s) there are "
-            f"only {call.count}. Leave out the variables with the most missing cells, impute them first, or take a "
-            "method that takes missing cells (`maskwright explain NAME` says so)"
+            f"needs {needed} records that have the same {len(columns)} cells, and for "
+            f"{plural(len(own), 'record')} there are only {call.count}. Leave out the variables with the most missing "
+            "cells, impute them first, or take a method that takes missing cells (`maskwright explain NAME` says so)"
         )
     return call
 

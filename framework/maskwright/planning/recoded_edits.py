@@ -205,7 +205,8 @@ def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[
         Notice(
             "edit-weakened",
             each.original.name,
-            f"edit {each.original.name!r} is weakened, as release_edits says: {shorten(each.edit.text, MOST_LETTERS)}",
+            f"edit {each.original.name!r} is weakened to what the published categories show, as `release_edits` in the "
+            f"step's params allows: {shorten(each.edit.text, MOST_LETTERS)}",
             place=each.original.place,
         )
         for each in translations
@@ -215,8 +216,8 @@ def recoded_edit_notices(translations: Sequence[Translation], dropped: Sequence[
         Notice(
             "edit-dropped",
             edit.name,
-            f"edit {edit.name!r} is dropped, as release_edits says: what it reads ({', '.join(edit.variables)}) is "
-            "published as categories, of which it cannot be said",
+            f"edit {edit.name!r} is dropped, as `release_edits` in the step's params allows: it cannot be stated of "
+            f"the categories in which {', '.join(edit.variables)} are published",
             place=edit.place,
         )
         for edit in dropped

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.nearest_names import unknown_name
@@ -130,7 +131,9 @@ class MeasureTable:
         if len(self.columns) not in (2, 3):
             raise ValueError(f"table {self.name}: expected a heading of labels and one or two of figures")
         if any(len(row) != len(self.columns) for row in self.rows):
-            raise ValueError(f"table {self.name}: every row needs a label and {len(self.columns) - 1} figure(s)")
+            raise ValueError(
+                f"table {self.name}: every row needs a label and {plural(len(self.columns) - 1, 'figure')}"
+            )
 
 
 @dataclass(frozen=True)

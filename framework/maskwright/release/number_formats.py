@@ -1,20 +1,8 @@
-"""Numbers, figures, sizes and durations as every report sets them."""
+"""Figures, sizes and durations as every report sets them."""
 
 from __future__ import annotations
 
 import math
-
-
-def count(number: int | None) -> str:
-    """``1,080``: a whole number with thousands apart; ``?`` when it is not known."""
-    if number is None:
-        return "?"
-    return f"{number:,}"
-
-
-def plural(number: int | None, noun: str) -> str:
-    """``1 record``, ``1,080 records``."""
-    return f"{count(number)} {noun}" if number == 1 else f"{count(number)} {noun}s"
 
 
 def figure(value: float | None) -> str:

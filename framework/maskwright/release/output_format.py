@@ -14,6 +14,7 @@ from maskwright.data.missing import is_code_text
 from maskwright.data.number_text import read_numbers
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import Expression, MissingAs, nodes, rewritten
+from maskwright.foundation.counts import plural
 from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
@@ -190,7 +191,8 @@ def formulas_of(cells: Mapping[str, int], names: Sequence[str], edits: EditSet, 
             if readers
             else "an apostrophe is put before each"
         )
-        message = f"{name}: {count} cell(s) begin like a formula, which a spreadsheet would run; {done}"
+        begin = plural(count, "cell begins", "cells begin")
+        message = f"{name}: {begin} like a formula, which a spreadsheet would run; {done}"
         yield Notice("like-a-formula", name, message, count)
     texts = pa.array(names, pa.string())
     odd = texts.filter(pc.match_substring_regex(texts, FORMULA)).to_pylist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from maskwright.foundation import counts as counted
 from maskwright.release import number_formats
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
         VariableRecord,
     )
 
-count = number_formats.count
+count = counted.count
 duration = number_formats.duration
 figure = number_formats.figure
 file_size = number_formats.file_size
-plural = number_formats.plural
+plural = counted.plural
 with_unit = number_formats.with_unit
 
 KEPT_BY: Mapping[KeptBy, str] = {

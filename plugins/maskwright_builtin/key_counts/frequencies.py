@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from maskwright import Classes, InputError
+from maskwright import Classes, InputError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,8 +109,8 @@ def require_positive(weights: Floats) -> None:
     wrong = int((~(np.isfinite(weights) & (weights > 0.0))).sum())
     if wrong:
         raise InputError(
-            f"the weight is missing, zero, negative or infinite in {wrong} record(s): a record stands for at least "
-            "itself, so every weight is above 0"
+            f"the weight is missing, zero, negative or infinite in {plural(wrong, 'record')}: a record stands for at "
+            "least itself, so every weight is above 0"
         )
 
 
@@ -248,7 +248,7 @@ def zero_weights(count: int) -> tuple[str, ...]:
     """Note on records with weight 0, if there are any."""
     if not count:
         return ()
-    return (f"{count} record(s) with a weight of zero count with weight 1: they stand for themselves",)
+    return (f"{plural(count, 'record')} with a weight of zero: counted with weight 1, for themselves alone",)
 
 
 def sampling_fraction(file: Integers, population: Floats) -> tuple[Floats, Booleans]:

@@ -50,7 +50,7 @@ def test_a_rule_about_an_identifier_checks_the_original_and_is_not_published(
     assert main(["run", str(pipeline(tmp_path, wrong=4))]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
     assert "edit 'born' reads born, which is not published: it checks the original only" in said
-    assert "4 of 200 record(s) violate it" in said
+    assert "4 of 200 records violate it" in said
     assert "born" not in pd.read_csv(tmp_path / "masked.csv").columns
     assert not any("age_at" in path.read_text() for path in tmp_path.glob("masked*"))
     edits = json.loads((tmp_path / "run.json").read_text())["edits"]

@@ -226,9 +226,9 @@ def test_cells_that_fail_or_do_not_keep_every_edit_are_named_on_the_screen(study
     path = study.experiment(broken, some, ("to: 4", "to: 61"), ("from: 1", "from: 59"))
     assert main(["compare", str(path), "--workers", "1"]) == 0
     out, err = capsys.readouterr()
-    assert "1 cell(s) failed:\n  together k=61: " in out
+    assert "1 cell failed:\n  together k=61: " in out
     assert "warning: 1 of 5 cells failed: together k=61" in err
-    assert "2 cell(s) do not keep every edit and are neither best nor on the front:\n  fuzzy k=5: " in out
+    assert "2 cells without every edit kept, neither best nor on the front:\n  fuzzy k=5: " in out
     for cell, said in (("together k=61", "it failed: "), ("fuzzy k=5", "it does not keep every edit (")):
         assert main(["compare", str(path), "--workers", "1", "--choose", cell]) == 2
         out, err = capsys.readouterr()

@@ -293,7 +293,7 @@ def test_a_step_on_two_levels_drops_edits_of_both(folder: Path, capsys: pytest.C
     settings["on_input_violation"] = "drop"
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     assert main(["run", str(path)]) != 2
-    assert "edit 'edit-1' is dropped, as release_edits says" in capsys.readouterr().err
+    assert "edit 'edit-1' is dropped, as `release_edits` in the step's params allows" in capsys.readouterr().err
     settings["protect"][0]["params"]["release_edits"] = {"drop": ["area", "agge"]}
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     assert main(["run", str(path)]) == 2

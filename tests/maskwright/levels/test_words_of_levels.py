@@ -167,7 +167,7 @@ def test_who_is_the_own_spouse_breaks_the_pointer(tried: Tried, files: LevelsDem
     assert "pointer: spouse within hhid: 1" in said
     code, said = tried(on_input_violation="localize", **own)
     assert code == 0, said
-    assert "adjusting 1 field(s) (spouse: 1)" in said
+    assert "adjusting 1 field (spouse: 1)" in said
 
 
 @pytest.mark.parametrize("edits", [["count(person) >= 1"], [{"schematron": {"file": "survey.sch"}}]])

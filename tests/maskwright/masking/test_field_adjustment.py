@@ -132,7 +132,7 @@ def test_a_pipeline_that_localises(folder, trust):
     assert ("total" in found["fields"][0]["variables"]) is False
     assert found["fields"][1]["variables"] == ["other"]
     assert sum(found["adjusted"].values()) == 2
-    assert any("2 of 2 record(s)" in notice["message"] for notice in record["notices"])
+    assert any("2 of 2 records" in notice["message"] for notice in record["notices"])
     assert {each["name"]: each["violations_on_arrival"] for each in record["edits"]} == {
         "edit-1": 2, "edit-2": 0, "edit-3": 1,
     }  # fmt: skip

@@ -192,4 +192,4 @@ def test_coded_values_that_edits_bring_back_are_counted() -> None:
         waive=[waived("follows-from-published", variable="wage")],
     )  # fmt: skip
     assert (masked["wage"] <= frame["cap"] - 400).all()
-    assert any("have come to lie below others" in said for said in heard)
+    assert any("now lie below values that it did not code" in said for said in heard)

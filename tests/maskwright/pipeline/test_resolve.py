@@ -140,7 +140,7 @@ MISTAKES = [
     ("params: {k: 5, partition: mdav, group_size: 3}", "params: 3", 13, 13, "params: expected a mapping of keys"),
     ("  - method: noise", "  - method: noise\n    variables: [a, a]", 14, 5, "'variables' lists 'a' twice"),
     ("  - method: noise", "  - method: noise\n    groups: [[a], [a]]", 14, 5, "'groups' lists 'a' twice"),
-    ("  - method: noise", "  - method: noise\n    groups: []", 15, 13, "groups: expected at least 1 item(s)"),
+    ("  - method: noise", "  - method: noise\n    groups: []", 15, 13, "groups: expected at least 1 item"),
     ("  - method: noise", "  - noise", 14, 5, "expected a mapping of keys, not the text 'noise'"),
     ("  - pil", "  - pill", 16, 5, "no measure called 'pill'; did you mean 'pil'?"),
     ("  - pil", "  - [pil]", 16, 5, "expected the name of a measure"),

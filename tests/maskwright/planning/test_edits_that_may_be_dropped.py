@@ -45,4 +45,4 @@ def test_the_plan_says_that_the_edit_may_be_dropped_and_the_run_that_it_is(
     said = " ".join(" ".join(capsys.readouterr()).split())
     dropped = {each["name"] for each in mw.run(tmp_path / "p.yaml").record["dropped_edits"]}
     assert dropped == {"edit-1"}
-    assert "known when they are made, it is dropped, as release_edits says" in said
+    assert "known when they are made, it is dropped, as release_edits allows" in said

@@ -167,4 +167,4 @@ def test_a_population_without_the_people_of_the_file_is_an_error_of_the_data(
     data[data["region"] != "a"].to_csv(tmp_path / "register.csv", index=False)
     assert main(["run", str(pipeline(tmp_path, "[k_map: {population: register.csv}]"))]) == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "record(s) have keys that no record of the population file has" in told
+    assert "records have keys that no record of the population file has" in told

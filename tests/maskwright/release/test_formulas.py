@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CELLS = ["=1+1", "+49 171", "@x", "-x", "\tx", "-5", "-", "x=1", "'=q", "ok"]
 FORMULAS = 5
-COUNTED = "note: 20 cell(s) begin like a formula, which a spreadsheet would run"
+COUNTED = "note: 20 cells begin like a formula, which a spreadsheet would run"
 
 
 def _run(folder: Path, output: str, edits: str = "", ending: str = "csv") -> tuple[list[str], list[str], dict]:

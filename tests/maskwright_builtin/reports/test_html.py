@@ -208,7 +208,7 @@ def verdict_of(page: str) -> Any:
 
 def test_what_is_to_be_read_before_publishing_stands_in_the_box_of_the_verdict(record: Record, tmp_path: Path) -> None:
     """And nowhere else; the box is no plain green then."""
-    said = "3 record(s) are unique on <region>"
+    said = "3 records are unique on <region>"
     box = verdict_of(write(record, tmp_path))
     assert "Before you publish" not in box.text_content()
     assert "careful" not in box.get("class").split()

@@ -40,6 +40,6 @@ def test_rules_count_households_and_persons(page, running):
     expect(row(page, "grown")).to_contain_text(re.compile(r"person.*in \d+ household", re.DOTALL))
     field = page.get_by_label("Try a rule")
     field.fill("count(person) >= 2")
-    expect(page.locator("#counted")).to_contain_text("household records that it is for (40 in all)")
+    expect(page.locator("#counted")).to_contain_text("household records to which it applies (40 in all)")
     field.fill("income <= total")
-    expect(page.locator("#counted")).to_contain_text("person records that it is for")
+    expect(page.locator("#counted")).to_contain_text("person records to which it applies")

@@ -78,7 +78,7 @@ def test_a_picture_shows_what_the_page_says(page, running, name, tmp_path):
     expect(pictured).to_be_visible(timeout=SLOW)
     if name == "studio-rules":
         page.get_by_label("Try a rule").fill("wages <= gross / 2")
-        expect(page.locator("#counted")).to_contain_text("records that it is for", timeout=SLOW)
+        expect(page.locator("#counted")).to_contain_text("records to which it applies", timeout=SLOW)
     expect(page.locator("[data-again]")).to_have_count(0, timeout=SLOW)
     expect(page.locator("#said")).to_have_text("")
     path = (Path(KEPT) if KEPT else tmp_path) / f"{name}.png"

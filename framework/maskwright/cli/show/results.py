@@ -180,7 +180,7 @@ def print_result(shown: Mapping[str, object]) -> None:
             continue
         for group in step.groups:
             strata = len(group.strata)
-            apart = f"  [{plural(strata, 'stratum').replace('stratums', 'strata')}]" if strata > 1 else ""
+            apart = f"  [{plural(strata, 'stratum', 'strata')}]" if strata > 1 else ""
             named = (_with_operator(name, operator_word(group, name), ("computed",)) for name in group.variables)
             if group.variables:
                 item(out, "     · ", ", ".join(named) + apart)

@@ -22,6 +22,7 @@ from maskwright.edits.levels.expansion import OPEN, Pattern, UndefinedValue, nam
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, StructureColumn
 from maskwright.edits.localisation.localize import Localisation, localize
 from maskwright.edits.localisation.search import Located
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
@@ -308,8 +309,8 @@ def corrected_levels(
     )  # fmt: skip
     why = Counter(groups.left_out[row] for row in left if row in groups.left_out)
     still = (
-        Notice("violated-still", "", f"{count} {found.level} record(s) violate an edit still: {reason}", count,
-               level=found.level)
+        Notice("violated-still", "", f"an edit is still violated in {plural(count, f'{found.level} record')}: {reason}",
+               count, level=found.level)
         for reason, count in why.items()
     )  # fmt: skip
     return CorrectedLevels(after, adjustment_record(found, done), (*adjustment_notices(found, done), *still))

@@ -15,6 +15,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice, notices_of
@@ -262,7 +263,7 @@ def _on_violation(
         raise InputError(f"every record violates an edit ({shown}), so on_input_violation: drop leaves none")
     outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
     dropped = len(original) - len(kept)
-    message = f"{dropped} record(s) that violate an edit in the original data were dropped ({shown})"
+    message = f"dropped: {plural(dropped, 'record')} that violated an edit in the original data ({shown})"
     return (kept, rows), outcome, (Notice("records-dropped", "", message, dropped, len(original)),)
 
 
@@ -323,7 +324,8 @@ def _notice(edit: Edit, violations: int, n: int, identifiers: Collection[str], *
     names = ", ".join(name for name in edit.variables if name in identifiers)
     found = "every record obeys it"
     if violations:
-        found = f"{violations} of {n} record(s) violate it and " + ("were dropped" if dropped else "are not mended")
+        left = "were dropped" if dropped else "are not mended"
+        found = f"{violations} of {plural(n, 'record')} violate it and {left}"
     message = (
         f"edit {edit.name!r} reads {names}, which is not published: it checks the original only, where {found}; it is "
         "no rule of the release"

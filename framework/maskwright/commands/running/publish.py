@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.running.loading import violated_edits
 from maskwright.data.parts.part_files import address_of
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import LOGGER
@@ -151,7 +152,7 @@ def violated_problems(result: MaskingResult, outcome: Outcome) -> list[Problem]:
     problems = []
     for each in violated_edits(outcome.edits):
         failed = result.infeasible.get(each.name)
-        hint = f"no feasible point was found for {failed} row(s)" if failed else None
+        hint = f"no feasible point was found for {plural(failed, 'row')}" if failed else None
         message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
         problems.append(Problem(message, hint=hint))
     return problems

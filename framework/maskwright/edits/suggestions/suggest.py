@@ -36,6 +36,7 @@ from maskwright.edits.suggestions.model import (
 from maskwright.edits.suggestions.products import products
 from maskwright.edits.suggestions.ranges_and_orderings import orderings, ranges
 from maskwright.edits.suggestions.sums import sums
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
 
@@ -129,7 +130,7 @@ class Acceptance:
         if candidate.kind == "dependency":
             assert candidate.pair is not None
             wrong = exceptions(self._codes, *candidate.pair)
-            ground += f", but for {wrong} record(s)" if wrong else ""
+            ground += f", but for {plural(wrong, 'record')}" if wrong else ""
         useful = max(candidate.chance - wrong / len(self._data), 0.0) if candidate.chance else 0.0
         tolerance = float(candidate.tolerance)
         return Suggestion(candidate.kind, candidate.rule, held, of, useful, ground, candidate.needs, tolerance)
@@ -329,9 +330,11 @@ def suggest(
         found += acceptance.take(tried)
         progress(done / len(kinds))
     if acceptance.known:
-        notes.append(f"{acceptance.known} rule(s) that follow from the rules given are left out")
+        notes.append(
+            f"left out: {plural(acceptance.known, 'rule that follows', 'rules that follow')} from the rules given"
+        )
     found.sort(key=lambda each: -each.usefulness)
     if limit and len(found) > limit:
-        notes.append(f"{len(found) - limit} less useful rule(s) are left out (--limit 0 and limit=0 give all)")
+        notes.append(f"left out: {plural(len(found) - limit, 'less useful rule')} (--limit 0 and limit=0 give all)")
         found = found[:limit]
     return Suggestions(len(data), tuple(found), tuple(notes), show_values)

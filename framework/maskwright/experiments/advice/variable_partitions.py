@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.release.measures.variable_selection import MEASURED_ROLES
@@ -142,7 +143,7 @@ def choose_variables(data: Dataset, exclude: Sequence[str] = (), only: Sequence[
         gone = f" ({', '.join(f'{name}: {why}' for name, why in left_out.items())})" if left_out else ""
         raise InputError(
             Problem(
-                f"there is nothing to partition: {len(names)} numeric variable(s) to mask{gone}",
+                f"there is nothing to partition: {plural(len(names), 'numeric variable')} to mask{gone}",
                 hint=OF_CATEGORIES if any(not data[name].variable.is_numeric for name in left_out) else None,
             )
         )

@@ -27,7 +27,7 @@ from maskwright.masking.suppressing.complementary_suppression import Complement,
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
-from maskwright.masking.suppressing.suppression_steps import lost_codes
+from maskwright.masking.suppressing.suppression_steps import cells_suppressed, lost_codes
 from maskwright.planning.model import key_names
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _suppression_notices(
         ):
             if cells.any():
                 count = int(cells.sum())
-                message = f"{count} cell(s) of {source[1]} are suppressed as well, because otherwise {why}"
+                message = f"{cells_suppressed(count, source[1])} as well, because otherwise {why}"
                 yield Notice("cells-suppressed", source[1], message, count, level=source[0])
 
 

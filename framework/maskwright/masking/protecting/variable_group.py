@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.missing import HAD_VALUE
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.planning.strata import is_zero
 from maskwright.plugins.block import Moments
@@ -142,7 +143,7 @@ def kd_blocks(standardised: Floats, block_size: int) -> Integers:
         raise InputError(f"block_size must be at least 1 record, not {block_size}")
     if standardised.ndim != 2:
         raise InputError(
-            f"blocks are cut from a matrix (records, variables), not from {standardised.ndim} dimension(s)"
+            f"blocks are cut from a matrix (records, variables), not from {plural(standardised.ndim, 'dimension')}"
         )
     if not np.isfinite(standardised).all():
         raise InputError("blocks are cut from finite numbers; replace missing cells first")

@@ -65,15 +65,17 @@ def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
         best = max(names, key=lambda each: sum(each in way.without for way in left))
         named.append(best)
         left = [way for way in left if best not in way.without]
-    return f"{own}; or leave out {_listed(named)}, with edits that read {'it' if len(named) == 1 else 'them'}."
+    them = "it" if len(named) == 1 else "them"
+    return f"{own}; or publish without {_listed(named)}, and without edits that read {them}."
 
 
 def remedy_of_variable(name: str, *, is_key: bool) -> str:
     """What ends any reading of a variable's suppressed cells: none of them are suppressed, or none are published."""
     if is_key:
-        return f"Leave {name} out of the keys and recode it"
+        return f"Recode {name} instead of suppressing it (leave it out of the keys of the step)"
     return (
-        f"{name} is no key, its cells went beside those of keys: leave it out of the release, with edits that read it"
+        f"{name} is no key, and its cells are complementary suppressions: leave it out of the release, and edits that "
+        "read it"
     )
 
 
@@ -224,8 +226,7 @@ class Reader:
         names = [said.get(name, name) for name in given]
         equal = f"the number of records with the same {names[0]}" if by_count else " and ".join(names)
         without = tuple(dict.fromkeys(each for name in given if (each := ends.get(name, name))))
-        are = "are" if len(names) > 1 else "is"
-        return InferencePath(f"other records, which show the same value where {equal} {are} equal", without)
+        return InferencePath(f"other records: those that agree in {equal} show one value", without)
 
     def _protected(self, dependency: Dependency, gone: dict[str, Booleans]) -> bool:
         """Suppress what gives cells away by a dependency; whether there was anything to suppress."""

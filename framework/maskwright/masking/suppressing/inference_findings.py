@@ -56,8 +56,8 @@ def following_doubts(
         disclosed = by_edits.disclosed.get(name, np.False_) | read_off.disclosed.get(name, np.False_)
         if count := int(np.sum(disclosed)):
             message = (
-                f"{count} of {total} suppressed cells follow from what is empty beside them: for no other value, and "
-                "in no other record, would that be empty"
+                f"{count} of {total} suppressed cells follow from the pattern of empty cells: no other value, and no "
+                "other record, would have led to it"
             )
             own = remedy_of_variable(name, is_key=name in keys)
             hint = f"{own}; or ask for a larger k: with more cells none stands alone."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.record_groups import household_columns
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
@@ -202,15 +203,15 @@ class _State:
         for each in self.suppressed():
             clusters = int(np.sum(self.for_clusters.get(each["variable"], False)))
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"] - clusters
-            reasons = [f"{edits} of them because edits would reveal others"] if edits else []
-            reasons += (
-                [f"{read_off} of them because others could be inferred from equivalent records"] if read_off else []
+            reasons = (
+                (edits, "edits would reveal suppressed cells"),
+                (read_off, "suppressed cells could be inferred from records with the same values of other variables"),
+                (clusters, "fewer than k records of their cluster would be left"),
             )
-            reasons += (
-                [f"{clusters} of them because fewer than k records of their cluster would be left"] if clusters else []
-            )
-            message = f"{each['cells']} cell(s) of {each['variable']} are suppressed" + "".join(
-                f", {x}" for x in reasons
+            message = cells_suppressed(each["cells"], each["variable"]) + "".join(
+                f", {f'{count} of them ' if count < each['cells'] else ''}as complementary suppression, because {why}"
+                for count, why in reasons
+                if count
             )
             yield Notice("cells-suppressed", each["variable"], message, each["cells"])
         for name, gone in self.hidden.items():
@@ -218,17 +219,23 @@ class _State:
             if 2 * cells > there:
                 # Rounded down: 100 % is all of them.
                 message = (
-                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), so little can "
-                    "be analysed: recode it, ask for less with other keys, or leave it out of the release"
+                    f"{name}: {cells} of its {there} cells are suppressed ({100 * cells // there} %), too many "
+                    "to analyse it: recode it, lower k, use fewer keys, or leave it out of the release"
                 )
                 yield Notice("most-cells-suppressed", name, message, cells, there)
         for name, gone in self.lost_codes().items():
             count = int(gone.sum())
-            message = f"{count} missing code(s) of {name} are published as suppressed cells"
+            message = f"{plural(count, 'missing code')} of {name} published as suppressed cells"
             yield Notice("missing-codes-suppressed", name, message, count)
         if self.left_out:
-            message = f"{self.left_out} record(s) are left out as well: of their cluster fewer than k would be left"
+            left_out = plural(self.left_out, "record is", "records are")
+            message = f"{left_out} left out as well: of their cluster fewer than k would be left"
             yield Notice("rare-groups-left-out", "", message, self.left_out)
+
+
+def cells_suppressed(count: int, name: str) -> str:
+    """``1 cell of age is suppressed``, ``3 cells of age are suppressed``."""
+    return plural(count, f"cell of {name} is suppressed", f"cells of {name} are suppressed")
 
 
 def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Booleans]:

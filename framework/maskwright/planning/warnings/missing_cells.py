@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.classes.classes import Classes
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
@@ -120,11 +121,11 @@ def missing_pattern_notices(groups: Sequence[Group], steps: Sequence[Step], data
             message += ", together with all records that have them"
         elif helped:
             message += (
-                f"; {helped} record(s) share theirs with too few others, and are masked as records that have the same "
-                "cells and more, so that what the method keeps exactly it keeps nearly for them"
+                f"; {plural(helped, 'record shares', 'records share')} theirs with too few others: masked as records "
+                "that have the same cells and more, so that what the method keeps exactly it keeps nearly for them"
             )
         empty = int(missing.all(axis=1).sum())
-        message += f"; {empty} record(s) have none of these cells" if empty else ""
+        message += f"; {plural(empty, 'record has', 'records have')} none of these cells" if empty else ""
         yield Notice("missing-patterns", str(step.number), message, patterns, place=step.place)
 
 
@@ -206,8 +207,8 @@ def _patterns(gaps: Integers, start: Integers) -> Integers:
 
 def _distinguished(group: Group, few: int, step: Step) -> str:
     return (
-        f"{few} record(s) have cells missing in a way that fewer than k = {step.k} records share "
-        f"({', '.join(group.variables)}): which cells are missing tells them apart"
+        f"{plural(few, 'record has', 'records have')} cells missing in a way that fewer than k = {step.k} records "
+        f"share ({', '.join(group.variables)}): which cells are missing tells them apart"
     )
 
 

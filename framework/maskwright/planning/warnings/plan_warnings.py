@@ -10,6 +10,7 @@ from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.edits.edit import DomainPart, LinearPart, Part, PolynomialPart, ProductPart
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.planning.model import Group, Step, with_steps
@@ -55,24 +56,24 @@ def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[Notice]:
         for part in edit.parts
         if isinstance(part, LinearPart) and part.relation == "==" and part.tolerance == 0
     ]
-    rows = [
-        ({name: value for name, value in part.coefficients if name in masked}, part.constant) for _, part in equalities
-    ]
-    solved = eliminate(rows, sorted({name for row, _ in rows for name in row}))
-    found = [name for name, (row, _) in solved.items() if len(row) == 1]
+    rows = [(dict(part.coefficients), part.constant) for _, part in equalities]
+    solved = eliminate(rows, sorted(masked.intersection(name for row, _ in rows for name in row)))
+    found = {name: sorted(row.keys() - {name}) for name, (row, _) in solved.items() if masked & row.keys() == {name}}
     products = [
-        hidden[0]
+        (hidden[0], [name for name in part.variables if name not in masked])
         for edit in edits
         for part in edit.parts
         if not isinstance(part, LinearPart) and _is_equality(part)
         and len(hidden := [name for name in part.variables if name in masked]) == 1
     ]  # fmt: skip
     names = {name: [edit for edit, part in equalities if name in dict(part.coefficients)] for name in found}
-    ending = "from variables that are published unmasked: anyone can compute the original value"
-    for name in found:
-        yield Notice("determined-by-edits", name, f"edits ({', '.join(names[name])}) determine {name} {ending}")
-    for name in products:
-        yield Notice("determined-by-edits", name, f"a product edit determines {name} {ending}")
+    ending = "published unmasked: anyone can compute the original value"
+    for name, shown in found.items():
+        what = f"from {', '.join(shown)}, {ending}" if shown else "by themselves: it has one possible value"
+        yield Notice("determined-by-edits", name, f"edits ({', '.join(names[name])}) determine {name} {what}")
+    for name, shown in products:
+        message = f"a product edit determines {name} from {', '.join(shown)}, {ending}"
+        yield Notice("determined-by-edits", name, message)
 
 
 def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) -> Iterator[Notice]:
@@ -92,8 +93,8 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             if alone:
                 message = (
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
-                    f"{alone} of {len(data)} record(s) have a value of their own there, so their masked values are "
-                    "unique too; mask all variables of the edit"
+                    f"{alone} of {plural(len(data), 'record')} have a value of their own there, so their masked "
+                    "values are unique too; mask all variables of the edit"
                 )
                 yield Notice("unique-by-edit", edit.name, message, alone, len(data), edit.place)
 

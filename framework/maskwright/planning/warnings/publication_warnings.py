@@ -10,6 +10,7 @@ from maskwright.data.classes.classes import Classes
 from maskwright.data.dependencies import ValueCodes
 from maskwright.data.notations import date_remedy
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.findings import Notice
@@ -131,8 +132,8 @@ def publication_notices(
     alone = _unique_records(data, shown) if shown else 0
     if alone:
         message = (
-            f"{alone} record(s) are unique on the variables that are published unmasked ({', '.join(shown)}): "
-            "whoever knows these finds them"
+            f"{plural(alone, 'record is', 'records are')} unique on the variables that are published unmasked "
+            f"({', '.join(shown)}): whoever knows these variables of a person finds the record"
         )
         yield Notice("unique-on-unmasked", "", message, alone, len(data))
 
@@ -146,9 +147,10 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
         count = broken.get(edit.name, 0)
         if count and edit.severity == "error" and not masked & set(edit.variables):
             message = (
-                f"{count} original record(s) violate edit {edit.name!r} and no step masks its variables "
-                f"({', '.join(edit.variables)}), so that nothing can be released: mask them too, correct or leave out "
-                "these records (on_input_violation: localize or drop), or give the edit `severity: warning`"
+                f"{plural(count, 'original record violates', 'original records violate')} edit {edit.name!r}, and no "
+                f"step masks its variables ({', '.join(edit.variables)}), so that nothing can be released: mask "
+                "them too, correct or leave out these records (on_input_violation: localize or drop), or give the edit "
+                "`severity: warning`"
             )
             yield Notice("violated-and-unmasked", edit.name, message, count, place=edit.place)
 
@@ -210,5 +212,5 @@ def undecided_doubts(outcome: Outcome, arrival: Outcome | None = None) -> Iterat
     for each in outcome.undecided:
         if each.name not in known:
             why = "; ".join(each.unknown_because)
-            message = f"its verdict is unknown in all {each.fired} {which} records that it is for ({why})"
+            message = f"its verdict is unknown in all {each.fired} {which} records to which it applies ({why})"
             yield Doubt("edit-unknown", each.name, message, each.unknown, each.fired)

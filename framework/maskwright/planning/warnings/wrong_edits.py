@@ -59,9 +59,8 @@ def wrong_edit_doubts(
     dirty = _dirty(found, rates)
     for name, limit in found.items():
         violations, of = rates[name]
-        yield _doubt(
-            stated[name], violations, of, f"more than errors explain ({100 * limit:.2g} %)", edits, data, dirty
-        )
+        why = f"more than data errors explain (up to {100 * limit:.2g} %)"
+        yield _doubt(stated[name], violations, of, why, edits, data, dirty)
 
 
 def violated_by_errors(outcomes: Iterable[EditOutcome]) -> list[str]:
@@ -136,7 +135,7 @@ def _doubt(edit: Edit, violations: int, of: int, why: str, edits: EditSet, data:
 
     meant = "" if dirty else _said(meant_instead(edit, data, edits))
     share = f"{100 * violations / of:.3g} %"
-    message = f"{violations:,} of the {of:,} records that it is for violate it ({share}), {why}{dirty}{meant}"
+    message = f"{violations:,} of the {of:,} records to which it applies violate it ({share}), {why}{dirty}{meant}"
     return Doubt("edit-may-be-wrong", edit.name, message, violations, of, edit.place)
 
 

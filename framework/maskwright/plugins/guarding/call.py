@@ -12,6 +12,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING, Any
 
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import MaskwrightError, PluginFailed, Problem
 from maskwright.foundation.progress import LOGGER
 from maskwright.plugins.guarding.origin import Origin, step_label
@@ -173,7 +174,7 @@ def output_apart(origin: Origin) -> Iterator[None]:
             if not apart.depth and sys.stdout is apart:
                 sys.stdout = apart.own
         if lines:
-            LOGGER.info("%s printed %d line(s), which are not shown", origin, lines)
+            LOGGER.info("%s printed %s, not shown", origin, plural(lines, "line"))
 
 
 _OWN = str(Path(__file__).parent)

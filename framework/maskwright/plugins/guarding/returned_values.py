@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from maskwright.edits.languages.conversion.converted import Converted
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import MaskwrightError
 from maskwright.plugins.engine import Receipt
 from maskwright.plugins.guarding.call import broke_contract, engine_iterator, guarded_call, time_limit
@@ -44,7 +45,7 @@ def checked_labels(origin: Origin, arguments: tuple[Any, ...], labels: Any) -> N
         raise broke_contract(origin, f"left {int((sizes == 0).sum())} of its {len(sizes)} clusters without a record")
     if int(sizes.min()) < min(k, block.n):
         raise broke_contract(
-            origin, f"made a cluster of {int(sizes.min())} record(s), where each has to have at least {k}"
+            origin, f"made a cluster of {plural(int(sizes.min()), 'record')}, where each has to have at least {k}"
         )
     return own
 

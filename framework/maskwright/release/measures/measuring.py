@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError, Problem, UnpairedRecords, refuse_problems
 from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
@@ -166,7 +167,9 @@ def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple
     weights = np.asarray(column.values, dtype=np.float64)
     wrong = int(np.sum(column.missing | ~(np.isfinite(weights) & (weights >= 0.0))))
     if wrong:
-        return None, (f"no weights are used: {column.name} is missing, negative or infinite in {wrong} record(s)",)
+        return None, (
+            f"no weights are used: {column.name} is missing, negative or infinite in {plural(wrong, 'record')}",
+        )
     if not weights.any():
         return None, (f"no weights are used: {column.name} is zero in every record",)
     return weights, ()

@@ -109,7 +109,7 @@ class EditRecord(RecordPart):
     violations_on_arrival: int
     unknown: int = Field(description="Masked records whose verdict rests on a missing cell.")
     not_applicable: Public[int] = Field(description="Masked records in which a cell that it reads is suppressed.")
-    fired: int = Field(description="Masked records that it is for.")
+    fired: int = Field(description="Masked records to which it applies.")
     adjusted: int = Field(
         description="Masked records that were moved because of it, each once however many of its cells changed; one "
         "that several edits moved counts with each. Of data of several levels: records of its `level`; where an edit "

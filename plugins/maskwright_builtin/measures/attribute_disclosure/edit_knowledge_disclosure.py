@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Column, Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
+from maskwright import Column, Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables, plural
 from maskwright_builtin.measures.attribute_disclosure.edit_bounds import EditBounds
 from maskwright_builtin.measures.pairing import largest_of_household, listed, spread
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
@@ -100,8 +100,8 @@ def edit_knowledge_disclosure(
         notes.append(f"edits with conditions that imply no bounds here: {listed(bounds.unused)}")
     if bounds.contradicted.any():
         notes.append(
-            f"{int(bounds.contradicted.sum())} record(s) violate edits by their unmasked values alone; nothing is "
-            "implied for them"
+            f"edits are violated by unmasked values alone in {plural(int(bounds.contradicted.sum()), 'record')}; "
+            "nothing is implied there"
         )
     households = comparison.masked_households()
     found = {name: _exposed(values[name], bounds.low[name], bounds.high[name], households) for name in hidden}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, plural
 from maskwright_builtin.measures.attribute_disclosure.fitted_laws import FAMILIES, Empirical, Law, fit_law
 from maskwright_builtin.measures.pairing import (
     households_of,
@@ -166,7 +166,7 @@ def order_statistics_attack(
         )
     without_law = sum(one.without_law for one in found.values())
     if without_law:
-        notes.append(f"the distribution excludes {without_law} certain interval(s); they are taken as they are")
+        notes.append(f"the distribution excludes {plural(without_law, 'certain interval')}, taken without it")
     if not found:
         notes.append("not defined: no variable has groups with two neighbours")
         return Measurement(float("nan"), notes=tuple(notes))

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement, MeasurePart, MeasureTable, group_classes
+from maskwright import (
+    Comparison,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    MeasurePart,
+    MeasureTable,
+    group_classes,
+    plural,
+)
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
@@ -119,7 +128,7 @@ def household_risk(comparison: Comparison, params: HouseholdRiskParams, rng: np.
     counts = count_keys(codes, params.count, weights)
     fraction, cut = sampling_fraction(counts.file, counts.population)
     if cut.any():
-        notes.append(f"in {int(cut.sum())} record(s) the weights are below 1 and F below f: F is taken as f")
+        notes.append(f"in {plural(int(cut.sum()), 'record')} the weights are below 1 and F below f: F is taken as f")
     own = (individual_risk if params.formula == "exact" else approximate_risk)(counts.file, fraction)
     sizes = np.bincount(groups, minlength=households)
     risk = np.zeros(households)

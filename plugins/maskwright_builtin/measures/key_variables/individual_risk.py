@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Classes, Comparison, Measure, MeasureClaims, Measurement, MeasurePart
+from maskwright import Classes, Comparison, Measure, MeasureClaims, Measurement, MeasurePart, plural
 from maskwright_builtin.key_counts.frequencies import (
     MissingKeys,
     approximate_risk,
@@ -179,7 +179,7 @@ def _figure(facts: Sequence[Facts], params: IndividualRiskParams, about: About) 
     keys, records, expected = about.keys, about.records, total(facts, "expected")
     notes = [NO_WEIGHTS] if about.weight is None else list(zero_weights(about.zero))
     if cut := sum(each["cut"] for each in facts):
-        notes.append(f"in {cut} record(s) the weights are below 1 and F below f: F is taken as f")
+        notes.append(f"in {plural(cut, 'record')} the weights are below 1 and F below f: F is taken as f")
     if any(each.get("missing") for each in facts):
         notes.append("a missing key counts as any value: emptied records lower the risk of all others")
     above = dict(zip(bounds_of(params.bound), np.sum([each["above"] for each in facts], axis=0).tolist(), strict=True))

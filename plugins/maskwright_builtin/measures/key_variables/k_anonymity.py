@@ -20,6 +20,7 @@ from maskwright import (
     Measurement,
     MeasurePart,
     NamesFile,
+    plural,
     read,
 )
 from maskwright_builtin.key_counts.frequencies import (
@@ -221,7 +222,7 @@ def _k_map(facts: Sequence[Facts], params: KMapParams, about: About, *notes: str
         parts={"below_k": 100.0 * below / about.records, "mean_risk": total(facts, "risk") / about.records},
         notes=(f"key variables: {', '.join(about.keys)}", *notes),
         sentence=f"Whoever knows {in_words(about.keys)} of a person in the file has to choose among {fewest:,.4g} "
-        f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {below:,} record(s) "
+        f"{'people' if fewest != 1.0 else 'person'} of the population or more; of {plural(below, 'record')} "
         f"among fewer than {params.k}.",
     )
 
@@ -253,8 +254,9 @@ def _found_in(population: Dataset, comparison: Comparison, keys: tuple[str, ...]
     without = int((people == 0).sum())
     if without:
         raise InputError(
-            f"k_map: {without} record(s) have keys that no record of the population file has: the file is not that of "
-            "the population, or its keys are coded otherwise than those of the masked file"
+            f"k_map: {plural(without, 'record has', 'records have')} keys that no record of the "
+            "population file has: the file is not that of the population, or its keys are coded otherwise than those "
+            "of the masked file"
         )
     return people.astype(np.float64)
 
@@ -338,7 +340,7 @@ def _uniqueness(facts: Sequence[Facts], params: KeySetsParams, about: About) -> 
         parts["population_uniques"] = 100.0 * total(facts, "population_uniques") / records
         parts["mean_risk"] = 100.0 * total(facts, "risk") / records
         if about.light:
-            notes.append(f"{about.light} record(s) with a weight missing or below 1 count with weight 1")
+            notes.append(f"{plural(about.light, 'record')} with a weight missing or below 1 count with weight 1")
     return Measurement(
         100.0 * alone / records,
         parts=parts,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem
+from maskwright import Comparison, InputError, Measurement, MeasurePart, MeasureTable, NamesVariables, Problem, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,7 +136,7 @@ def worst_of(found: Mapping[str, Measurement], direction: Literal["lower", "high
         found[worst].value,
         parts={**found[worst].parts, **{f"keys_{name}": each.value for name, each in found.items()}},
         per_record=np.maximum.reduce(contributions) if contributions else None,
-        notes=(f"the worst of {len(found)} set(s) of keys is {worst}", *found[worst].notes),
+        notes=(f"the worst of {plural(len(found), 'set')} of keys is {worst}", *found[worst].notes),
         sentence=found[worst].sentence,
         tables=found[worst].tables,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Classes, Comparison, Measure, MeasureClaims, Measurement, MeasurePart
+from maskwright import Classes, Comparison, Measure, MeasureClaims, Measurement, MeasurePart, plural
 from maskwright_builtin.measures.key_variables.class_measures import About, ClassMeasure, exactly, total
 from maskwright_builtin.measures.key_variables.key_classes import in_words
 from maskwright_builtin.measures.key_variables.sensitive_classes import (
@@ -32,7 +32,7 @@ def _notes(about: About) -> Iterator[str]:
     yield f"key variables: {', '.join(about.keys)}; sensitive: {', '.join(about.sensitive)}"
     for name, each in about.sensitive.items():
         if each.missing:
-            yield f"{each.missing} record(s) without a value of {name} are left out"
+            yield f"left out: {plural(each.missing, 'record')} without a value of {name}"
 
 
 def _undefined(about: About) -> Measurement:
@@ -104,8 +104,8 @@ def _l_diversity(facts: Sequence[Facts], params: LDiversityParams, about: About)
         per_variable={name: value for name, value in by_variable.items() if name in about.compared},
         notes=tuple(_notes(about)),
         sentence=f"Whoever finds a person by {in_words(about.keys)} is left with at least {least:.3g} possible "
-        f"value(s) of {in_words(tuple(by_variable))}; for {homogeneous:,} of the {about.records:,} records with only "
-        "one.",
+        f"{'value' if least == 1.0 else 'values'} of {in_words(tuple(by_variable))}; for {homogeneous:,} of the "
+        f"{about.records:,} records with only one.",
     )
 
 

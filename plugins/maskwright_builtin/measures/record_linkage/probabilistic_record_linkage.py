@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables
+from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables, plural
 from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import (
     Classes,
@@ -354,8 +354,8 @@ def _warnings(classes: Classes, known: list[str]) -> list[str]:
         notes.append(f"not used for links, matches agree no more often than other pairs: {listed(against)}")
     if len(known) < 3:
         notes.append(
-            f"the classes are not identified: {len(known)} variable(s) make fewer agreement patterns than the model "
-            "has unknowns; m and u are where EM stopped"
+            f"the classes are not identified: {plural(len(known), 'variable')} give fewer agreement patterns "
+            "than the model has unknowns; m and u are where EM stopped"
         )
     elif not np.all(classes.error <= LARGEST_ERROR):
         loose = [name for name, error in zip(known, classes.error, strict=True) if not error <= LARGEST_ERROR]

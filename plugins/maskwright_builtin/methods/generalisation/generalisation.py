@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, Claims, InputError, Masked, Method, NamesFile, NamesVariables
+from maskwright import Block, Claims, InputError, Masked, Method, NamesFile, NamesVariables, plural
 from maskwright_builtin.key_counts.frequencies import positive_weights
 from maskwright_builtin.methods.class_criteria import (
     Criteria,
@@ -263,8 +263,9 @@ def _refuse_population(k_map: LeastPeople, rows: Rows) -> None:
     strangers = int(rows.counts[k_map.of_classes(rows) <= 0].sum())
     if strangers:
         raise InputError(
-            f"k_map: {strangers} record(s) have keys that no record of the population file has: the file is not that "
-            "of the population, or its keys are coded otherwise than those of the data"
+            f"k_map: {plural(strangers, 'record has', 'records have')} keys that no record of the "
+            "population file has: the file is not that of the population, or its keys are coded otherwise than those "
+            "of the data"
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Claims, CompanionVariables, DependentVariables, InputError, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, DependentVariables, InputError, Masked, Method, plural
 from maskwright_builtin.numerics.ordering import numbered, numbered_together
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class Households:
         if differing.any():
             count = len(np.unique(self.of_record[differing]))
             raise InputError(
-                f"{name} differs among the members of {count} household(s), and households are swapped as a whole: "
-                "leave it out of the step, or correct the file"
+                f"{name} differs among the members of {plural(count, 'household')}, and households are swapped as "
+                "a whole: leave it out of the step, or correct the file"
             )
         return found
 

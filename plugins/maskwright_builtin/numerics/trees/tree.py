@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import InputError
+from maskwright import InputError, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +146,7 @@ def _tree(
 ) -> Tree:
     if not len(predictors.codes) or predictors.codes.shape[1] != len(classes) or not len(classes):
         raise InputError(
-            f"a tree needs predictors and records: {len(predictors.codes)} predictor(s) of "
+            f"a tree needs predictors and records: {plural(len(predictors.codes), 'predictor')} of "
             f"{predictors.codes.shape[1]} records, {len(classes)} to be predicted"
         )
     # Numba: plugins are listed without it.

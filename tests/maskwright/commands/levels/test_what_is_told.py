@@ -26,7 +26,7 @@ def test_the_four_counts_are_part_of_terminal_and_report(tmp_path: Path, capsys:
     report = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "k of groups: records with their members" in report
     assert "whole household, by the masked values of row and members" in report
-    unique = next(line for line in " ".join(shown.err.split()).split("record(s) are ") if "hweight" in line)
+    unique = next(line for line in " ".join(shown.err.split()).split("records are ") if "hweight" in line)
     assert "any(person" not in unique
 
 

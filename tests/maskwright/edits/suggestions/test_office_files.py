@@ -132,7 +132,7 @@ def test_everything_planted_in_the_firms_is_found_and_nothing_silly() -> None:
             "(nace, section) in original"} <= set(rules)  # fmt: skip
     stray = len(frame) - frame.value_counts(["nace", "branch"]).groupby("nace").max().sum()
     assert rules["0.21 * sales == vat"].statement == {"rule": "0.21 * sales == vat", "tolerance": 0.005}
-    assert rules["(nace, branch) in original"].ground == f"nace determines branch, but for {stray} record(s)"
+    assert rules["(nace, branch) in original"].ground == f"nace determines branch, but for {stray} records"
     assert rules["(nace, section) in original"].ground == "the first 2 characters of nace determine section"
     assert not [each for each in rules.values() if each.kind in ("ordering", "conditional")]
 

@@ -156,12 +156,12 @@ def test_what_a_pointer_tells_is_told_and_ends_without_the_pointer(
     empty = [row for row, value in enumerate(masked["rel"]) if not value]
     children = [row for row in empty if masked["mother"][row] and truth[row] == "child"]
     assert len(children) > 0
-    off = "off other records, which show the same value where naming a mother is equal"
+    off = "off other records: those that agree in naming a mother show one value"
     assert (
         f"{len(children)} of {len(empty)} suppressed cells can be read {off}" in said
         or f"{len(children)} {off}" in said
     )
-    assert "leave out the pointer mother" in said
+    assert "publish without the pointer mother" in said
     capsys.readouterr()
     run(tmp_path / "without", frame, "rel, nat", more="    mother: {role: identifier}\n")
     assert "naming a mother" not in "".join(capsys.readouterr())

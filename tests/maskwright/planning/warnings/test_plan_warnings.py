@@ -31,20 +31,27 @@ def _warnings(rules: list[str], masked: list[str], **params: object) -> str:
 
 def test_an_equality_with_one_masked_variable_determines_it() -> None:
     """A + b = c with a and b published as they are."""
-    assert "determine c " in _warnings(["a + b == c"], ["c"])
+    assert "determine c from a, b, published unmasked" in _warnings(["a + b == c"], ["c"])
     assert _warnings(["a + b == c"], ["b", "c"]) == ""
 
 
 def test_two_equalities_together_determine_two_masked_variables() -> None:
     """Neither does alone: b + c = a and b - c = d with a and d published."""
     said = _warnings(["b + c == a", "b - c == d"], ["b", "c"])
-    assert "determine b " in said
-    assert "determine c " in said
+    assert "determine b from a, d, published unmasked" in said
+    assert "determine c from a, d, published unmasked" in said
+
+
+def test_edits_that_leave_one_value_need_no_published_variable() -> None:
+    """Nothing is said of published variables where the edits read none."""
+    said = _warnings(["a + b == c", "a - b == c"], ["a", "b", "c"])
+    assert "determine b by themselves: it has one possible value" in said
+    assert "published unmasked" not in said
 
 
 def test_a_product_determines_too() -> None:
     """A * b = c with a and b published."""
-    assert "product edit determines c" in _warnings(["a * b == c"], ["c"])
+    assert "product edit determines c from a, b, published unmasked" in _warnings(["a * b == c"], ["c"])
 
 
 def test_true_values_that_are_republished_are_named() -> None:
@@ -87,7 +94,7 @@ def test_an_equality_with_a_published_total_makes_records_unique() -> None:
     totals = [10.0, 10, 10, 21, 22, 23, 24, 25, 26, 27]
     data = _dataset(a=[5.0] * 10, b=[total - 5 for total in totals], total=totals)
     said = _said(data, ["a + b == total"], ["a", "b"])
-    assert "edit 'edit-1' ties a, b to total, published unmasked: 7 of 10 record(s)" in said
+    assert "edit 'edit-1' ties a, b to total, published unmasked: 7 of 10 records" in said
     assert "unique" in said
     # All masked together, or a published total that many share: nothing to say.
     assert "unique" not in _said(data, ["a + b == total"], ["a", "b", "total"])

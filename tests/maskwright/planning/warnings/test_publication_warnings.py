@@ -47,7 +47,7 @@ def test_text_that_looks_like_names_is_questioned() -> None:
     frame = _frame().assign(firm=[f"firm {number}" for number in range(60)])
     said = _notices(frame, [])
     assert "firm is published as it is and has 60 different texts" in said
-    assert "60 record(s) are unique on the variables that are published unmasked" in said
+    assert "60 records are unique on the variables that are published unmasked" in said
 
 
 def test_a_record_is_not_unique_on_no_variable() -> None:
@@ -83,7 +83,7 @@ def test_a_rare_pattern_of_missing_cells_is_told() -> None:
     """Fewer than k records share it: which cells are missing tells them apart."""
     frame = _frame().astype(float)
     frame.loc[0, "a"] = np.nan
-    told = "1 record(s) have cells missing in a way that fewer than k = 3 records share"
+    told = "1 record has cells missing in a way that fewer than k = 3 records share"
     with pytest.raises(mw.OpenDoubts, match="W304 promise-not-kept: step 1: k = 3 cannot hold") as refused:
         mw.protect(frame, "microaggregation", params={"k": 3}, groups=[["a", "b"]])
     assert told in str(refused.value)
@@ -159,7 +159,7 @@ output: {{data: masked.csv}}
     ]
     assert len(said) == told
     if told:
-        assert said[0].startswith("2 original record(s) violate edit 'same' and no step masks its variables (c, d)")
+        assert said[0].startswith("2 original records violate edit 'same', and no step masks its variables (c, d)")
         with pytest.raises(mw.EditViolation):
             mw.run(tmp_path / "pipeline.yaml")
     else:

@@ -42,7 +42,7 @@ def doubt(frame: pd.DataFrame, edits: list[str], **settings: object) -> str:
 
 def test_a_bound_with_a_digit_lost() -> None:
     said = doubt(people(), [SUM, "income <= 7000"])
-    assert "W109 edit-may-be-wrong: edit-2: 200 of the 200 records that it is for violate it (100 %)" in said
+    assert "W109 edit-may-be-wrong: edit-2: 200 of the 200 records to which it applies violate it (100 %)" in said
     assert "`income <= 70000` holds in all records" in said
     assert "edit-1:" not in said
 

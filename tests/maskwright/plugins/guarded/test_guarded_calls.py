@@ -55,7 +55,7 @@ def test_what_a_plugin_prints_stays_away_from_json(
     told = capsys.readouterr()
     assert json.loads(told.out)["ok"]
     assert "4711" not in told.err + caplog.text
-    assert "method 'spoiler' of package bad 1.2 printed 3 line(s)" in caplog.text
+    assert "method 'spoiler' of package bad 1.2 printed 3 lines" in caplog.text
 
 
 PACKAGE = """

@@ -25,7 +25,7 @@ def test_shares_in_both_files_missing_cells_last() -> None:
 def test_rare_categories_are_joined_until_ten_records_are_together() -> None:
     before = ["clerk"] * 50 + ["nurse"] * 38 + ["bishop"] * 2 + ["judge"] * 10
     table = tables(before, before)["categories_work"]
-    assert [label for label, *_ in table.rows] == ["clerk", "nurse", "2 other(s), joined"]
+    assert [label for label, *_ in table.rows] == ["clerk", "nurse", "2 others, joined"]
     assert table.rows[-1][1:] == (12.0, 12.0)
 
 
@@ -33,7 +33,7 @@ def test_of_many_categories_the_frequent_ones_are_named() -> None:
     before = [f"town {number:02}" for number in range(40) for _ in range(10 + number)]
     (table,) = tables(before, before).values()
     labels = [label for label, *_ in table.rows]
-    assert labels == [*(f"town {number}" for number in range(20, 40)), "20 other(s), joined"]
+    assert labels == [*(f"town {number}" for number in range(20, 40)), "20 others, joined"]
 
 
 @pytest.mark.covering(4)

@@ -113,13 +113,13 @@ def test_without_weights_the_file_is_the_population():
 def test_weights_below_one_are_cut_and_told():
     found = of_frame(frame(a=["x", "x", "y"], b=["1", "1", "1"], w=[0.5, 0.5, 4.0]), weights=True)
     assert found.per_record[:2].tolist() == [0.5, 0.5]
-    assert any(note.startswith("in 2 record(s) the weights are below 1") for note in found.notes)
+    assert any(note.startswith("in 2 records the weights are below 1") for note in found.notes)
 
 
 def test_a_weight_of_zero_is_one_and_told():
     found = of_frame(frame(a=["x", "y"], b=["1", "1"], w=[0.0, 4.0]), weights=True)
     assert found.per_record[0] == 1.0
-    assert any(note.startswith("1 record(s) with a weight of zero") for note in found.notes)
+    assert any(note.startswith("1 record with a weight of zero") for note in found.notes)
 
 
 def test_a_missing_weight_is_told():
@@ -148,7 +148,7 @@ def test_of_several_sets_of_keys_the_worst_counts():
         asked = {name: {"key_sets": {"near": ["a"], "far": ["b"]}}}
         (found,) = mw.measure(data, data, [asked], declared=NAMED).values()
         assert (found.value, found.parts["keys_far"], found.parts["keys_near"]) == (worst, worst, other)
-        assert found.notes[0] == "the worst of 2 set(s) of keys is far"
+        assert found.notes[0] == "the worst of 2 sets of keys is far"
 
 
 @given(seed=st.integers(0, 2**32 - 1))

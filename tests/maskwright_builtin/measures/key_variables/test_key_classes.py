@@ -137,7 +137,7 @@ def test_weights_make_sample_uniques_rare_in_the_population():
     assert found.per_record[0] == pytest.approx(100 * expected)
     assert found.per_record[3] == 100
     found = compute(UNIQUENESS, table, keys=["a"], weights=np.array([np.nan, 0.2, 5.0, 1.0]))
-    assert any("2 record(s)" in note for note in found.notes)
+    assert any("2 records" in note for note in found.notes)
     assert np.isfinite(found.per_record).all()
 
 

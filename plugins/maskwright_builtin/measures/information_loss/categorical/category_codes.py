@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, MeasureTable, NamesVariables
+from maskwright import Comparison, MeasureTable, NamesVariables, plural
 from maskwright_builtin.measures.pairing import WeightedParams, listed, weights_of
 
 if TYPE_CHECKING:
@@ -253,7 +253,9 @@ def _table(comparison: Comparison, variable: Categories) -> MeasureTable:
         (name, float(old[code]), float(new[code])) for code, name in _names(comparison, variable) if not joined[code]
     ]
     if joined.any():
-        rows.append((f"{int(joined.sum())} other(s), joined", float(old[joined].sum()), float(new[joined].sum())))
+        rows.append(
+            (f"{plural(int(joined.sum()), 'other')}, joined", float(old[joined].sum()), float(new[joined].sum()))
+        )
     return MeasureTable(
         f"categories_{variable.name}",
         f"Records by {variable.name}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement
+from maskwright import Comparison, Measure, MeasureClaims, Measurement, plural
 from maskwright_builtin.measures.information_loss.categorical.category_codes import (
     NOTHING,
     CategoricalParams,
@@ -209,7 +209,7 @@ def contingency_tables(
             f"total_variation_{way}_largest": max(variation[way]),
         }
         if way in worst:
-            notes.append(f"farthest apart of the {len(hellinger[way])} table(s) of {way}: {worst[way][1]}")
+            notes.append(f"farthest apart of {plural(len(hellinger[way]), 'table')} of {way}: {worst[way][1]}")
     if ways < params.ways:
         notes.append(f"tables of at most {ways}: there are no more variables")
     return Measurement(
