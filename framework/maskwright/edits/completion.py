@@ -181,6 +181,8 @@ class Completion:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from maskwright import Completion, EditSet, Variable
         >>> completion = Completion(EditSet.parse(["abs(price * quantity - value) <= 1"]),
         ...                         [Variable("price"), Variable("quantity"), Variable("value")],
         ...                         {name: np.array([1.0, 2.0]) for name in ("price", "quantity", "value")})

@@ -98,6 +98,7 @@ def test_confidential_files_are_private_and_the_public_record_has_no_secret(demo
     assert json.loads(public)["loss"]["pil"]["value"] == float(f"{record['measures']['pil']['value']:.3g}")
 
 
+@pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize(
     "change",
     [

@@ -52,3 +52,25 @@ def test_sums_leave_one_number_and_missing_cells_refuse_nothing() -> None:
         True,
     ]
     assert completion.restricted == {"x", "y", "z"}
+
+
+def test_numbers_that_products_and_tolerances_define() -> None:
+    """Both sides equal; NaN where a factor is 0, missing, or has no value yet, and where the rule is a plain sum."""
+    names = ["price", "quantity", "value", "net", "rate", "gross", "total"]
+    edits = EditSet.parse([
+        "abs(price * quantity - value) <= 1", "round(net * (1 + rate), 2) == gross", "abs(value + gross - total) <= 2",
+    ])  # fmt: skip
+    originals = {name: np.array([1.0, 2.0]) for name in names}
+    completion = Completion(edits, [Variable(name) for name in names], originals)
+    price, quantity = np.array([2.5, 3.0, np.nan]), np.array([4.0, 0.0, 2.0])
+    value = completion.defined({"price": price, "quantity": quantity}, "value", 3)
+    assert value.tolist()[:2] == [10.0, 0.0]
+    assert np.isnan(value[2])
+    found = completion.defined({"value": np.array([10.0, 0.0, 1.0]), "quantity": quantity}, "price", 3)
+    assert found.tolist()[0] == 2.5
+    assert np.isnan(found[1])
+    assert completion.defined({"gross": np.array([107.0]), "net": np.array([100.0])}, "rate", 1) == pytest.approx(
+        [0.07]
+    )
+    assert completion.defined({"value": np.array([5.0]), "gross": np.array([6.5])}, "total", 1).tolist() == [11.5]
+    assert np.isnan(completion.defined({"value": np.array([5.0])}, "total", 1)).all()
