@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.distortion import Distortion
     from maskwright.masking.context import Standardisation
-    from maskwright.masking.suppressing.suppression_steps import Removal
+    from maskwright.masking.masking_result import Removal
     from maskwright.planning.plan import Plan
 
 BY_CHANCE = 1e-4

@@ -269,7 +269,7 @@ def mask_levels(
         distorted = doubts_across_levels(
             loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
         )
-        wrong = wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts)
+        wrong = tuple(wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts))
         masked = replace(
             masked, doubts=(*distorted.doubts, *wrong), notices=(*masked.notices, *distorted.mended)
         )  # fmt: skip

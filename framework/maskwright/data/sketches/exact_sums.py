@@ -26,10 +26,22 @@ SPLIT = 134_217_729.0
 
 
 def exact_sum(values: NDArray[np.float64]) -> int:
-    """Sum of finite numbers, in units of 2^-1074.
+    """Sum of finite numbers, in units of 2^-1074: it adds up the same whatever the order.
 
-    >>> exact_sum(np.array([1e16, 1.0, -1e16])) == 1 << UNIT  # binary64 would have lost the 1
-    True
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maskwright import exact_sum
+    >>> exact_sum(np.array([1e16, 1.0, -1e16])) / 2**1074  # binary64 would have lost the 1
+    1.0
     """
     total = 0
     for start in range(0, len(values), AT_ONCE):

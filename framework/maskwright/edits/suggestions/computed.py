@@ -224,7 +224,7 @@ class _Search:
 
     def of_product(self, total: int, *factors: int) -> Candidate | None:
         """The total as a product of three, rounded once: with a factor, or more room, many would hold by chance."""
-        found = self._judged(_Formula("product", total, factors), 2.0)
+        found = self._assessed(_Formula("product", total, factors), 2.0)
         return None if found is None or found.factor != 1 else found.candidate
 
     def of_rate(self, total: int, base: int, rate: int, factor: float) -> Candidate | None:

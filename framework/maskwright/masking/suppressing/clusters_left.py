@@ -29,7 +29,8 @@ class PromisedClusters:
     def small(self, data: Dataset) -> Booleans:
         """Records to which fewer than k are equal; a missing cell is a value of its own; shape (n,)."""
         classes = published_classes(data, self.variables)
-        return np.asarray(classes.size[classes.codes] < self.k, dtype=np.bool_)
+        small: Booleans = classes.size[classes.codes] < self.k
+        return small
 
 
 def promised_clusters(plan: Plan) -> tuple[PromisedClusters, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from maskwright.data.record_groups import household_columns
 from maskwright.foundation.counts import plural
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
@@ -117,10 +117,8 @@ class _State:
         """After records were left out of whose cluster too few were left."""
         rows = np.flatnonzero(~gone)
         if not len(rows):
-            raise InputError(
-                "of every cluster fewer than k records would be left: no record can be published",
-                hint="Ask for a smaller k of the keys, or of the clusters.",
-            )
+            message = "of every cluster fewer than k records would be left: no record can be published"
+            raise InputError(Problem(message, hint="Set a smaller k of the keys, or of the clusters."))
         return replace(self._of(rows, self.data.taken(rows)), left_out=self.left_out + int(gone.sum()))
 
     def _of(self, rows: Integers, data: Dataset) -> _State:

@@ -100,7 +100,8 @@ def measure_individual_risk(
     A missing key counts as `count` says. Where weights are below 1, F would be less than f, and is taken as f; a note
     says in how many records. A weight of zero counts as 1, and with missing ones none are used; notes say that too.
 
-    Over parts of a file a missing key is a value of its own, and ``outlying_records`` is left out.
+    Over parts of a file ``outlying_records`` is left out where several tasks count the classes. Missing keys that
+    count otherwise, `target_rate` and `without_each_key` need all classes in one task.
 
     There is no interval: the estimate's own error is that of the model, and no sample shows it.
 

@@ -99,7 +99,8 @@ def suda(comparison: Comparison, params: SudaParams, rng: np.random.Generator) -
     A missing cell matches nothing, and no set with it singles its record out; for U and P it is a value of its own. Of
     the weights only the sampling fraction is taken, records over the sum of the weights; without weights, and without
     `sampling_fraction`, the file counts as the whole population: then every record with a score has probability 1.
-    Households are not used: single records are counted.
+    Households are not used: single records are counted. Over parts of a file all classes are searched in one task, and
+    `values` are not named.
 
     There is no interval: who is alone is counted in the file that is released, and DIS is a description of it.
 
