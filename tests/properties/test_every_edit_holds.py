@@ -167,7 +167,7 @@ def _moved(world: World, frame: pd.DataFrame, method: str, params: dict[str, Any
     return Moved(
         masked, ((masked.mean() - frame.mean()) / spread).abs(), ((masked.std() - spread) / spread).abs(),
         frozenset(each.subject for each in result.doubts if each.kind == "adjustment-distorts"),
-        frozenset(each.partition(":")[0] for each in result.notices if "nearly all of it in records" in each),
+        frozenset(each.subject for each in result.notices if each.kind == "mended-violations"),
     )  # fmt: skip
 
 

@@ -386,8 +386,8 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
         distorted = DistortionDoubts()
         if name in whole.distortion and whole.effects is not None:
             distorted = distortion_beyond_errors(
-                whole.distortion[name], partial(whole.distortion_of_obeying.get, name), [whole.effects], each.plan.variables,
-                each.plan, whole.edits,
+                whole.distortion[name], partial(whole.distortion_of_obeying.get, name), [whole.effects],
+                each.plan.variables, each.plan, whole.edits,
             )  # fmt: skip
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)

@@ -29,8 +29,7 @@ class PromisedClusters:
     def small(self, data: Dataset) -> Booleans:
         """Records to which fewer than k are equal; a missing cell is a value of its own; shape (n,)."""
         classes = published_classes(data, self.variables)
-        small: Booleans = classes.size[classes.codes] < self.k
-        return small
+        return np.less(classes.size[classes.codes], self.k)
 
 
 def promised_clusters(plan: Plan) -> tuple[PromisedClusters, ...]:
