@@ -128,7 +128,7 @@ def test_run_json_is_as_contracted(tmp_path: Path, capsys: pytest.CaptureFixture
     """Design section 9."""
     assert main(["run", str(_write(tmp_path)), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"ok", "records", "edits", "k", "measures", "outputs", "seconds"}
+    assert set(found) == {"ok", "records", "edits", "k", "measures", "doubts", "notices", "outputs", "seconds"}
     assert found["edits"] == [
         {"name": "edit-1", "kind": "linear", "kept_by": "construction", "violations": 0, "adjusted": 0}
     ]

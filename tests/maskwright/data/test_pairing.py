@@ -56,7 +56,7 @@ def test_a_sample_is_paired_by_a_key_and_not_without() -> None:
     masked = _noisy(frame).iloc[::2]
     with pytest.raises(mw.InputError, match=r"60 records and the masked file 30, and no --key") as refused:
         mw.measure(frame, masked, ["sse", "pil", "interval_disclosure"])
-    assert [problem.message.partition(":")[0] for problem in refused.value.problems] == ["sse", "interval_disclosure"]
+    assert [problem.measure for problem in refused.value.problems] == ["sse", "interval_disclosure"]
     assert mw.measure(frame, masked, ["sse"], key="id")["sse"].value > 0
 
 

@@ -125,7 +125,7 @@ def test_what_the_variables_are_is_said_once():
     checker = Checker(EditSet.parse(["first + second == 0", "third >= 0"]))
     with pytest.raises(EditError) as raised:
         checker.add(columns(wages=["1"], b=["1"]))
-    assert [problem.message for problem in raised.value.problems] == [
+    assert [problem.sentence for problem in raised.value.problems] == [
         "edit edit-1: no variable called 'first'; there are: b, wages",
         "edit edit-1: no variable called 'second'",
         "edit edit-2: no variable called 'third'",
