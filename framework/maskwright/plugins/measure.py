@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from maskwright.data.sketches.record_hashes import published_cells
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords
 from maskwright.foundation.nearest_names import unknown_name
@@ -214,8 +215,6 @@ class Comparison:
         InputError
             When a file has no such variable; with the nearest name.
         """
-        from maskwright.data.sketches.record_hashes import published_cells
-
         return published_cells(self._columns(name)[1])
 
     def _columns(self, name: str) -> tuple[Column, Column]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.dependencies import ValueCodes, determines
 from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
@@ -88,8 +89,8 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             shown = [name for name in names if name not in masked]
             if len(hidden) < 2 or not shown or data is None or not set(shown) <= set(data.names):
                 continue
-            _, classes = np.unique(np.nan_to_num(data.matrix(shown)), axis=0, return_inverse=True)
-            alone = int(np.sum(np.bincount(classes) == 1))
+            classes = Classes.of(list(np.nan_to_num(data.matrix(shown)).T))
+            alone = int(np.sum(classes.records == 1))
             if alone:
                 message = (
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "
@@ -146,10 +147,9 @@ def _rare_values(
         return 0
     sizes = [steps[group.step - 1].group_records(len(data)) for group in groups if set(group.variables) & set(names)]
     least = max((size for size in sizes if size is not None), default=2)
-    values = np.stack([np.asarray(data[name].values, dtype=np.float64) for name in names], axis=1)
     present = ~np.any([data[name].missing for name in names], axis=0)
-    _, counts = np.unique(values[present], axis=0, return_counts=True)
-    return int(np.sum(counts < least))
+    classes = Classes.of([data[name].values[present] for name in names])
+    return int(np.sum(classes.records < least))
 
 
 def _strata_of_few(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Notice]:

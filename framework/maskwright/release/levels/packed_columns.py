@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.edits.evaluation.reference_values import Undetermined
 from maskwright.release.reference_reader import BinaryColumn, TextColumn, text_column
 
@@ -173,7 +174,7 @@ def _as_texts(columns: Sequence[Readable], counts: Sequence[int]) -> list[Compar
     """Cells as numbers of their texts."""
     words, ends = _words(columns), np.cumsum(counts)
     if words is not None and all(map(_is_bare, columns)):
-        codes, nothing = _numbered(words), ~words.any(axis=1)
+        codes, nothing = Classes.of(list(words.T)).codes, ~words.any(axis=1)
         zero = ~words[:, 1:].any(axis=1) & np.isin(words[:, 0], ZEROS)
     else:
         codes, nothing, zero = _of_texts(columns, counts, words)
@@ -188,7 +189,7 @@ def _of_texts(
     import pandas as pd
 
     ends, n = np.cumsum(counts), int(sum(counts))
-    codes = np.arange(n) if words is None else _numbered(words)
+    codes = np.arange(n) if words is None else Classes.of(list(words.T)).codes
     firsts = np.full(int(codes.max(initial=-1)) + 1, n, dtype=np.int64)
     np.minimum.at(firsts, codes, np.arange(n))
     texts = []
@@ -198,17 +199,6 @@ def _of_texts(
     merged, distinct = pd.factorize(np.array(texts, dtype=object))
     nothing, zero = (np.isin(distinct.astype(str), text)[merged][codes] for text in ([""], ["0", "0.0"]))
     return merged[codes].astype(np.int64), nothing, zero
-
-
-def _numbered(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Rows of words, numbered by what they are."""
-    import pandas as pd
-
-    codes = np.zeros(len(words), dtype=np.int64)
-    for word in words.T:
-        own, distinct = pd.factorize(word)
-        codes = np.asarray(pd.factorize(codes * len(distinct) + own)[0], dtype=np.int64)
-    return codes
 
 
 def _words(columns: Sequence[Readable]) -> NDArray[np.uint64] | None:

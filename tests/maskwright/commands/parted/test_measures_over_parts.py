@@ -29,6 +29,7 @@ MEASURES: list[str | dict[str, Any]] = [
     {"k_anonymity": KEYS},
     {"uniqueness": {"key_sets": {"neighbour": ["region", "age"], "colleague": ["hours", "sex"]}}},
     {"individual_risk": {**KEYS, "bound": [0.05, 0.3]}},
+    {"suda": KEYS},
     {"k_map": {"key_sets": {"neighbour": ["region", "age"], "colleague": ["hours", "sex"]}, "k": 40}},
     {"l_diversity": {"keys": ["sex", "region"], "sensitive": ["age", "hours"], "count": "entropy"}},
     {"t_closeness": {"keys": ["sex", "age"], "sensitive": ["region", "hours"]}},

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright import Column, Comparison, Dataset, Further, Measurement, PartOfFile, Variable
 from maskwright.commands.parted.shuffling import together
+from maskwright_builtin.measures.key_variables import class_measures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,3 +134,20 @@ def test_they_are_what_pandas_counts(seed: int, n: int) -> None:
     ]
     found = measured("t_closeness", keys=KEYS[:2], sensitive=["pay"])
     assert found.value == pytest.approx(max(distances), abs=1e-12)
+
+
+def test_more_classes_than_one_task_holds_are_refused_with_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, weights = survey(1, 60)
+    monkeypatch.setattr(class_measures, "MOST_AT_ONCE", 3)
+    measure = mw.find_measure("suda")
+    params = measure.params.model_validate({"keys": KEYS})
+    classes = data.to_pandas()[KEYS].drop_duplicates()
+    with pytest.raises(mw.InputError, match=rf"suda: all classes are needed at once, and there are {len(classes)} "):
+        of_parts(measure, params, [compared(data, weights, np.arange(60))], 2)
+
+
+def test_values_of_keys_are_not_named_over_parts() -> None:
+    measure = mw.find_measure("suda")
+    assert measure.merging is not None
+    assert measure.merging.refused is not None
+    assert "`values` are named of records in memory" in str(measure.merging.refused(measure.params(values=3)))
