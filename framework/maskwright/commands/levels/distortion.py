@@ -82,7 +82,10 @@ def doubts_across_levels(
             scale: Standardisation = standardisation,
         ) -> Distortion | None:  # fmt: skip
             rows = left.get(name)
-            return None if rows is None else Distortion.of(*(each.taken(rows) for each in states), names, scale)
+            if rows is None:
+                return None
+            first, before, after = (each.taken(rows) for each in states)
+            return Distortion.of(first, before, after, names, scale)
 
         every.append(distortion_beyond_errors(found, obeying, effects, variables, ready.plan, edits))
     return DistortionDoubts(

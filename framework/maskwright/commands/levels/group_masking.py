@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -382,10 +383,9 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
     for name, each in ready.items():
         distorted = DistortionDoubts()
         if name in whole.distortion and whole.effects is not None:
-            obeying = whole.distortion_of_obeying[name]
             distorted = distortion_beyond_errors(
-                whole.distortion[name], lambda obeying=obeying: obeying, [whole.effects], each.plan.variables,
-                each.plan, whole.edits,
+                whole.distortion[name], partial(whole.distortion_of_obeying.get, name), [whole.effects],
+                each.plan.variables, each.plan, whole.edits,
             )  # fmt: skip
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)

@@ -144,8 +144,7 @@ class _State:
         rows = np.flatnonzero(~gone)
         if not len(rows):
             raise InputError(
-                "of every cluster fewer than k records would be left: no record can be published",
-                hint="Ask for a smaller k of the keys, or of the clusters.",
+                "of every cluster fewer than k records would be left, so no record: ask for a smaller k of the keys"
             )
         return replace(self._of(rows, self.data.taken(rows)), left_out=self.left_out + int(gone.sum()))
 
