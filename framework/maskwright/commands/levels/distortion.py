@@ -84,8 +84,8 @@ def doubts_across_levels(
             rows = left.get(name)
             if rows is None:
                 return None
-            original, before, after = (each.taken(rows) for each in states)
-            return Distortion.of(original, before, after, names, scale)
+            first, before, after = (each.taken(rows) for each in states)
+            return Distortion.of(first, before, after, names, scale)
 
         every.append(distortion_beyond_errors(found, obeying, effects, variables, ready.plan, edits))
     return DistortionDoubts(

@@ -269,9 +269,9 @@ def mask_levels(
         distorted = doubts_across_levels(
             loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
         )
-        wrong = tuple(wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts))
+        in_doubt = wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts)
         masked = replace(
-            masked, doubts=(*distorted.doubts, *wrong), notices=(*masked.notices, *distorted.mended)
+            masked, doubts=(*distorted.doubts, *in_doubt), notices=(*masked.notices, *distorted.mended)
         )  # fmt: skip
     originals = {level.name: level.data for level in loaded.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}

@@ -334,8 +334,8 @@ def _to_mask(
     )
     left = data.without([*level.key_columns, *derived])
     if level.groups is None:
-        composed = composition_columns((name for step in steps for name in step.companions), loaded.linked)
-        added = (*(each for each in composed if each.name not in left), *_made_for_drawing(level, left, steps))
+        sizes = composition_columns((name for step in steps for name in step.companions), loaded.linked)
+        added = (*(each for each in sizes if each.name not in left), *_made_for_drawing(level, left, steps))
         left = replace(left, columns=(*left.columns, *added))
     named = loaded.linked.names[0]
     return replace(left, households=level.groups, group_name=named, notes=(), doubts=())

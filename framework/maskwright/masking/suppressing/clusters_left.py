@@ -69,7 +69,8 @@ def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[Promise
 
 def _taken(masked: Column, shown: Column) -> Booleans:
     """Cells whose value or missing code was suppressed; shape (n,)."""
-    return (masked.missing & ~shown.missing) | (masked.missing_kinds() != shown.missing_kinds())
+    gone = (masked.missing & ~shown.missing) | (masked.missing_kinds() != shown.missing_kinds())
+    return np.asarray(gone, dtype=np.bool_)
 
 
 def _joined(clusters: Integers, codes: Integers, sizes: Integers, k: int, gone: Booleans, *, spare: bool) -> Booleans:
