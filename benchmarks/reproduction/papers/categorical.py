@@ -79,7 +79,8 @@ def risk() -> Iterator[float]:
     yield exact_parts["household_members_expected"]
     yield near.parts["household_members_expected"]
     yield from (near.parts[f"risk_for_rate_0_0{digit}"] for digit in (1, 2, 5))
-    yield from (float(outlying(near.per_record, deviations).sum()) for deviations in (1, 2))
+    once = np.ones(len(near.per_record), dtype=np.int64)
+    yield from (float(outlying(near.per_record, once, deviations).sum()) for deviations in (1, 2))
 
 
 def uniques() -> Iterator[float]:

@@ -261,11 +261,11 @@ def fitting_formats(texts: Any) -> tuple[str, ...]:
     return tuple(each for each in FORMATS if fits[each] == most) if most >= NEARLY_ALL * len(texts) else ()
 
 
-def date_remedy(name: str, categories: Sequence[str]) -> str | None:
+def date_remedy(name: str, categories: Sequence[str] | pa.Array) -> str | None:
     """What to declare or to mend, so that a variable that was read as text is a date; None: its texts are no dates."""
     if len(categories) > FIRST_TEXTS and date_remedy(name, categories[:FIRST_TEXTS]) is None:
         return None
-    texts = arrow_texts(categories)
+    texts = categories if isinstance(categories, pa.Array | pa.ChunkedArray) else arrow_texts(categories)
     formats = fitting_formats(texts)
     if formats:
         stated = "{type: date}" if formats[0] == ISO else f'{{type: date, format: "{formats[0]}"}}'

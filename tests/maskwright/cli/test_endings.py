@@ -184,7 +184,7 @@ def test_a_bug_without_a_folder_for_temporary_files(
     def no_folder(*arguments: object, **named: object) -> None:
         raise FileNotFoundError(2, "No usable temporary directory found")
 
-    monkeypatch.setattr("maskwright.commands.run.prepare", _has_a_bug)
+    monkeypatch.setattr("maskwright.commands.run.planned_run", _has_a_bug)
     monkeypatch.setattr(tempfile, "mkstemp", no_folder)
     assert main(["run", str(pipeline)]) == 3
     said = capsys.readouterr().err

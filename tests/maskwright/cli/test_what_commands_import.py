@@ -113,7 +113,7 @@ def test_a_small_file_is_validated_without_pandas(tmp_path: Path) -> None:
     data.write_text("wages,pensions,income,kind\n" + "\n".join(rows) + "\n", encoding="utf-8")
     rules = tmp_path / "rules.yaml"
     rules.write_text('- wages + pensions == income\n- kind in {"a", "b", "c"}\n', encoding="utf-8")
-    modules, kernels = imported("validate", data, "--edits", rules)
+    modules, kernels = imported(("validate", data, "--edits", rules))
     assert foreign(modules) <= OF_READING
     assert kernels == []
     elsewhere = (

@@ -144,7 +144,7 @@ def test_a_recoded_variable_of_other_records_is_refused_or_its_edits_dropped(
     recode: dict[str, Any] = {"method": "recoding", "params": {"recode": {"age": [16, 25, 45, 65]}}}
     assert runs.run(recode) == 2
     said = capsys.readouterr().err
-    assert "edit 'mother-older' reads it of other records" in said
+    assert "edit 'mother-older' reads it across records" in said
     assert "release_edits: {drop: [age]}" in said
     assert runs.wrote_nothing
     recode["params"]["release_edits"] = {"drop": ["age"]}

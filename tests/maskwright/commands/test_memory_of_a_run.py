@@ -24,7 +24,10 @@ SETTINGS = {
     "seed": 1,
     "data": {"source": "in.csv"},
     "edits": ["a + b == c"],
-    "protect": [{"method": "microaggregation", "params": {"k": 3}}],
+    "protect": [
+        {"method": "microaggregation", "params": {"k": 3, "k_guarantee": "report"}},
+        {"method": "sampling", "params": {"fraction": 0.9}},
+    ],
     "measure": ["sse"],
     "output": {"data": "out.csv"},
 }

@@ -99,7 +99,7 @@ def test_the_command_measures_a_sample_as_far_as_it_can(tmp_path: Path, capsys) 
     [
         (lambda frame: frame.drop(columns="id"), "the key is not in the masked file: .*'id'"),
         (lambda frame: frame.assign(id="p1"), "not unique: 59 repeats in the masked file"),
-        (lambda frame: frame.assign(id=frame["id"].where(frame.index > 2)), r"missing in 3 record\(s\) of the masked"),
+        (lambda frame: frame.assign(id=frame["id"].where(frame.index > 2)), r"missing in 3 records of the masked"),
         (lambda frame: frame.assign(id=frame["id"] + "x"), "60 of 60 masked .* that no original record has"),
     ],
 )
@@ -232,7 +232,7 @@ def test_microaggregation_counts_households(tmp_path: Path, role) -> None:
 def test_a_record_without_cluster_is_refused(tmp_path: Path) -> None:
     """It could not be counted."""
     frame = _frame().assign(house=lambda table: table["house"].where(table.index > 1))
-    with pytest.raises(mw.InputError, match=r"cluster 'house' is missing in 2 record\(s\)"):
+    with pytest.raises(mw.InputError, match=r"cluster 'house' is missing in 2 records"):
         mw.measure(frame, frame, ["sse"], cluster="house")
 
 

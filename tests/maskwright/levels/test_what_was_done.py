@@ -225,7 +225,7 @@ def masked_homes(folder: Path, frame: pd.DataFrame, edits: list[str], steps: lis
     (folder / "p.yaml").write_text(yaml.safe_dump(described), encoding="utf-8")
     done = mw.run(folder / "p.yaml")
     assert done.ok
-    return done.record["notices"]
+    return [each["message"] for each in done.record["notices"]]
 
 
 def means(*names: str, **params: Any) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def test_an_edit_across_levels_that_distorts_and_is_violated_may_be_wrong(tmp_pa
         masked_homes(tmp_path, frame, [edit], [means("rent", **REPORT), means("income", **REPORT)])
     messages = [each.message for each in refused.value.problems]
     (wrong,) = (each for each in messages if each.startswith("W109"))
-    assert f"{broken.sum()} of the 150 records that it is for violate it" in wrong
+    assert f"{broken.sum()} of the 150 records to which it applies violate it" in wrong
     assert "and keeping it is 100 % of what adjusting costs" in wrong
     (distorts,) = (each for each in messages if each.startswith("W309"))
     assert "rent" in distorts

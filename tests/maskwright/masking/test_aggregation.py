@@ -217,7 +217,7 @@ LABELS = np.array([0, 1])
         ((TABLE, NONE, LABELS.astype(float), ["mean"]), "labels must be 2 integers"),
         ((TABLE, NONE, LABELS - 1, ["mean"]), "lie in -1..0"),
         ((TABLE, NONE, LABELS, ["mean"], None, 1), r"must lie in 0\.\.0"),
-        ((TABLE * np.nan, NONE, LABELS, ["mean"]), "2 cell.s. are not finite .* record 1, column 1"),
+        ((TABLE * np.nan, NONE, LABELS, ["mean"]), "2 cells are not finite .* record 1, column 1"),
         ((TABLE, NONE, LABELS, ["mean"], np.array([1.0, -1.0])), "weights must be 2"),
         ((TABLE, NONE, LABELS, ["mean"], np.array([1.0])), "weights must be 2"),
         ((TABLE, NONE, LABELS, ["mean"], np.array([1.0, np.nan])), "weights must be 2"),

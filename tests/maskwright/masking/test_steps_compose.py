@@ -231,6 +231,7 @@ def holds(masked: pd.DataFrame, steps: list[dict[str, Any]]) -> bool:
 
 
 @pytest.mark.covering(3)
+@pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("steps", EACH_ORDER, ids=lambda each: "-".join(step["method"] for step in each))
 def test_each_order_keeps_what_it_promises_or_is_refused_for_what_is_so(tmp_path: Path, steps: tuple[Any, ...]) -> None:
     frame, edits, stated = sized_firms(len(steps)), ["sales >= 0", "sales <= assets"], list(steps)
@@ -240,7 +241,7 @@ def test_each_order_keeps_what_it_promises_or_is_refused_for_what_is_so(tmp_path
         reasons = [problem for problem in refused.problems if problem.message != "nothing was released"]
         assert reasons
         for problem in reasons:
-            assert_true(problem.message, stated, tmp_path, frame, edits)
+            assert_true(problem.sentence, stated, tmp_path, frame, edits)
             if "this order works" in (problem.hint or ""):
                 advised = yaml.safe_load("\n".join(problem.hint.splitlines()[1:]))
                 assert sorted(each["method"] for each in advised) == sorted(each["method"] for each in stated)
@@ -270,6 +271,7 @@ def assert_true(reason: str, steps: list[Any], folder: Path, frame: pd.DataFrame
         assert class_of(masked, first) < first["params"]["k"]
 
 
+@pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("importance", [{}, {"sales": 100}])
 def test_cells_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, seed: int, importance: dict[str, int]) -> None:
@@ -287,7 +289,7 @@ def test_cells_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, seed: int, im
     assert ((left["size"] - left["sum"] == 0) | (left["size"] - left["sum"] >= 5)).all()
     counted = {each["variable"]: each for each in record["suppressed"]}
     assert counted["sales"]["cells"] == gone.sum() > counted["sales"]["complementary"]
-    said = " ".join(record["notices"])
+    said = " ".join(each["message"] for each in record["notices"])
     assert "because fewer than k records of their cluster would be left" in said
 
 
@@ -303,4 +305,4 @@ def test_records_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, k: int) -> 
     expected = alone.loc[~rare & (left >= 5), ["sales", "assets"]]
     assert len(expected) < (~rare).sum() or k == 30
     pd.testing.assert_frame_equal(masked[["sales", "assets"]], expected.reset_index(drop=True), check_dtype=False)
-    assert any("left out as well" in each for each in record["notices"]) == (len(masked) < (~rare).sum())
+    assert any("left out as well" in each["message"] for each in record["notices"]) == (len(masked) < (~rare).sum())

@@ -225,7 +225,7 @@ def test_examples_are_asked_for_and_compared() -> None:
     other = {"lines": [RightRules("age <= 60\n", 1, obeyed=[{"age": 70}])]}
     assert "record 1 that obeys the edits does not" in failing(checks_of(LINES, other), {"right_1"})["right_1"]
     elsewhere = {"lines": [WrongRules("age <= 60 1\n", [(1, 3)])]}
-    assert "told at [(1, 11)]" in failing(checks_of(LINES, RIGHT, elsewhere), {"wrong_1"})["wrong_1"]
+    assert "are reported at [(1, 11)]" in failing(checks_of(LINES, RIGHT, elsewhere), {"wrong_1"})["wrong_1"]
 
 
 def asks_the_network(path, record):

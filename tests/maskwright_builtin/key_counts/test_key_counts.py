@@ -160,5 +160,5 @@ def test_a_blend_of_wildcard_and_own():
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
 def test_a_weight_that_is_none_is_refused_without_its_value(weight):
-    with pytest.raises(InputError, match=r"in 1 record\(s\)"):
+    with pytest.raises(InputError, match=r"in 1 record:"):
         count_keys([np.array([0, 1])], weights=np.array([1.0, weight]))

@@ -7,32 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
 from maskwright.commands.running.preparation import prepare
-from maskwright.commands.running.publish import violated_problems, write_release_codebook
-from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.commands.running.release_candidate import ReleaseCandidate
-from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
-from maskwright.foundation.randomness import fresh_seed
-from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.plugins.registry import plugins
-from maskwright.release.codebook import HeldTexts
 from maskwright.release.measures.variable_selection import with_usual_losses
-from maskwright.release.protection_checks import unchanged_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
-    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.commands.running.release_candidate import ReleaseCandidate
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
-    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
-    from maskwright.release.protection_checks import UnchangedCells
-    from maskwright.release.record.run_record import RunRecord
-    from maskwright.release.release_decision import ReleaseDecision
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,61 +57,8 @@ class PlannedInMemory:
         assert records is not None
         return costs_json(costs_of_plan(request, plan, len(self.ready.original.names), records), limit_of(request))
 
-    def carry_out(self, release: Release) -> CandidateInMemory:
+    def carry_out(self, release: Release) -> ReleaseCandidate:
         """Mask, write, read back, validate and measure."""
-        from maskwright.release.part_layout import refuse_disclosing_folders  # of parts
+        from maskwright.commands.running.candidate_in_memory import carried_out  # with all that masks
 
-        described, ready = self.pipeline, self.ready
-        seed = fresh_seed() if described.seed is None else described.seed
-        running = PipelineRun(described, ready, release, seed, self.reporter, self.clock)
-        refuse_disclosing_folders(ready.original.layout, described.output, ready.plan.masked, ready.original.names)
-        result = running.arrange(running.mask())
-        held = running.write(result)
-        published = result.without_data()
-        # What anyone reads in the file and what the rules say of it have nothing to do with each other.
-        with background_task(lambda progress: running.validate(published, progress), "Validating") as validating:
-            released = running.read_back(result, held)
-            result = published  # measuring needs the memory
-            del held
-            found = running.measure(released)
-            outcome, stated = validating.awaited(self.reporter)
-        running.notify(stated)
-        with self.clock("unchanged values"):
-            unchanged = unchanged_cells(ready.original, released)
-            seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
-        left = undecided_doubts(outcome, ready.arrival)
-        return CandidateInMemory(
-            doubts=(*result.doubts, *left, *seen), violated=violated_problems(result, outcome),
-            requests=described.measures, measured=found, running=running, result=result, outcome=outcome,
-            unchanged=unchanged, texts={} if described.output.codebook is None else HeldTexts.of(released),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CandidateInMemory(ReleaseCandidate):
-    """Masked records of one level that were written, read back, validated and measured."""
-
-    running: PipelineRun
-    result: MaskingResult
-    outcome: Outcome
-    unchanged: tuple[UnchangedCells, ...]
-    texts: Mapping[str, HeldTexts]
-
-    def record(self, judgement: ReleaseDecision) -> RunRecord:
-        """Record of the run, not ok yet."""
-        running = self.running
-        return run_record(
-            MeasuredRun(running.pipeline, running.ready, self.result, self.outcome, self.measured, self.unchanged,
-                        judgement, running.seed, running.clock.seconds)
-        )  # fmt: skip
-
-    def complete(self, record: RunRecord) -> None:
-        """Write the codebook; the original must not have changed under the run."""
-        from maskwright.release.part_layout import refuse_changed_original  # of parts
-
-        ready, described = self.running.ready, self.running.pipeline
-        refuse_changed_original(ready.original.layout)
-        write_release_codebook(
-            self.running.release, described, record, self.texts, self.result.masked.variables, ready.plan.recoded,
-            described.data.cluster,
-        )  # fmt: skip
+        return carried_out(self.pipeline, self.ready, release, self.reporter, self.clock)

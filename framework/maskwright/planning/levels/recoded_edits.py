@@ -109,7 +109,12 @@ def recoded_across(
             if not read:
                 continue
             found = Translation(None, None, edit, "no rule states it")
-            if edit.name in stated:
+            unknown = [name for level, name in read if (level, name) not in categories]
+            if unknown:
+                found = replace(
+                    found, reason=f"which categories of {', '.join(unknown)} are published shows in masking"
+                )
+            elif edit.name in stated:
                 found = _translated(stated[edit.name], edit.level, structure, categories)
             may_be_weakened = all(name in treatments[level].weakenable for level, name in read)
             if found.edit is not None and (found.form == "translated" or may_be_weakened):

@@ -442,7 +442,7 @@ def _partition(function: Callable[..., Any]) -> Partition:
 
 
 PARTITIONS = (
-    BadPlugin("clusters below k", "partition", _partition(clusters_of_one), r"a cluster of 1 record\(s\).* at least 3"),
+    BadPlugin("clusters below k", "partition", _partition(clusters_of_one), r"a cluster of 1 record.* at least 3"),
     BadPlugin("too few labels", "partition", _partition(labels_for_half), "one whole number for each of 35 records"),
     BadPlugin("clusters without records", "partition", _partition(labels_with_holes), "clusters without a record"),
     BadPlugin("negative labels", "partition", _partition(negative_labels), "do not count clusters from 0"),

@@ -212,7 +212,7 @@ def test_levels_that_are_asked_for_and_importance() -> None:
     assert chosen(masked)[1] in (2, 3)
     dear = protected(block, k=5, suppression_limit=0, loss="lm", importance={"age": 50})
     assert chosen(dear)[1] < chosen(protected(block, k=5, suppression_limit=0, loss="lm"))[1]
-    with pytest.raises(mw.InputError, match="levels: age has levels 0 to 4, and level 7 is asked for"):
+    with pytest.raises(mw.InputError, match="levels: age has levels 0 to 4, and level 7 is requested"):
         protected(block, levels={"age": 7})
     with pytest.raises(mw.InputError, match="levels: aeg: no key of this step"):
         protected(block, levels={"aeg": 1})
