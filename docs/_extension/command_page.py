@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from _extension.markdown_text import block, code, defined, one_line
 from maskwright.cli.main import build_parser
-from maskwright.foundation.errors import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_OUTPUT_FAILED, EXIT_REFUSED
+from maskwright.foundation.exit_codes import EXIT_BUG, EXIT_FINE, EXIT_INPUT, EXIT_OUTPUT_FAILED, EXIT_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,8 @@ import tempfile
 import traceback
 from typing import IO, TYPE_CHECKING, NoReturn
 
-from maskwright.foundation.errors import EXIT_BUG, EXIT_INPUT, EXIT_OUTPUT_FAILED, MaskwrightError, PluginFailed
+from maskwright.foundation.errors import MaskwrightError, PluginFailed
+from maskwright.foundation.exit_codes import EXIT_BUG, EXIT_INPUT, EXIT_OUTPUT_FAILED
 from maskwright.foundation.processes.signals import Interrupted, prevent_core_dumps, signals_handled
 from maskwright.foundation.release_outcomes import forget_releases, release_sentence, was_released
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from pydantic import ValidationError
 
-from maskwright.foundation.errors import EXIT_FINE, InputError, PluginError, Problem
+from maskwright.foundation.errors import InputError, PluginError, Problem
+from maskwright.foundation.exit_codes import EXIT_FINE
 from maskwright.foundation.no_params import NoParams
 from maskwright.plugins.guarding.call import broke_contract, guarded_call, output_apart
 from maskwright.plugins.guarding.origin import BUILT_IN, Origin

@@ -19,7 +19,8 @@ from maskwright.data.missing import is_code_number
 from maskwright.data.parts.part_files import address_of, is_pattern, is_remote
 from maskwright.data.profiling.level_advice import advise_levels
 from maskwright.edits.suggestions.suggest import suggest
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, InputError, Problem
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite, write_text
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.pipeline.data_section import place_in

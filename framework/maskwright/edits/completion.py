@@ -20,10 +20,10 @@ from maskwright.data.number_text import read_numbers
 from maskwright.data.record_chunk import RecordChunk, column_cells
 from maskwright.edits.edit import DomainPart
 from maskwright.edits.evaluation.check import evaluate
-from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.domain import Domain, KnownCombinations, domain_tuples
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.edits.reasoning.clauses import clauses_of
-from maskwright.edits.reasoning.narrowing import Condition, Equality, Knowledge, KnownCombinations, condition_of
+from maskwright.edits.reasoning.narrowing import Condition, Equality, Knowledge, condition_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

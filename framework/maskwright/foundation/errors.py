@@ -3,7 +3,7 @@
 Three families, one exit code each:
 
 * `InputError` (2): bad input or usage; a file, a rule, a parameter, a name.
-* `ReleaseRefused` in `refusals.py` (1): the input was fine, the result may not be released (an edit violated, a
+* `ReleaseRefused` in `release_outcomes.py` (1): the input was fine, the result may not be released (an edit violated, a
   threshold missed).
 * anything else (3): a bug in Maskwright or in a plugin.
 
@@ -16,20 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation import exit_codes
+from maskwright.foundation.exit_codes import EXIT_BUG, EXIT_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from maskwright.foundation.findings import Finding
-
-# Whoever knows the errors knows these too.
-EXIT_FINE = exit_codes.EXIT_FINE
-EXIT_REFUSED = exit_codes.EXIT_REFUSED
-EXIT_INPUT = exit_codes.EXIT_INPUT
-EXIT_BUG = exit_codes.EXIT_BUG
-EXIT_OUTPUT_FAILED = exit_codes.EXIT_OUTPUT_FAILED
 
 
 @dataclass(frozen=True)
@@ -404,10 +396,3 @@ class WrittenOtherwise(MaskwrightError):  # noqa: N818 - the state by its name
     """
 
     exit_code = EXIT_BUG
-
-
-def line_of(path: str | Path, text: str, line: int, column: int) -> Place:
-    """Place of a 1-based line and column in `text`, with the line itself for the caret."""
-    lines = text.splitlines()
-    shown = lines[line - 1] if 0 < line <= len(lines) else None
-    return Place(str(path), line, column, shown)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation.errors import EXIT_REFUSED, MaskwrightError, Problem
+from maskwright.foundation.errors import MaskwrightError, Problem
+from maskwright.foundation.exit_codes import EXIT_REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

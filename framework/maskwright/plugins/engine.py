@@ -16,7 +16,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maskwright.foundation.errors import EXIT_BUG, InputError, MaskwrightError
+from maskwright.foundation.errors import InputError, MaskwrightError
+from maskwright.foundation.exit_codes import EXIT_BUG
 from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.processes.resources import share_of_each
 

@@ -16,7 +16,8 @@ from unittest import mock
 from maskwright.cli.command_support import reporter
 from maskwright.cli.exit_handling import ended_truthfully
 from maskwright.commands.run import RunResult, run
-from maskwright.foundation.errors import EXIT_FINE, MaskwrightError, PluginError
+from maskwright.foundation.errors import MaskwrightError, PluginError
+from maskwright.foundation.exit_codes import EXIT_FINE
 from maskwright.foundation.release_outcomes import ReleaseRefused
 from maskwright.plugins import registry
 from maskwright.plugins.contract import CONTRACT, KINDS

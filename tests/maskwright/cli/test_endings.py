@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from maskwright.cli.main import main
-from maskwright.commands.running.stages import BackgroundTask
+from maskwright.commands.running.background_task import BackgroundTask
 from maskwright.foundation.processes.signals import uninterrupted
 
 PIPELINE = """\

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from maskwright.commands.running.stages import background_task
+from maskwright.commands.running.background_task import background_task
 from maskwright.foundation.errors import InputError
 
 

@@ -21,9 +21,8 @@ from maskwright.edits.levels.joint_rules import (
     put_back,
 )
 from maskwright.edits.levels.joint_writing import JointWriter
-from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
-from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
@@ -89,46 +88,6 @@ class MaskedGroups:
     distortion_of_obeying: Mapping[str, Distortion] = field(default_factory=dict)
     effects: EditEffects | None = None
     edits: EditSet = field(default_factory=EditSet)
-
-
-def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
-    """Whether the steps mask whole groups."""
-    requested = [step for step in steps if step.unit is not None]
-    if not requested:
-        return False
-    top = linked.levels[0].name
-    problems = []
-    for step in requested:
-        if step.unit != top:
-            message = f"unit: {unknown_name('level with members', step.unit or '', [top])}"
-            problems.append(Problem(message, step.place, step=step.number))
-        if step.planning.totals:
-            message = f"totals: a {top} is masked with its members, and its totals with them"
-            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`.", step=step.number))
-        if step.keys or step.dependents or step.companions or step.method.claims.removes:
-            message = f"{step.method.name} cannot mask a {top} with its members as one record"
-            hint = "Take a method that changes the variables of the step, as microaggregation."
-            problems.append(Problem(message, step.place, hint, step=step.number))
-        elif not step.method.claims.within_strata:
-            message = (
-                f"{step.method.name} needs all records at once, and a {top} is masked with those of its composition"
-            )
-            hint = "Take a method that masks clusters, as microaggregation."
-            problems.append(Problem(message, step.place, hint, step=step.number))
-    if len(requested) < len(steps):
-        other = next(step for step in steps if step.unit is None)
-        message = (
-            f"step {other.number} masks each level by itself, and step {requested[0].number} a {top} with its members"
-        )
-        hint = f"Say `unit: {top}` in each step, or in none."
-        if other.method.claims.removes or other.keys or other.dependents or other.companions:
-            hint = (
-                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, "
-                "or leave `unit` out."
-            )
-        problems.append(Problem(message, other.place, hint))
-    refuse_problems(problems)
-    return True
 
 
 def plan_group_masking(

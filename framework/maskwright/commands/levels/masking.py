@@ -252,7 +252,7 @@ def mask_levels(
         requested = planned.ready[level.name].original.names
         gone = [name for name in level.data.names if name in requested and name not in named]
         changed[level.name] = level.data.with_columns(named).without(gone)
-    shown, mended = _kept_across(loaded.linked.with_data(changed), loaded, planned, seed)
+    returned, shown, mended = _kept_across(loaded.linked.with_data(changed), loaded, planned, seed)
     nothing = SuppressionState(shown, shown, results)
     masked = MaskedLevels(shown, planned, results, found.rows, nothing, mended, notices=found.notices)
     if lets_k_go(described.steps):
@@ -265,7 +265,6 @@ def mask_levels(
         ),
     )  # fmt: skip
     if masked.repaired is not None or masked.together is not None:
-        returned = _with_totals_derived(loaded.linked.with_data(changed), loaded, planned)
         distorted = doubts_across_levels(
             loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
         )
@@ -291,30 +290,25 @@ def _unsuppressed(column: Column, result: MaskingResult) -> Column:
 
 def _kept_across(
     linked: LinkedData, loaded: LoadedLevels, planned: PlannedLevels, seed: int
-) -> tuple[LinkedData, Repaired | None]:
-    """Derive across levels, and repair the bounds that read what is derived."""
+) -> tuple[LinkedData, LinkedData, Repaired | None]:
+    """Levels with the totals that are derived, the same with the bounds that read these repaired, and the repair."""
     top = linked.levels[0].name
-    others = with_derived(with_linked_columns(linked, loaded.bound, top), planned.across.derived)
-    mended = None
-    if planned.across.repaired:
-        movable = _shaped(planned, linked, top)
-        scale = Standardisation.of(loaded.linked[top].data, movable).scale
-        mended = repaired(
-            others, planned.across, movable, planned.across.inside[top], [scale[name] for name in movable],
-            generator(seed, "levels", "repair"),
-        )  # fmt: skip
-        others = mended.data
-    kept = linked[top].data
-    own = replace(kept, columns=tuple(others[column.name] for column in kept))
-    return linked.with_data({top: own}), mended
 
+    def with_columns_of(others: Dataset) -> LinkedData:
+        kept = linked[top].data
+        return linked.with_data({top: replace(kept, columns=tuple(others[column.name] for column in kept))})
 
-def _with_totals_derived(linked: LinkedData, loaded: LoadedLevels, planned: PlannedLevels) -> LinkedData:
-    """Levels as the steps made them, with the totals that are derived and nothing repaired."""
-    top = linked.levels[0].name
     others = with_derived(with_linked_columns(linked, loaded.bound, top), planned.across.derived)
-    kept = linked[top].data
-    return linked.with_data({top: replace(kept, columns=tuple(others[column.name] for column in kept))})
+    derived = with_columns_of(others)
+    if not planned.across.repaired:
+        return derived, derived, None
+    movable = _shaped(planned, linked, top)
+    scale = Standardisation.of(loaded.linked[top].data, movable).scale
+    mended = repaired(
+        others, planned.across, movable, planned.across.inside[top], [scale[name] for name in movable],
+        generator(seed, "levels", "repair"),
+    )  # fmt: skip
+    return derived, with_columns_of(mended.data), mended
 
 
 def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[Notice]:
@@ -379,13 +373,12 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
     if planned.otherwise is not None and derives:
         rng = generator(seed, "levels", "derived instead")
         linked = derived_instead(linked, loaded.bound, planned.otherwise, left, scale, shaped[top.name], rng)
-    stated = _notices(found, top.name, derives=derives)
     return replace(
         masked,
         linked=linked,
         results=_counted_again(masked, linked, planned),
         together=found,
-        notices=(*masked.notices, *stated),
+        notices=(*masked.notices, *found.notices(derives=derives)),
     )
 
 
@@ -399,25 +392,3 @@ def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLev
         data = without_cells(result.masked.with_columns(moved), {each: own for each, own in gone.items() if own.any()})
         results[name] = replace(result, masked=data, k=smallest_classes(data, planned.ready[name].plan))
     return results
-
-
-def _notices(found: MovedTogether, top: str, *, derives: bool) -> tuple[Notice, ...]:
-    notices = []
-    if found.moved.any():
-        count = int(found.moved.sum())
-        message = (
-            f"{count:,} {top} records were moved with their members onto edits: k does not hold for what was moved"
-        )
-        notices.append(Notice("groups-moved", "", message, count, level=top))
-    instead = "their totals are derived" if derives else "they are left as they are"
-    for name, count in found.failing.items():
-        message = f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}"
-        notices.append(Notice("groups-not-moved", name, message, count, level=top))
-    if found.large.any():
-        count = int(found.large.sum())
-        message = (
-            f"{count:,} {top} records have more members than largest_group, {instead}: a larger one "
-            f"(`largest_group` of the level {top}) has values searched for them too, which takes longer"
-        )
-        notices.append(Notice("groups-too-large", "", message, count, level=top))
-    return tuple(notices)

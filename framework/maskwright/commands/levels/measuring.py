@@ -12,6 +12,7 @@ from maskwright.pipeline.variable_names import in_order
 from maskwright.plugins.measure import Measurable
 from maskwright.plugins.parameter_markers import variables_named
 from maskwright.plugins.registry import plugins
+from maskwright.release.measures.measuring import with_group_linkage
 from maskwright.release.measures.variable_selection import (
     measure_doubts,
     measure_problems,
@@ -19,6 +20,8 @@ from maskwright.release.measures.variable_selection import (
     to_be_measured,
     with_usual_losses,
 )
+from maskwright.release.record.measure_record import measure_record
+from maskwright.release.record.run_record import PluginRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.plugins.measure import Measure
+    from maskwright.plugins.measurement import Measurement
+    from maskwright.release.record.run_record import RunRecord
 
 
 def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
@@ -116,6 +121,33 @@ class LevelMeasures:
     notices: tuple[Notice, ...]
     compared: frozenset[str]
     doubts: tuple[Doubt, ...]
+
+    def with_group_linkage(
+        self,
+        measured: Mapping[str, Mapping[str, Measurement]],
+        of_groups: Mapping[str, Measurement],
+        linked: LinkedData,
+    ) -> dict[str, Mapping[str, Measurement]]:
+        """Return the measurements of each level; linkage of members says what linking their groups finds."""
+        top, low = linked.names
+        if low not in measured:
+            return dict(measured)
+        own = with_group_linkage(measured[low], self.of_level[low], of_groups, self.of_groups, (top, low))
+        return {**measured, low: own}
+
+    def recorded(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
+        """Return the record with what was measured of groups, and the plugins that did."""
+        found = {each.label: measure_record(each, of_groups[each.label], self.thresholds) for each in self.of_groups}
+        names = dict.fromkeys(each.measure.name for each in self.of_groups)
+        infos = {f"measure {name}": plugins().info("measure", name) for name in names}
+        used = {key: PluginRecord(distribution=each.distribution, version=each.version) for key, each in infos.items()}
+        return record.model_copy(
+            update={
+                "measures": {**found, **record.measures},
+                "plugins": {**record.plugins, **used},
+                "not_measured": tuple(each for each in record.not_measured if each not in self.compared),
+            }
+        )
 
 
 def measures_of_levels(described: Pipeline, loaded: LoadedLevels, planned: PlannedLevels) -> LevelMeasures:

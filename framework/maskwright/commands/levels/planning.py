@@ -14,11 +14,12 @@ from maskwright.commands.levels.declarations import (
     report_forgotten_first,
 )
 from maskwright.commands.levels.edit_violations import remedies_without_masking
-from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, masks_as_groups, plan_group_masking
+from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, plan_group_masking
 from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.levels.steps import (
     LevelSteps,
     maskable,
+    masks_as_groups,
     records_name,
     refuse_taking_by_derived,
     refuse_two_removals,
@@ -31,20 +32,17 @@ from maskwright.commands.running.loading import Clock, violated_edits, violation
 from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
-from maskwright.edits.edit import LinearPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.structure import MembersColumn, Structure
-from maskwright.edits.levels.structure_edits import sources_of_edit
+from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.masking.context import Standardisation
-from maskwright.masking.levels.member_inference import member_disclosure_doubts
+from maskwright.masking.levels.member_inference import level_disclosure_doubts
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
-from maskwright.planning.levels.attribute_inference import level_inference_doubts
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
 from maskwright.planning.levels.exact_sums import exact_sums
 from maskwright.planning.levels.recoded_edits import (
@@ -73,7 +71,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.commands.levels.loading import LoadedLevels
-    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.data.levels.linked_data import Level
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
@@ -84,7 +82,6 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.model import Step
-    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,26 +393,3 @@ def with_exact_sums(
     found = exact_sums(loaded.bound, loaded.linked, masked, averaged, spread)
     notices = (*loaded.notices, *found.notices())
     return replace(loaded, linked=found.put_on(loaded.linked), notices=notices)
-
-
-def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan]) -> Iterator[Doubt]:
-    """Doubts about variables of one level that the other shows."""
-    masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
-    changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
-    edits = [edit for own in bound.edits.values() for edit in own]
-    counts = {
-        each.name for each in bound.columns[linked.names[0]]
-        if isinstance(each, MembersColumn) and each.function == "count"
-    }  # fmt: skip
-    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
-    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if _can_equate(edit)]
-    yield from level_inference_doubts(linked, masked, tied, sizes)
-    yield from member_disclosure_doubts(linked, masked, changed, tied)
-
-
-def _can_equate(edit: Edit) -> bool:
-    """Whether an edit says more than which of two values is larger: of such alone nothing is computed."""
-    return any(
-        not isinstance(part, RangePart) and (not isinstance(part, LinearPart) or part.relation == "==")
-        for part in edit.parts
-    )

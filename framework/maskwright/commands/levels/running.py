@@ -43,18 +43,15 @@ from maskwright.masking.protecting.processes import report_compilation
 from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
-from maskwright.plugins.registry import plugins
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.record import LevelPart, record_of_levels
-from maskwright.release.measures.measuring import compared_levels, compute_level_measures, with_group_linkage
+from maskwright.release.measures.measuring import compared_levels, compute_level_measures
 from maskwright.release.protection_checks import unchanged_cells
-from maskwright.release.record.measure_record import measure_record
 from maskwright.release.record.record_parts import doubt_records, notice_record
 from maskwright.release.record.run_record import (
     DroppedEdit,
     LevelRecord,
     LocalisationRecord,
-    PluginRecord,
     ReleasedForm,
     RunRecord,
 )
@@ -152,7 +149,7 @@ class CandidateOnLevels(ReleaseCandidate):
     def record(self, judgement: ReleaseDecision) -> RunRecord:
         """Record of the run, not ok yet."""
         record = self.run.record(self, judgement)
-        return self.run.with_groups(record, self.of_groups)
+        return self.run.measures.recorded(record, self.of_groups)
 
     def complete(self, record: RunRecord) -> None:
         """Write the codebook."""
@@ -214,10 +211,8 @@ class _LevelsRun:
             refuted = by_engine.result()
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
-        measured = self._with_group_linkage(
-            {name: self._measured(name, run, released, arranged) for name, run in runs.items()},
-            of_groups,
-        )
+        by_level = {name: self._measured(name, run, released, arranged) for name, run in runs.items()}
+        measured = self.measures.with_group_linkage(by_level, of_groups, self.loaded.linked)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
@@ -305,30 +300,6 @@ class _LevelsRun:
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
         self._notify(without_contributions(alone))
         return found
-
-    def _with_group_linkage(
-        self, measured: Mapping[str, Mapping[str, Measurement]], of_groups: Mapping[str, Measurement]
-    ) -> dict[str, Mapping[str, Measurement]]:
-        """Measurements of each level; linkage of members says what linking their groups finds."""
-        top, low = self.loaded.linked.names
-        if low not in measured:
-            return dict(measured)
-        own, groups = self.measures.of_level[low], self.measures.of_groups
-        return {**measured, low: with_group_linkage(measured[low], own, of_groups, groups, (top, low))}
-
-    def with_groups(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
-        """Record with what was measured of groups, and the plugins that did."""
-        requests, thresholds = self.measures.of_groups, self.measures.thresholds
-        found = {each.label: measure_record(each, of_groups[each.label], thresholds) for each in requests}
-        infos = {f"measure {each.measure.name}": plugins().info("measure", each.measure.name) for each in requests}
-        used = {key: PluginRecord(distribution=each.distribution, version=each.version) for key, each in infos.items()}
-        return record.model_copy(
-            update={
-                "measures": {**found, **record.measures},
-                "plugins": {**record.plugins, **used},
-                "not_measured": tuple(each for each in record.not_measured if each not in self.measures.compared),
-            }
-        )
 
     def _doubts(
         self,

@@ -184,6 +184,46 @@ def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLeve
     refuse_problems(problems)
 
 
+def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
+    """Whether the steps mask whole groups."""
+    requested = [step for step in steps if step.unit is not None]
+    if not requested:
+        return False
+    top = linked.levels[0].name
+    problems = []
+    for step in requested:
+        if step.unit != top:
+            message = f"unit: {unknown_name('level with members', step.unit or '', [top])}"
+            problems.append(Problem(message, step.place, step=step.number))
+        if step.planning.totals:
+            message = f"totals: a {top} is masked with its members, and its totals with them"
+            problems.append(Problem(message, step.place, "Leave `totals` out, or `unit`.", step=step.number))
+        if step.keys or step.dependents or step.companions or step.method.claims.removes:
+            message = f"{step.method.name} cannot mask a {top} with its members as one record"
+            hint = "Take a method that changes the variables of the step, as microaggregation."
+            problems.append(Problem(message, step.place, hint, step=step.number))
+        elif not step.method.claims.within_strata:
+            message = (
+                f"{step.method.name} needs all records at once, and a {top} is masked with those of its composition"
+            )
+            hint = "Take a method that masks clusters, as microaggregation."
+            problems.append(Problem(message, step.place, hint, step=step.number))
+    if len(requested) < len(steps):
+        other = next(step for step in steps if step.unit is None)
+        message = (
+            f"step {other.number} masks each level by itself, and step {requested[0].number} a {top} with its members"
+        )
+        hint = f"Say `unit: {top}` in each step, or in none."
+        if other.method.claims.removes or other.keys or other.dependents or other.companions:
+            hint = (
+                f"{other.method.name} goes with no step with `unit`: run it on what a run with these steps released, "
+                "or leave `unit` out."
+            )
+        problems.append(Problem(message, other.place, hint))
+    refuse_problems(problems)
+    return True
+
+
 def records_name(level: Level) -> str:
     """Name of the column that stands for the records of a level of which a step sees no variable."""
     return f"records of {level.name}"

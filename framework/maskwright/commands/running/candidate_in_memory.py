@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from maskwright.commands.running.background_task import background_task
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import ReleaseCandidate
-from maskwright.commands.running.stages import PipelineRun, background_task, last_doubts
+from maskwright.commands.running.stages import PipelineRun, last_doubts
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.release.codebook import HeldTexts

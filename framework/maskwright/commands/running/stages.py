@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
-from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +17,6 @@ from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import class_doubts, promised_classes
 from maskwright.masking.protecting.processes import report_compilation
-from maskwright.plugins.guarding.call import in_this_context
 from maskwright.plugins.guarding.observers import tell
 from maskwright.plugins.guarding.origin import package_label
 from maskwright.plugins.registry import plugins
@@ -47,7 +43,7 @@ from maskwright.release.reference_validation import has_reference_reader, valida
 from maskwright.release.round_trip_check import refuse_difference, refuse_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -351,52 +347,3 @@ def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator
         for each in published_weights(before, released):
             yield from same_weight_doubts(each.name, each.values, before, released, released.households)
     yield from original_category_doubts(plan, before, released)
-
-
-Found = TypeVar("Found")
-SHOWN_EVERY = 0.1
-"""Seconds between two looks at how far the work is, while it is waited for."""
-LAST_SHOWN = 0.999
-"""A share of 1 would say that the stage has ended."""
-
-
-class _NoLongerWanted(BaseException):
-    """Ends the work where it next tells how far it is; nothing that handles errors may take it for one."""
-
-
-class BackgroundTask(Generic[Found]):
-    """Work that goes on while the caller does other work.
-
-    `title`: what a person sees while it is waited for.
-    """
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.share = 0.0
-        self.unwanted = Event()
-        self.done: Future[Found] = Future()
-
-    def report(self, share: float) -> None:
-        """Keep how far the work is; end it where no one waits for it any more."""
-        if self.unwanted.is_set():
-            raise _NoLongerWanted
-        self.share = share
-
-    def awaited(self, reporter: Reporter) -> Found:
-        """Wait for the result."""
-        with stage(reporter, self.title) as progress:
-            while wait([self.done], SHOWN_EVERY).not_done:
-                progress(min(self.share, LAST_SHOWN))
-            return self.done.result()
-
-
-@contextmanager
-def background_task(work: Callable[[Progress], Found], title: str) -> Iterator[BackgroundTask[Found]]:
-    """Do work in a thread while the body does other work; at the end of the body the thread has ended."""
-    going_on = BackgroundTask[Found](title)
-    with ThreadPoolExecutor(1) as pool:
-        going_on.done = pool.submit(in_this_context(work), going_on.report)
-        try:
-            yield going_on
-        finally:
-            going_on.unwanted.set()

@@ -21,7 +21,7 @@ from maskwright.edits.expression import Expression, IfThen, has_ranges, variable
 from maskwright.edits.rule_language.operands import Mistake, without_aliases
 from maskwright.edits.rule_language.rule_entry import RULE_KEYS, SEVERITIES
 from maskwright.edits.rule_language.typed_tree import KEYWORDS, TreeBuilder, checked_condition, checked_value
-from maskwright.foundation.errors import EditError, Place, Problem, line_of
+from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
@@ -137,10 +137,9 @@ def _position(text: str, offset: int, place: Place | None) -> Place:
     """Place of a character in the text of the rule itself."""
     before = text[:offset]
     line, column = before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
-    own = line_of("", text, line, column)
-    if place is None:
-        return Place(None, own.line, own.column, own.text)
-    return Place(place.file, place.line, own.column, own.text)
+    lines = text.splitlines()
+    shown = lines[line - 1] if line <= len(lines) else None
+    return Place(None, line, column, shown) if place is None else Place(place.file, place.line, column, shown)
 
 
 def _syntax_problem(text: str, error: UnexpectedInput, place: Place | None) -> Problem:

@@ -17,7 +17,8 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.starting_pipeline import LinkedFiles, PlannedDoubt, pipeline_text
 from maskwright.data.profiling.level_advice import LOWER, UPPER, advise_levels
 from maskwright.data.record_groups import shared_codes
-from maskwright.foundation.errors import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED, DataError, InputError, Problem
+from maskwright.foundation.errors import DataError, InputError, Problem
+from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite
 from maskwright.foundation.progress import Quiet, Reporter, silent, stage
 from maskwright.foundation.release_outcomes import EditViolation

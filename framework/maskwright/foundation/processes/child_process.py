@@ -14,7 +14,8 @@ import time
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from maskwright.foundation.errors import EXIT_BUG, MaskwrightError
+from maskwright.foundation.errors import MaskwrightError
+from maskwright.foundation.exit_codes import EXIT_BUG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

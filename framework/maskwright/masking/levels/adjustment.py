@@ -26,6 +26,7 @@ from maskwright.edits.levels.joint_rules import (
     put_back,
 )
 from maskwright.edits.levels.joint_writing import JointEdits, JointWriter
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import adjust
 from maskwright.masking.adjusting.targets import Targets, take_cells
@@ -233,6 +234,29 @@ class MovedTogether:
     def left(self) -> Booleans:
         """Groups that break an edit still."""
         return self.infeasible | self.large
+
+    def notices(self, *, derives: bool) -> tuple[Notice, ...]:
+        """What became of the groups; `derives`: totals of those that are left are derived."""
+        top = self.linked.names[0]
+        notices = []
+        if self.moved.any():
+            count = int(self.moved.sum())
+            message = (
+                f"{count:,} {top} records were moved with their members onto edits: k does not hold for what was moved"
+            )
+            notices.append(Notice("groups-moved", "", message, count, level=top))
+        instead = "their totals are derived" if derives else "they are left as they are"
+        for name, count in self.failing.items():
+            message = f"edit {name!r}: no values were found for {count:,} {top} records and their members; {instead}"
+            notices.append(Notice("groups-not-moved", name, message, count, level=top))
+        if self.large.any():
+            count = int(self.large.sum())
+            message = (
+                f"{count:,} {top} records have more members than largest_group, {instead}: a larger one "
+                f"(`largest_group` of the level {top}) has values searched for them too, which takes longer"
+            )
+            notices.append(Notice("groups-too-large", "", message, count, level=top))
+        return tuple(notices)
 
 
 def moved_together(

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes, determines
+from maskwright.edits.edit import LinearPart, RangePart
+from maskwright.edits.levels.structure import MembersColumn
+from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
 from maskwright.masking.levels.count_inference import MOST_VALUES
 from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells
 from maskwright.masking.suppressing.dependency_inference import InferencePath
 from maskwright.masking.suppressing.value_inference import CERTAIN
-from maskwright.planning.levels.attribute_inference import HOLDS, remedy, same_numbers
+from maskwright.planning.levels.attribute_inference import HOLDS, level_inference_doubts, remedy, same_numbers
 from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, in_one_order
 
 if TYPE_CHECKING:
@@ -23,8 +26,11 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.edits.edit import Edit
+    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.planning.plan import Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +144,29 @@ MOST_GROUPS = 20_000
 
 MOST_FOR_PAIRS = 8
 """Values of a member's variable up to which each two of them are counted together."""
+
+
+def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan]) -> Iterator[Doubt]:
+    """Doubts about variables of one level that the other shows."""
+    masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
+    changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
+    edits = [edit for own in bound.edits.values() for edit in own]
+    counts = {
+        each.name for each in bound.columns[linked.names[0]]
+        if isinstance(each, MembersColumn) and each.function == "count"
+    }  # fmt: skip
+    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
+    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if _can_equate(edit)]
+    yield from level_inference_doubts(linked, masked, tied, sizes)
+    yield from member_disclosure_doubts(linked, masked, changed, tied)
+
+
+def _can_equate(edit: Edit) -> bool:
+    """Whether an edit says more than which of two values is larger: of such alone nothing is computed."""
+    return any(
+        not isinstance(part, RangePart) and (not isinstance(part, LinearPart) or part.relation == "==")
+        for part in edit.parts
+    )
 
 
 def member_disclosure_doubts(

@@ -7,11 +7,16 @@ conditions and numbers that YAML has too, which knows no truth value of a variab
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from maskwright.data.number_text import WHITE_SPACE, XPATH_NUMBER
 from maskwright.edits import expression as x
 from maskwright.edits.languages.xpath.parser import LONGEST_NUMBER
+
+if TYPE_CHECKING:
+    from maskwright.edits.languages.xpath.parser import OriginalNodes
 
 _ZERO = x.Number(Fraction(0))
 
@@ -95,3 +100,37 @@ def _as_number(node: x.Expression) -> x.Expression:
             return number_of_text(text) or node
         case _:
             return node
+
+
+def chooses_by_position(tree: x.Expression | OriginalNodes) -> bool:
+    """Whether a predicate would choose by position."""
+    match tree:
+        case x.Number() | x.Arithmetic() | x.Negative() | x.GroupFunction("sum" | "count"):
+            return True
+        case x.Function(name):
+            return name in ("number", "floor", "ceiling", "round")
+        case _:
+            return False
+
+
+def without_conversions(condition: x.Expression) -> x.Expression:
+    """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
+
+    def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
+        match node:
+            case x.Function("number" | "string", (x.VariableReference() | x.GroupFunction() as inner,)):
+                return inner
+            case x.Function("number", (x.Number() as inner,)):
+                return inner
+            case x.Negative(x.Number(value)):
+                return x.Number(-value)
+            case x.Not(x.Not(inner)):
+                return inner
+            case x.Not(x.GroupFunction("any", level, None, x.Comparison(operator) as condition)):
+                return x.GroupFunction("all", level, None, replace(condition, operator=x.NEGATED[operator]))
+            case x.Not(x.GroupFunction("any", level, None, condition)):
+                return x.GroupFunction("no", level, None, condition)
+            case _:
+                return node
+
+    return x.rewritten(condition, change)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard, cast
 
 from maskwright.edits import expression as x
 from maskwright.edits.languages.schematron.options import SchematronOptions
-from maskwright.edits.languages.xpath.conversions import as_condition
+from maskwright.edits.languages.xpath.conversions import as_condition, chooses_by_position, without_conversions
 from maskwright.edits.languages.xpath.parser import Grown, XPathParser
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.xml_syntax import NCNAME
@@ -23,46 +23,11 @@ if TYPE_CHECKING:
     from maskwright.foundation.errors import Place
 
 
-def chooses_by_position(tree: x.Expression | OriginalNodes) -> bool:
-    """Whether a predicate would choose by position."""
-    match tree:
-        case x.Number() | x.Arithmetic() | x.Negative() | x.GroupFunction("sum" | "count"):
-            return True
-        case x.Function(name):
-            return name in ("number", "floor", "ceiling", "round")
-        case _:
-            return False
-
-
-def without_conversions(condition: x.Expression) -> x.Expression:
-    """Condition without XPath's conversions: in the language of levels a variable is a number or a text by itself."""
-
-    def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
-        match node:
-            case x.Function("number" | "string", (x.VariableReference() | x.GroupFunction() as inner,)):
-                return inner
-            case x.Function("number", (x.Number() as inner,)):
-                return inner
-            case x.Negative(x.Number(value)):
-                return x.Number(-value)
-            case x.Not(x.Not(inner)):
-                return inner
-            case x.Not(x.GroupFunction("any", level, None, x.Comparison(operator) as condition)):
-                return x.GroupFunction("all", level, None, replace(condition, operator=x.NEGATED[operator]))
-            case x.Not(x.GroupFunction("any", level, None, condition)):
-                return x.GroupFunction("no", level, None, condition)
-            case _:
-                return node
-
-    return x.rewritten(condition, change)
-
-
 _CURRENT = "current()."
 _BEFORE = "before."
 """In a predicate on members: a variable of those before."""
 _NEIGHBOURS = {"preceding-sibling": "previous", "following-sibling": "following"}
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
-
 
 _PATH, _FIRST = "members", "first member"
 """Paths to members, or to a variable of theirs, while a text is parsed: what they mean depends on where they stand."""
@@ -80,7 +45,8 @@ def parse_nested(
 ) -> x.Expression:
     """Parse a test on a record of a level into a condition of the language of levels."""
     parser = _NestedParser(text, place, variables or {}, limits or SchematronOptions(), levels, level)
-    return without_conversions(parser.value()) if as_value else without_conversions(as_condition(parser.condition()))
+    tree = parser.parse()
+    return parser.value(tree) if as_value else parser.condition(tree)
 
 
 def parse_context(
@@ -98,7 +64,7 @@ def parse_context(
     if chooses_by_position(condition):
         wrong = "a record that is chosen by its number: rules are about all records of a level, or about some kind"
         raise EditError(Problem(wrong, place))
-    return level, without_conversions(as_condition(parser.truth(condition)))
+    return level, parser.condition(condition)
 
 
 class _NestedParser(XPathParser):
@@ -115,17 +81,13 @@ class _NestedParser(XPathParser):
         self._levels, self._here, self._rule_level = levels, level, level
         self._inside = 0
 
-    def condition(self) -> x.Expression:
-        """The whole text as a condition."""
-        return self.truth(self.parse())
+    def condition(self, tree: x.Expression | OriginalNodes) -> x.Expression:
+        """What was read, as a condition of the language of levels."""
+        return without_conversions(as_condition(self._as_truth(_leaf(tree)).value))
 
-    def truth(self, tree: x.Expression | OriginalNodes) -> x.Expression:
-        """What was read, as a condition."""
-        return self._as_truth(Grown(tree, 1, 1)).value
-
-    def value(self) -> x.Expression:
-        """The whole text as a value."""
-        return self._as_number(Grown(self.parse(), 1, 1)).value
+    def value(self, tree: x.Expression | OriginalNodes) -> x.Expression:
+        """What was read, as a value of the language of levels."""
+        return without_conversions(self._as_number(_leaf(tree)).value)
 
     def _primary(self) -> Grown:
         token = self._token
@@ -196,14 +158,14 @@ class _NestedParser(XPathParser):
         self._expect(")")
         self._expect("/")
         if self._is_sign(".."):
-            above = self._above(self._rule_level)
-            return _leaf(x.VariableReference(f"{above}.{self._step()}"))
-        name = self._step()
-        if not self._inside:
-            return _leaf(x.VariableReference(name))
-        if self._levels.depth(self._rule_level) < self._levels.depth(self._here):
-            return _leaf(x.VariableReference(f"{self._rule_level}.{name}"))
-        return _leaf(x.VariableReference(f"{_CURRENT}{name}"))
+            owner = f"{self._above(self._rule_level)}."
+        elif not self._inside:
+            owner = ""
+        elif self._levels.depth(self._rule_level) < self._levels.depth(self._here):
+            owner = f"{self._rule_level}."
+        else:
+            owner = _CURRENT
+        return _leaf(x.VariableReference(f"{owner}{self._step()}"))
 
     def _aggregate(self) -> Grown:
         token = self._advance()
@@ -296,13 +258,13 @@ class _NestedParser(XPathParser):
     def _predicate(self, level: str) -> x.Expression:
         outer, self._here = self._here, level
         self._inside += 1
-        found = self._expression(1)
-        if chooses_by_position(found.tree):
+        found = self._expression(1).tree
+        if chooses_by_position(found):
             self._refuse.unsupported("a member that is chosen by its number", self._token)
-        grown = self._as_truth(found)
+        condition = self.condition(found)
         self._inside -= 1
         self._here = outer
-        return without_conversions(as_condition(grown.value))
+        return condition
 
     def _differ(self, token: Token, level: str, conditions: list[x.Expression], operand: str | None) -> Grown:
         """``Person[pno = preceding-sibling::Person/pno]``: two members have the same."""
@@ -389,7 +351,7 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
         value = x.rewritten(other.value, _of_level(self._here))
         pair = (value, own) if mirrored else (own, value)
-        compared = without_conversions(as_condition(x.Comparison(relation, *pair)))
+        compared = self.condition(x.Comparison(relation, *pair))
         condition = compared if members.condition is None else x.And((members.condition, compared))
         return _leaf(x.GroupFunction("any", members.level, None, condition))
 
@@ -434,5 +396,5 @@ def _is_path(tree: x.Expression | OriginalNodes) -> TypeGuard[x.GroupFunction]:
     return isinstance(tree, x.GroupFunction) and tree.function in (_PATH, _FIRST)
 
 
-def _leaf(tree: x.Expression) -> Grown:
+def _leaf(tree: x.Expression | OriginalNodes) -> Grown:
     return Grown(tree, 1, 1)
