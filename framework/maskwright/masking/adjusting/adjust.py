@@ -32,7 +32,13 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import taken_apart
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
-from maskwright.masking.adjusting.derivation import Derivations, PolynomialDerivation, derivations, equalities_of, outputs_of
+from maskwright.masking.adjusting.derivation import (
+    Derivations,
+    PolynomialDerivation,
+    derivations,
+    equalities_of,
+    outputs_of,
+)
 from maskwright.masking.adjusting.edit_preparation import (
     branches_of,
     codes_of,
