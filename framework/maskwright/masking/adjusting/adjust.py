@@ -158,15 +158,13 @@ def adjust(
 
 def _merged(pieces: Sequence[tuple[Integers, Adjustment]], values: Floats) -> Adjustment:
     """What was done to all rows, from what was done to some at a time, the last of it; `values`: shape (r, q)."""
-    flags: dict[str, Booleans] = {
-        name: np.zeros(len(values), dtype=np.bool_) for name in ("moved", "fallback", "infeasible", "without_multiples")
-    }
     touched: dict[str, Booleans] = {}
     placed, points = values.copy(), values.copy()
+    moved, fallback, infeasible, without_multiples = np.zeros((4, len(values)), dtype=np.bool_)
     for rows, found in pieces:
         placed[rows], points[rows] = found.values, found.points
-        for name, known in flags.items():
-            known[rows] = getattr(found, name)
+        moved[rows], fallback[rows], infeasible[rows] = found.moved, found.fallback, found.infeasible
+        without_multiples[rows] = found.without_multiples
         for name, own in found.touched.items():
             touched.setdefault(name, np.zeros(len(values), dtype=np.bool_))[rows] |= own
     plans = [found.derivations for _, found in pieces]
@@ -174,7 +172,10 @@ def _merged(pieces: Sequence[tuple[Integers, Adjustment]], values: Floats) -> Ad
     computed = {name for step in steps for name in outputs_of(step)}
     free = tuple(name for name in dict.fromkeys(name for plan in plans for name in plan.free) if name not in computed)
     plan = Derivations(free, steps, tuple(dict.fromkeys(name for each in plans for name in each.searched)))
-    return replace(pieces[0][1], values=placed, points=points, touched=touched, derivations=plan, **flags)
+    return replace(
+        pieces[0][1], values=placed, points=points, touched=touched, derivations=plan, moved=moved, fallback=fallback,
+        infeasible=infeasible, without_multiples=without_multiples,
+    )  # fmt: skip
 
 
 def _adjust_alike(
