@@ -158,9 +158,10 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     if not edits:
         yield "publish more decimals"
         return
-    names = ", ".join(edit.name for edit in edits)
-    them = "it" if len(edits) == 1 else "them"
-    yield f"check {names}: `maskwright validate` counts the original records that violate {them}"
+    violated = [edit.name for edit in edits if edit.name in plan.violated]
+    if violated:
+        which = "it" if len(violated) == 1 else "them"
+        yield f"check {', '.join(violated)}: `maskwright validate` counts the original records that violate {which}"
     for edit in edits:
         own = {name for name in edit.variables if name in plan.masked}
         groups = [group for group in plan.groups if own & set(group.variables)]
@@ -176,6 +177,7 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
             yield f"give {edit.name} a tolerance, where its variables are rounded"
         if edit.kind == "checked":
             yield f"write {edit.name} as a sum or a product with one variable alone, which is then derived"
+    them = "it" if len(edits) == 1 else "them"
     yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
 
 

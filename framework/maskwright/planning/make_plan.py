@@ -153,6 +153,7 @@ def make_plan(
         None if data is None else len(data), notices, edits, recoded,
         _may_lose_cells(steps, chosen, known, untouched, edits, data), (*doubts, *undone),
         limits, found.promised, tuple(found.categories), coarse or RecodedVariables(), tuple(translations),
+        violated=frozenset(name for name, count in (arrival or {}).items() if count),
     )  # fmt: skip
 
 

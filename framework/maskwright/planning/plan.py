@@ -59,6 +59,8 @@ class Plan:
         Edits on recoded variables as they hold of the published categories, where these are known beforehand.
     may_lose_cells : tuple of str
         Variables that no step masks, and of which cells are suppressed where they would give suppressed ones away.
+    violated : frozenset of str
+        Edits that records of the original violate, where the data are known.
     derived : tuple of Variable
         Totals across levels that no step sees: they are computed from what the steps of all levels publish.
 
@@ -90,6 +92,7 @@ class Plan:
     coarse: RecodedVariables = field(default_factory=RecodedVariables)
     translations: tuple[Translation, ...] = ()
     derived: tuple[Variable, ...] = ()
+    violated: frozenset[str] = frozenset()
 
     @property
     def edits_on_values(self) -> EditSet:

@@ -148,8 +148,13 @@ def choose_operators(
     equal = {
         name for part in inside if isinstance(part, LinearPart) and part.relation == "==" for name in part.variables
     }
-    nearly = [part for part in inside if isinstance(part, PolynomialPart) and set(part.variables) <= set(group)]
-    equal.update(name for part in nearly for name in part.variables)
+    conditional = [part for part in conditional_products(inside) if set(part.variables) <= set(group)]
+    nearly = [
+        part
+        for part in (*inside, *conditional)
+        if isinstance(part, PolynomialPart) and set(part.variables) <= set(group)
+    ]
+    equal.update(name for part in (*nearly, *conditional) for name in part.variables)
     products = [
         part
         for part in inside
@@ -170,6 +175,8 @@ def choose_operators(
             chosen.update(dict.fromkeys(part.variables, "geometric_mean"))
         elif part.total is not None and part.total not in equal:
             computed.append(part.total)
+    # Where the condition does not hold the factors may be 0: no geometric mean.
+    computed += [part.total for part in conditional if isinstance(part, ProductPart) and part.total is not None]
     for near in nearly:
         choices = [name for name in near.variables if name not in computed]
         is_total = drawn and near.total in choices
@@ -314,6 +321,15 @@ def _claims(part: Part) -> Iterator[KeptByAggregation | str]:
                 yield "range"
         case DomainPart(names):
             yield "domain" if len(names) == 1 else _NOTHING_KEEPS
+
+
+def conditional_products(parts: Iterable[Part]) -> Iterator[ProductPart | PolynomialPart]:
+    """Equalities of products that conditional parts demand where their condition holds, or where it does not."""
+    for part in parts:
+        if isinstance(part, GoverningPart):
+            for each in demanded_parts((part,)):
+                if isinstance(each, PolynomialPart) or (isinstance(each, ProductPart) and each.relation == "=="):
+                    yield each
 
 
 def demanded_parts(parts: Iterable[Part]) -> Iterator[Part]:

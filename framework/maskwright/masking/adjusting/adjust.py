@@ -13,12 +13,16 @@ The order of attempts, each only for the rows that still fail:
 
 A declared code for "no value" is no value that a row may be moved onto, unless there is no other on all edits.
 
+Where the condition of an edit on products holds for a row, its consequent is an edit of that row, and the condition
+another: rows are adjusted onto them apart from the others, and onto the edit as it is stated where nothing is found.
+
 Only masked values and edits are read, never an original record. Each row is adjusted alone: with the same donors, rows
 come out the same in one call and in pieces.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -28,15 +32,28 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.normalisation import taken_apart
 from maskwright.foundation.progress import Progress, silent
 from maskwright.masking.adjusting.constraint_system import RELATIVE, ConstraintSystem, by_chunks, system_of, violated
-from maskwright.masking.adjusting.derivation import Derivations, PolynomialDerivation, derivations, equalities_of
-from maskwright.masking.adjusting.edit_preparation import codes_of, held_edits, with_held, without_codes
+from maskwright.masking.adjusting.derivation import (
+    Derivations,
+    PolynomialDerivation,
+    derivations,
+    equalities_of,
+    outputs_of,
+)
+from maskwright.masking.adjusting.edit_preparation import (
+    branches_of,
+    codes_of,
+    condition_of,
+    held_edits,
+    with_held,
+    without_codes,
+)
 from maskwright.masking.adjusting.grid_search import AdjustedRows, GridSearch
 from maskwright.masking.adjusting.projection import feasible_points, nearest_feasible
 from maskwright.masking.adjusting.rounding import Grid, rounded_onto_sums
 from maskwright.masking.adjusting.row_outcomes import Donors, by_stated_edit, conflicts, with_rounding, with_taken_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.masking.adjusting.constraints import Membership
@@ -106,18 +123,77 @@ def adjust(
     file; shape (q,). `sets`: members of domain edits; shape (m, v). `held`: what cells have to be, as zeros that stay;
     NaN where they may be anything. For rows that are records; shape (r, q).
     """
+
+    def of_rows(rows: Integers, own: EditSet, progress: Progress) -> Adjustment:
+        some = targets if len(rows) == len(values) else targets.of_rows(rows)
+        return _adjust_alike(
+            values[rows], some, own, scale, deepcopy(rng), sets or {}, computed,
+            None if held is None else held[rows], donors, progress,
+        )  # fmt: skip
+
+    apart, stated = taken_apart(edits)
+    stated |= {condition_of(name): edit for name, edit in stated.items()}
+    done, pieces = 0, []
+    for rows, own in branches_of(apart, targets, values):
+
+        def share(part: float, before: int = done, count: int = len(rows)) -> None:
+            progress((before + part * count) / max(len(values), 1))
+
+        pieces.append((rows, of_rows(rows, own, share)))
+        done += len(rows)
+    left = np.sort(np.concatenate([rows[found.infeasible] for rows, found in pieces]))
+    if len(pieces) > 1 and len(left):
+        pieces.append((left, of_rows(left, apart, silent)))
+    adjusted = pieces[0][1] if len(pieces) == 1 else _merged(pieces, values)
+    infeasible = np.flatnonzero(adjusted.infeasible)
+    progress(1.0)
+    return replace(
+        adjusted,
+        touched=by_stated_edit(adjusted.touched, stated),
+        failing=_failing(targets, edits, adjusted.values, infeasible),
+        conflicts=conflicts(targets, edits, adjusted.values, infeasible),
+        cost=_root_mean_square_move(values, adjusted.values, scale),
+    )
+
+
+def _merged(pieces: Sequence[tuple[Integers, Adjustment]], values: Floats) -> Adjustment:
+    """What was done to all rows, from what was done to some at a time, the last of it; `values`: shape (r, q)."""
+    touched: dict[str, Booleans] = {}
+    placed, points = values.copy(), values.copy()
+    moved, fallback, infeasible, without_multiples = np.zeros((4, len(values)), dtype=np.bool_)
+    for rows, found in pieces:
+        placed[rows], points[rows] = found.values, found.points
+        moved[rows], fallback[rows], infeasible[rows] = found.moved, found.fallback, found.infeasible
+        without_multiples[rows] = found.without_multiples
+        for name, own in found.touched.items():
+            touched.setdefault(name, np.zeros(len(values), dtype=np.bool_))[rows] |= own
+    plans = [found.derivations for _, found in pieces]
+    steps = tuple(dict.fromkeys(step for plan in plans for step in plan.steps))
+    computed = {name for step in steps for name in outputs_of(step)}
+    free = tuple(name for name in dict.fromkeys(name for plan in plans for name in plan.free) if name not in computed)
+    plan = Derivations(free, steps, tuple(dict.fromkeys(name for each in plans for name in each.searched)))
+    return replace(
+        pieces[0][1], values=placed, points=points, touched=touched, derivations=plan, moved=moved, fallback=fallback,
+        infeasible=infeasible, without_multiples=without_multiples,
+    )  # fmt: skip
+
+
+def _adjust_alike(
+    values: Floats, targets: Targets, edits: EditSet, scale: Floats, rng: np.random.Generator,
+    sets: Mapping[Membership, Floats], computed: frozenset[str], held: Floats | None, donors: Donors | None,
+    progress: Progress,
+) -> Adjustment:  # fmt: skip
+    """Bring rows that the same edits bind onto them and onto the grid; what it cost and left is counted after."""
     from maskwright.masking.adjusting.constraint_projections import (  # of products with a fixed factor
         onto_fixed_factor_products,
         onto_kinds,
     )
 
-    rules = edits
-    edits, stated = taken_apart(rules)
     standing = EditSet() if held is None else held_edits(targets.names, held)
     beside = targets if held is None else with_held(targets, held)
     codes = codes_of(targets.variables)
     named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
-    system = system_of(beside, without_codes(edits, named) + standing, scale, sets or {})
+    system = system_of(beside, without_codes(edits, named) + standing, scale, sets)
     inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(targets.names)]
     plan = derivations(targets.names, inside, system.decimals, listed=_listed(system), computed=computed)
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
@@ -138,15 +214,16 @@ def adjust(
     rows = AdjustedRows(start, points, rounded, search.satisfied(rounded, np.arange(len(values))), projected)
     progress(0.6)
     left, plain = ~rows.satisfied, rounded.copy()
+    known = {edit.name for edit in edits}
     touched = with_rounding(
-        {name: rows for name, rows in broken.items() if name in stated}, targets, edits, rounded, np.flatnonzero(left)
+        {name: rows for name, rows in broken.items() if name in known}, targets, edits, rounded, np.flatnonzero(left)
     )
     onto_fixed_factor_products(search, rows)
     searched = ~rows.satisfied
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
         # Edits come first: where they hold at a code for "no value" only, that is reported as a doubt.
-        freely = GridSearch.of(system_of(beside, edits + standing, scale, sets or {}), edits, grid, held)
+        freely = GridSearch.of(system_of(beside, edits + standing, scale, sets), edits, grid, held)
         rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
         _search_further(freely, rows, rng)
     search.polish(start, rounded, np.flatnonzero(searched & rows.satisfied))
@@ -157,16 +234,15 @@ def adjust(
     found = np.flatnonzero((left | fallback) & ~infeasible)
     touched = with_taken_up(touched, targets, edits, found, plain, rounded)
     points[found] = rounded[found]
-    progress(1.0)
     return Adjustment(
         values=rounded,
         moved=rows.projected | fallback | (left & ~infeasible),
         fallback=fallback,
         infeasible=infeasible,
-        touched=by_stated_edit(touched, stated),
-        failing=_failing(targets, rules, rounded, np.flatnonzero(infeasible)),
-        conflicts=conflicts(targets, rules, rounded, np.flatnonzero(infeasible)),
-        cost=_root_mean_square_move(values, rounded, scale),
+        touched=touched,
+        failing={},
+        conflicts=(),
+        cost=np.zeros(values.shape[1]),
         points=points,
         derivations=plan,
         without_multiples=without_multiples,

@@ -88,7 +88,7 @@ class Derivations:
     @property
     def dependents(self) -> tuple[str, ...]:
         """Variables computed from others."""
-        return tuple(step.variable for step in self.steps)
+        return tuple(dict.fromkeys(step.variable for step in self.steps))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from maskwright.data.missing import code_numbers
 from maskwright.data.record_chunk import number_cells
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.algebra.conditions import all_of, any_of, expression_of
+from maskwright.edits.algebra.conditions import all_of, any_of, expression_of, negate
 from maskwright.edits.edit import DomainPart, Edit, GoverningPart, LinearPart, Part
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import (
@@ -19,6 +19,7 @@ from maskwright.edits.expression import (
     Comparison,
     Expression,
     Function,
+    IfThen,
     Not,
     Number,
     Or,
@@ -28,7 +29,8 @@ from maskwright.edits.expression import (
     variable_names,
 )
 from maskwright.foundation.errors import EditError
-from maskwright.masking.adjusting.constraints import Membership
+from maskwright.masking.adjusting.constraints import Membership, Requirement
+from maskwright.planning.variable_groups import conditional_products
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,6 +42,79 @@ if TYPE_CHECKING:
     from maskwright.masking.context import WholeFile
     from maskwright.planning.model import AdjustmentUnit
     from maskwright.planning.plan import Plan
+
+
+def branches_of(edits: EditSet, targets: Targets, values: Floats) -> list[tuple[Integers, EditSet]]:
+    """Rows that are on the same side of conditions on products, and the edits that bind them there.
+
+    Where all records of a row are on one side, the row obeys what is demanded there and stays on it. What is demanded
+    there may be computed then, and is not escaped by moving what the condition reads. `values`: shape (r, q).
+    """
+    conditional = [edit for edit in edits if _demands_product(edit, targets.names)]
+    every = np.arange(len(values))
+    if not conditional or not len(values):
+        return [(every, edits)]
+    published = _rounded(values, targets)
+    sides = np.stack([_sides(edit, targets, published, every) for edit in conditional], axis=1)
+    found: list[tuple[Integers, EditSet]] = []
+    for pattern in np.unique(sides, axis=0):
+        own = {edit.name: _branch(edit, side, targets) for edit, side in zip(conditional, pattern, strict=True)}
+        demanded = EditSet(tuple(each for edit in edits for each in own.get(edit.name, (edit,))))
+        found.append((np.flatnonzero((sides == pattern).all(axis=1)), demanded))
+    return found
+
+
+def _demands_product(edit: Edit, names: Collection[str]) -> bool:
+    """Whether an edit with a condition demands an equality of products of variables that may move."""
+    if not isinstance(edit.expression, IfThen) or len(edit.parts) != 1 or not isinstance(edit.parts[0], GoverningPart):
+        return False
+    return any(set(part.variables) <= set(names) for part in conditional_products(edit.parts))
+
+
+def _rounded(values: Floats, targets: Targets) -> Floats:
+    """Values on the grid of their variables, where what is published is on one side of a condition."""
+    rounded = values.copy()
+    for place, variable in enumerate(targets.variables):
+        if variable.decimals is not None:
+            rounded[:, place] = np.rint(values[:, place] * 10.0**variable.decimals) / 10.0**variable.decimals
+    return rounded
+
+
+def _sides(edit: Edit, targets: Targets, values: Floats, index: Integers) -> Integers:
+    """1 where the condition holds for a row, 0 where it does not, -1 where its records differ or lack a value."""
+    assert isinstance(edit.expression, IfThen)
+    holds, fails = (
+        targets.known(Requirement(edit.expression.condition, wanted, edit.binding), values, index)
+        for wanted in (True, False)
+    )
+    return np.where(holds == fails, -1, holds.astype(np.int64))
+
+
+def _branch(edit: Edit, side: int, targets: Targets) -> tuple[Edit, ...]:
+    """What a conditional edit demands on one side of its condition, and that side; the edit where it demands none."""
+    assert isinstance(edit.expression, IfThen)
+    condition = edit.expression.condition
+    demanded = edit.expression.consequent if side == 1 else edit.expression.otherwise if side == 0 else None
+    if demanded is None:
+        return (edit,)
+    branch = _replaced(edit, demanded)
+    if set(variable_names(condition)).isdisjoint(targets.names):
+        return (branch,)
+    opposite = negate(condition) if edit.binding == "exact" else Not(condition)
+    kept = _replaced(edit, condition if side == 1 else opposite)
+    return branch, replace(kept, name=condition_of(edit.name))
+
+
+def condition_of(name: str) -> str:
+    """Name of the edit that keeps a row on its side of the condition of another; none that anybody wrote."""
+    return f"{name}\0condition"
+
+
+def _replaced(edit: Edit, expression: Expression) -> Edit:
+    return replace(
+        edit, expression=expression, parts=classify(expression, edit.place), variables=variable_names(expression),
+        when=None,
+    )  # fmt: skip
 
 
 def held_edits(names: Sequence[str], held: Floats) -> EditSet:

@@ -57,6 +57,18 @@ class Targets:
         """Names of the variables that may move."""
         return tuple(variable.name for variable in self.variables)
 
+    def of_rows(self, rows: Integers) -> Targets:
+        """Targets of some rows, numbered anew; `rows`: ascending; shape (m,)."""
+        records, members = rows, None
+        if self.members is not None:
+            number = np.full(int(self.members.max(initial=-1)) + 1, -1, dtype=np.int64)
+            number[rows] = np.arange(len(rows))
+            records = np.flatnonzero(number[self.members] >= 0)
+            members = number[self.members[records]]
+        companions = {name: take_cells(cells, records) for name, cells in self.companions.items()}
+        moving = {name: take_cells(cells, records) for name, cells in self.moving.items()}
+        return replace(self, companions=companions, members=members, moving=moving)
+
     @property
     def strides(self) -> dict[str, int]:
         """Units of the grid that rounded values of a variable lie apart."""

@@ -47,6 +47,12 @@ WORLDS = {
         (0.5, 5000, 2500, 100, 100, 300),
         600,
     ),
+    "products under conditions": World(
+        ("if staff > 9 then round(wages / staff, 1) == head", "if staff > 30 then part * 3 == staff", "part <= 15"),
+        {"staff": 0, "wages": 0, "head": 1, "part": 0},
+        (60, 3000, 100, 20),
+        300,
+    ),
     # More than 64 ways to combine alternatives, so that each row has ways of its own.
     "many alternatives": World(
         (
