@@ -257,6 +257,12 @@ def test_a_rounded_ratio_under_a_condition_defines_the_last_variable_in_a_given_
         assert (done[name] == 0).mean() == pytest.approx((original[name] == 0).mean(), abs=0.03), name
 
 
+def test_an_order_that_leaves_most_records_without_what_a_condition_needs_is_not_released() -> None:
+    order = ["wages", "social", "labour", "staff"]
+    with pytest.raises(mw.OpenDoubts, match=r"W308 spike-lost: staff: .* the share grew to"):
+        mw.protect(firms()[order], "cart_synthesis", edits=GOVERNED["choice"], seed=1, params={"order": order})
+
+
 def test_measures_that_need_pairs_say_that_records_are_drawn(tmp_path: Any) -> None:
     data, _ = world(2)
     data.drop(columns=["births"]).to_csv(tmp_path / "data.csv", index=False)
