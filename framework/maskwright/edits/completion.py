@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from maskwright.data.dataset import Column
 from maskwright.data.missing import HAD_VALUE, MissingCells
 from maskwright.data.number_text import read_numbers
 from maskwright.data.record_chunk import RecordChunk, column_cells
-from maskwright.edits.edit import DomainPart
+from maskwright.edits.edit import DomainPart, GoverningPart
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.evaluation.domain import Domain, KnownCombinations, domain_tuples
 from maskwright.edits.expression import MissingAs, nodes
@@ -26,12 +26,12 @@ from maskwright.edits.reasoning.clauses import clauses_of
 from maskwright.edits.reasoning.narrowing import Condition, Equality, Knowledge, condition_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit import Edit
+    from maskwright.edits.edit import Edit, Part
     from maskwright.edits.edit_set import EditSet
 
 ROUNDS = 4
@@ -81,7 +81,7 @@ class Completion:
         self._clauses: list[tuple[frozenset[str], tuple[tuple[Condition, ...], ...]]] = []
         self._known: list[KnownCombinations] = []
         self._evaluated: list[Edit] = []
-        self._equalities: list[Equality] = []
+        self._equalities: list[_Equality] = []
         self._domain = _domain(self._edits, self._variables, originals)
         self._ranges = {name: _range(originals[name]) for name in self._variables}
         self._take_apart(originals)
@@ -93,9 +93,9 @@ class Completion:
                 if isinstance(part, DomainPart):
                     self._known.append(KnownCombinations(part.variables, originals))
                     continue
-                equality = Equality.of(part)
-                if equality is not None and all(self._is_number(name) for name in equality.names):
-                    self._equalities.append(equality)
+                self._equalities += [
+                    each for each in _equalities(edit, part) if all(map(self._is_number, each.equality.names))
+                ]
                 alternatives = []
                 for atoms in clause.alternatives:
                     found = [condition_of(atom, self._variables, self._codes) for atom in atoms]
@@ -164,7 +164,9 @@ class Completion:
         return low, high
 
     def defined(self, fixed: Mapping[str, NDArray[np.float64]], name: str, m: int) -> NDArray[np.float64]:
-        """Number that a product, or an equality with a tolerance, gives a variable: both sides equal, not rounded.
+        """Number that an equality gives a variable: both sides equal, not rounded.
+
+        An equality under a condition gives it to the records that the condition is known to hold for.
 
         Parameters
         ----------
@@ -177,7 +179,8 @@ class Completion:
         Returns
         -------
         ndarray of shape (m,)
-            NaN where no equality gives a number: other variables of it have no value, or any number will do.
+            NaN where no equality gives a number: other variables of it or of its condition have no value, the condition
+            does not hold, or any number will do.
 
         Examples
         --------
@@ -190,10 +193,20 @@ class Completion:
         array([10.])
         """
         found = np.full(m, np.nan)
-        for equality in self._equalities:
-            if equality.defines(name, fixed):
-                found = np.where(np.isnan(found), equality.solved(name, fixed), found)
+        for each in self._equalities:
+            if each.equality.defines(name, fixed) and each.is_decided(name, fixed):
+                wanted = np.isnan(found) & self._stated(each, fixed, m)
+                found = np.where(wanted, each.equality.solved(name, fixed), found)
         return found
+
+    def _stated(self, each: _Equality, fixed: Mapping[str, NDArray[np.float64]], m: int) -> NDArray[np.bool_]:
+        """Records that an equality is stated for."""
+        if each.condition is None:
+            return np.ones(m, dtype=np.bool_)
+        columns = {name: _column(self._variables[name], fixed[name]) for name in each.condition.variables}
+        cells = {name: column_cells(column) for name, column in columns.items()}
+        verdict = evaluate(each.condition, RecordChunk(m, cells), self._domain)
+        return verdict.holds & ~verdict.unknown if each.when_it_holds else ~verdict.holds
 
     def broken(self, values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
         """Whether each whole record violates an edit, as it is evaluated; shape (m,)."""
@@ -268,6 +281,34 @@ class Completion:
             if not known.changed:
                 break
         return known.possible, known
+
+
+@dataclass(frozen=True)
+class _Equality:
+    """An equality, and the condition that it is stated for: where that holds, or where it does not."""
+
+    equality: Equality
+    condition: Edit | None = None
+    when_it_holds: bool = True
+
+    def is_decided(self, name: str, fixed: Collection[str]) -> bool:
+        """Whether values tell if it is stated, that of the variable `name` aside."""
+        return self.condition is None or set(self.condition.variables) <= set(fixed) - {name}
+
+
+def _equalities(edit: Edit, part: Part) -> Iterator[_Equality]:
+    if not isinstance(part, GoverningPart):
+        equality = Equality.of(part)
+        if equality is not None:
+            yield _Equality(equality)
+        return
+    names = part.condition_variables
+    condition = replace(edit, expression=part.condition, parts=(), variables=names, when=None)
+    for parts, when_it_holds in ((part.consequent, True), (part.otherwise, False)):
+        for each in parts:
+            equality = Equality.of(each)
+            if equality is not None:
+                yield _Equality(equality, condition, when_it_holds)
 
 
 def _numbers(variable: Variable) -> NDArray[np.float64]:

@@ -204,7 +204,12 @@ class GoverningPart:
     def variables(self) -> tuple[str, ...]:
         """Variables used, each once, in order of first use."""
         inner = (name for part in (*self.consequent, *self.otherwise) for name in part.variables)
-        return tuple(dict.fromkeys((*variable_names(self.condition), *inner)))
+        return tuple(dict.fromkeys((*self.condition_variables, *inner)))
+
+    @property
+    def condition_variables(self) -> tuple[str, ...]:
+        """Variables that the condition reads, each once, in order of first use."""
+        return variable_names(self.condition)
 
 
 @dataclass(frozen=True)

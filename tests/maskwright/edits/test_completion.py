@@ -74,3 +74,25 @@ def test_numbers_that_products_and_tolerances_define() -> None:
     )
     assert completion.defined({"value": np.array([5.0]), "gross": np.array([6.5])}, "total", 1).tolist() == [11.5]
     assert np.isnan(completion.defined({"value": np.array([5.0])}, "total", 1)).all()
+
+
+def test_numbers_that_equalities_under_a_condition_define() -> None:
+    """Where the condition is known to hold, its other branch where it is known not to; elsewhere NaN."""
+    names = ["staff", "wages", "social", "labour", "per_head"]
+    edits = EditSet.parse([
+        "if staff > 0 then wages + social == labour else labour == 2 * social",
+        "if staff > 0 then round(wages / staff, 0) == per_head",
+    ])  # fmt: skip
+    originals = {name: np.array([0.0, 900.0]) for name in names}
+    completion = Completion(edits, [Variable(name) for name in names], originals)
+    fixed = {
+        "staff": np.array([4.0, 0.0, np.nan, 8.0]), "wages": np.array([10.0, 20.0, 30.0, np.nan]),
+        "social": np.array([2.0, 3.0, 4.0, 5.0]),
+    }  # fmt: skip
+    nothing = np.nan
+    assert completion.defined(fixed, "labour", 4) == pytest.approx([12.0, 6.0, nothing, nothing], nan_ok=True)
+    assert completion.defined(fixed, "per_head", 4) == pytest.approx([2.5, nothing, nothing, nothing], nan_ok=True)
+    undecided = {name: column for name, column in fixed.items() if name != "staff"}
+    assert np.isnan(completion.defined(undecided, "labour", 4)).all()
+    turned = {"per_head": np.array([5.0]), "wages": np.array([10.0])}
+    assert np.isnan(completion.defined(turned, "staff", 1)).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.progress import Quiet
-from maskwright.masking.spikes import lost_spikes
+from maskwright.masking.spikes import SpikeCounts, frequent_values, lost_spikes
 from maskwright.testing.pipeline_runs import offered
 
 
@@ -20,15 +22,18 @@ def turnover(n: int = 500) -> pd.DataFrame:
     return pd.DataFrame({"turnover": np.where(rng.random(n) < 0.35, 0, np.round(rng.lognormal(6, 1, n)))})
 
 
-def _drawn(share: float) -> mw.Method:
+def _drawn(share: float, gained: float = 0.0, *, draws_records: bool = True) -> mw.Method:
+    """Of zeros `share` are lost; of other values `gained` become 0."""
+
     def protect(block: mw.Block, params: object, rng: np.random.Generator) -> mw.Masked:
         values = rng.permuted(block.values, axis=0)
         lost = (values == 0) & (rng.random(values.shape) < share)
-        return mw.Masked(np.where(lost, rng.integers(1, 1000, values.shape), values), block.missing)
+        zero = (values != 0) & (rng.random(values.shape) < gained)
+        return mw.Masked(np.where(lost, rng.integers(1, 1000, values.shape), np.where(zero, 0, values)), block.missing)
 
     return mw.Method(
         name="drawn", protect=protect, summary="Draws records.", example="method: drawn\n",
-        claims=mw.Claims(cut="none", within_strata=False, draws_records=True, changes_few=True),
+        claims=mw.Claims(cut="none", within_strata=False, draws_records=draws_records, changes_few=True),
     )  # fmt: skip
 
 
@@ -37,6 +42,49 @@ def test_drawn_records_that_lost_a_spike_are_not_released() -> None:
         mw.protect(turnover(), "drawn", seed=1)
     with offered([_drawn(0.1)]):
         mw.protect(turnover(), "drawn", seed=1)
+
+
+GREW = r"(\d+\.\d) % of the values of turnover are 0; the share grew to (\d+\.\d) % masked"
+
+
+@pytest.mark.parametrize(("zeros", "gained", "grown"), [
+    (0.35, 0.4, 0.61), (0.35, 0.05, None), (0.0, 0.3, 0.3), (0.0, 0.05, None), (0.8, 0.6, 0.92), (0.8, 0.1, None),
+])  # fmt: skip
+def test_drawn_records_with_a_spike_that_grew_are_not_released(
+    zeros: float, gained: float, grown: float | None
+) -> None:
+    """A spike, or zeros that there were none of; also where most values are the spike and the others are lost to it."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"turnover": np.where(rng.random(1000) < zeros, 0, np.round(rng.lognormal(6, 1, 1000)) + 1)})
+    with offered([_drawn(0.0, gained)]):
+        if grown is None:
+            assert isinstance(mw.protect(frame, "drawn", seed=1), pd.DataFrame)
+            return
+        with pytest.raises(mw.OpenDoubts, match="W308 spike-lost: turnover: " + GREW) as caught:
+            mw.protect(frame, "drawn", seed=1)
+    before, after = (float(share) for share in re.findall(GREW, str(caught.value))[0])
+    assert before == pytest.approx(100 * (frame["turnover"] == 0).mean(), abs=0.05)
+    assert after == pytest.approx(100 * grown, abs=5)
+
+
+def test_a_spike_that_grew_in_changed_values_is_a_notice() -> None:
+    seen = _Notices()
+    with offered([_drawn(0.0, 0.4, draws_records=False)]):
+        mw.protect(turnover(), "drawn", seed=1, reporter=seen)
+    (line,) = [text for text in seen.seen if "are 0" in text]
+    assert re.search(GREW, line)
+    assert "structural_zeros" not in line
+
+
+def test_spikes_of_parts_add_up() -> None:
+    """Zeros that grew in the file, of which each part has too few to tell."""
+    old, new = np.r_[np.zeros(3), np.arange(1.0, 38.0)], np.r_[np.zeros(14), np.arange(1.0, 27.0)]
+    variable = mw.Variable("x")
+    before, after = (Column(variable, values, np.zeros(40, dtype=bool)) for values in (old, new))
+    part = SpikeCounts.of(before, after, frequent_values(old))
+    assert part.lost("x") == []
+    (grown,) = (part + part + part).lost("x")
+    assert (grown.before, grown.after, grown.records, grown.is_zero, grown.grew) == (9 / 120, 42 / 120, 42, True, True)
 
 
 def test_drawn_factors_keep_their_spikes_and_the_total_follows() -> None:

@@ -324,13 +324,13 @@ class Equality:
 
     @classmethod
     def of(cls, part: Part) -> Equality | None:
-        """Equality that interval arithmetic on rows does not settle; None of any other part."""
+        """Equality of a part; None of any other part."""
         match part:
             case PolynomialPart():
                 return cls(part.terms)
             case ProductPart(relation="=="):
                 return cls(((part.coefficient, part.left), (-part.constant, part.right)))
-            case LinearPart() if part.tolerance:
+            case LinearPart(relation="=="):
                 return cls((*((value, ((name, 1),)) for name, value in part.coefficients), (-part.constant, ())))
             case _:
                 return None

@@ -78,7 +78,8 @@ class CartSynthesisParams(BaseModel, extra="forbid", frozen=True):
     order: Annotated[tuple[str, ...], NamesVariables()] = Field(
         default=(),
         description="Variables of the step that are synthesised first, in this order. The others follow: categories "
-        "before numbers, few categories first, and what an edit defines (a + b == total) after its parts.",
+        "before numbers, few categories first, what an edit defines (a + b == total) after its parts, and what the "
+        "condition of an edit reads before what its consequence reads.",
     )
     given: Annotated[tuple[str, ...], CompanionVariables()] = Field(
         default=(),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from maskwright import LinearPart, PolynomialPart, ProductPart, Variable
+from maskwright import GoverningPart, LinearPart, PolynomialPart, ProductPart, Variable
 from maskwright_builtin.methods.synthetic.donors import DonorSearch, LeafDonors, Tally
 from maskwright_builtin.numerics.trees.tree import (
     Predictor,
@@ -21,9 +22,9 @@ from maskwright_builtin.numerics.trees.tree import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from maskwright import Block, Completion, EditSet, Progress
+    from maskwright import Block, Completion, EditSet, Part, Progress
     from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
@@ -194,33 +195,67 @@ def default_order(
 ) -> tuple[str, ...]:
     """Order in which variables are synthesised: those with few categories first, then numbers, then what edits define.
 
+    What the condition of an edit reads comes before what its consequence reads.
+
     `values`: shape (n,).
     """
     rank: dict[str, tuple[int, int]] = {}
     for variable in variables:
         present = values[variable.name][~np.isnan(values[variable.name])]
         rank[variable.name] = (int(variable.is_numeric), 0 if variable.is_numeric else len(np.unique(present)))
-    parts = {name: read for name, read in _definitions(edits).items() if name in rank}
     rest = [name for name in sorted(rank, key=lambda name: rank[name]) if name not in first]
+    defined = {total for _, total in _definitions(part for edit in edits for part in edit.parts)}
+    before = _before(_precedences(edits), rest)
     order = list(first)
     while rest:
-        waits = [name for name in rest if not ({*parts.get(name, ())} & {*rest} - {name})]
-        free = [name for name in waits if name not in parts] or waits or rest
-        order.append(free[0])
-        rest.remove(free[0])
+        free = [name for name in rest if before[name].isdisjoint(rest)]
+        order.append(min(free, key=lambda name: name in defined))
+        rest.remove(order[-1])
     return tuple(order)
 
 
-def _definitions(edits: EditSet) -> dict[str, tuple[str, ...]]:
-    """Variables that an edit defines by others: ``a + b == total``."""
-    found: dict[str, tuple[str, ...]] = {}
-    for edit in edits:
-        for part in edit.parts:
-            if isinstance(part, LinearPart | ProductPart) and part.relation != "==":
-                continue
-            if isinstance(part, LinearPart | ProductPart | PolynomialPart) and part.total is not None:
-                found.setdefault(part.total, tuple(name for name in part.variables if name != part.total))
-    return found
+def _before(precedences: Iterable[tuple[str, str]], names: Collection[str]) -> dict[str, set[str]]:
+    """All that each variable waits for; of precedences that contradict each other the first one counts."""
+    before: dict[str, set[str]] = {name: set() for name in names}
+    for earlier, later in precedences:
+        if earlier not in before or later not in before or later in {earlier, *before[earlier]}:
+            continue
+        for name, own in before.items():
+            if name == later or later in own:
+                own |= {earlier, *before[earlier]}
+    return before
+
+
+def _precedences(edits: EditSet) -> Iterator[tuple[str, str]]:
+    """Pairs of variables, of which the first should be drawn first; those that matter most first."""
+    parts = [part for edit in edits for part in edit.parts]
+    yield from _definitions(parts)
+    governed = [
+        (part.condition_variables, each)
+        for part in parts if isinstance(part, GoverningPart)
+        for each in (*part.consequent, *part.otherwise)
+    ]  # fmt: skip
+    # Without a value for its condition, an equality leaves later variables only what makes the condition false.
+    for names, each in governed:
+        if _is_equality(each):
+            yield from itertools.product(names, each.variables)
+    yield from _definitions(each for _, each in governed)
+    for names, each in governed:
+        yield from itertools.product(names, each.variables)
+
+
+def _definitions(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
+    """Variables by which an equality defines another one, and that: ``a + b == total``."""
+    totals: set[str] = set()
+    for part in parts:
+        total = part.total if _is_equality(part) else None
+        if total is not None and total not in totals:
+            totals.add(total)
+            yield from ((name, total) for name in part.variables if name != total)
+
+
+def _is_equality(part: Part) -> TypeGuard[LinearPart | ProductPart | PolynomialPart]:
+    return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
 
 
 NONE = -2
