@@ -1,8 +1,8 @@
 """Sums over members that tests of Schematron find even, which add in binary64 in whatever order the members stand.
 
-``sum(Person/income) + capital = total`` holds in decimals; XPath adds 2-decimal numbers in binary64 and finds one sum in
-four off in its last bit. Multiples of 1/4 have two decimals as well, and their sums are exact. So the masked variables
-of such a test are published in these steps. A value is rounded the same way wherever it stands: k stays what it is.
+``sum(Person/income) + capital = total`` holds in decimals; XPath adds 2-decimal numbers in binary64 and finds one sum
+in four off in its last bit. Multiples of 1/4 have two decimals as well, and their sums are exact. So the masked
+variables of such a test are published in these steps. A value is rounded the same way wherever it stands: k stays.
 Rules are evaluated in decimals, and tests that were written from rules allow for binary64: they need no steps.
 """
 

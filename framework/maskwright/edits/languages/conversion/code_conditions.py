@@ -1,4 +1,4 @@
-"""Conditions that cells hold none of their codes for "no value", for readers of a file to whom no one declares these."""
+"""Conditions that cells hold no codes for "no value", for those who read a file in which nothing declares them."""
 
 from __future__ import annotations
 

@@ -158,18 +158,12 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
 
 
 def _yaml_entry(edit: Edit, position: int, grids: Grids) -> Any:
-    when: Expression | None = None
-    if edit.binding == "xpath1":
-        rule = exact_rule(tree_of(edit))
-        if isinstance(rule, Truth):
-            raise Inexpressible(f"it {'always holds' if rule.value else 'never holds'}, whatever the record")
-    elif edit.when is not None and isinstance(edit.expression, IfThen):
-        when, rule = edit.when, edit.expression.consequent
-    else:
-        rule = edit.expression
+    when, rule = _rule_of(edit)
     if edit.level:
         rule = simplified_rule(rule)
-    without_codes = conditions_without_codes([rule] if when is None else [when, rule], grids)
+    # A test in XPath takes a code for what it is to XPath, and so does the rule that says the same.
+    read = [] if edit.binding == "xpath1" else [rule] if when is None else [when, rule]
+    without_codes = conditions_without_codes(read, grids)
     if without_codes:
         when = conjunction([*([] if when is None else [when]), *without_codes])
     entry: dict[str, str] = {"rule": rule_text(rule)}
@@ -184,6 +178,18 @@ def _yaml_entry(edit: Edit, position: int, grids: Grids) -> Any:
     if edit.severity != "error":
         entry["severity"] = edit.severity
     return entry if len(entry) > 1 else entry["rule"]
+
+
+def _rule_of(edit: Edit) -> tuple[Expression | None, Expression]:
+    """Condition and rule of an edit, as YAML states them."""
+    if edit.binding == "xpath1":
+        rule = exact_rule(tree_of(edit))
+        if isinstance(rule, Truth):
+            raise Inexpressible(f"it {'always holds' if rule.value else 'never holds'}, whatever the record")
+        return None, rule
+    if edit.when is not None and isinstance(edit.expression, IfThen):
+        return edit.when, edit.expression.consequent
+    return None, edit.expression
 
 
 Target = Literal["yaml", "schematron", "validate"]
