@@ -159,11 +159,11 @@ def _ways_off_steps(names: Collection[str], variables: Mapping[str, Variable]) -
     """What would do better where values stand in coarse steps, for sums that XPath finds equal."""
     stepped = [each for name, each in variables.items() if name in names and each.units_in_a_step > 1]
     if stepped:
-        steps = ", ".join(f"{each.name} in multiples of {1 / 2 ** (each.decimals or 0):g}" for each in stepped)
+        steps = ", ".join(f"{each.name} in multiples of {0.5 ** (each.decimals or 0):g}" for each in stepped)
         yield (
-            "give the tests of Schematron that add these over members a tolerance (abs(sum - total) <= 0.01): without "
-            f"one a processor of Schematron, which adds in binary numbers, finds only coarse values equal to their "
-            f"total, and so {steps} {'is' if len(stepped) == 1 else 'are'} published, coarser than in the original"
+            f"give the tests of Schematron that add over members a tolerance, abs(sum - total) <= 0.01: Schematron "
+            f"calculates in binary numbers, to which few sums of decimals are equal, and without a tolerance the values "
+            f"have to be published in coarse steps ({steps}), onto which records are moved"
         )
 
 

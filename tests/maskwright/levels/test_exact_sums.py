@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -159,6 +161,99 @@ def test_texts_that_are_read_or_suppressed_take_no_numbers_off_their_steps(neste
     if keys:
         steps.append({"method": "local_suppression", "params": {"k": 3, "keys": keys}})
     assert in_steps(run_nested(nested, "by_status", f"{BY_STATUS} = number(total)", steps))
+
+
+def test_what_stands_with_decimals_is_told(nested: Path) -> None:
+    """A part that no step masks keeps its decimals, and the sum its last bit."""
+    steps = [{"variables": [name for name in ROW if name != "capital"], "params": K}, WAYS["derive"][1]]
+    with pytest.raises(mw.EditViolation, match="lxml finds it broken in") as refused:
+        run_nested(nested, "stands", f"{SUM} = number(total)", steps, capital={"role": "other"})
+    assert refused.value.record is not None
+    messages = [text["message"] for text in refused.value.record["notices"]]
+    assert any("edit 'total' adds decimals over members and is kept in decimals" in each for each in messages)
+
+
+def firms(firms: int = 150, seed: int = 5) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Firms, and plants whose sales are price times quantity, rounded to cents."""
+    rng = np.random.default_rng(seed)
+    plants = pd.DataFrame({"firm": np.repeat(np.arange(firms), rng.integers(1, 5, firms))})
+    plants["plant"] = plants.groupby("firm").cumcount() + 1
+    cents, quantity = rng.integers(200, 9000, len(plants)), rng.integers(1, 400, len(plants))
+    plants["price"] = [f"{each // 100}.{each % 100:02d}" for each in cents]
+    plants["quantity"] = quantity
+    sales = cents * quantity
+    plants["sales"] = [f"{each // 100}.{each % 100:02d}" for each in sales]
+    total = pd.Series(sales).groupby(plants["firm"]).sum()
+    turnover = [f"{each // 100}.{each % 100:02d}" for each in total]
+    return pd.DataFrame({"firm": np.arange(firms), "turnover": turnover}), plants
+
+
+PRODUCT = {"rule": "round(price * quantity, 2) == sales", "name": "turn"}
+STEP = {"method": "microaggregation", "variables": ["turnover", "price", "quantity", "sales"], "params": {"k": 3}}
+
+
+def test_a_product_that_is_added_over_members_moves_no_record(tmp_path: Path) -> None:
+    """On steps of 0.25 most representatives would have to be moved, since few prices give such sales."""
+    top, low = firms()
+    top.to_csv(tmp_path / "firms.csv", index=False)
+    low.to_csv(tmp_path / "plants.csv", index=False)
+    settings = {
+        "maskwright": 1,
+        "data": {"levels": {"firm": {"source": "firms.csv", "key": "firm"},
+                            "plant": {"source": "plants.csv", "key": "plant", "in": "firm"}}},
+        "edits": [{"rule": "sum(plant.sales) == turnover", "name": "total"}, PRODUCT],
+        "protect": [STEP],
+        "output": {"data": {"firm": "masked_firms.csv", "plant": "masked_plants.csv"}},
+        "seed": 1,
+    }  # fmt: skip
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    record = mw.run(tmp_path / "p.yaml").record
+    assert [(each["name"], each["violations"], each["adjusted"]) for each in record["edits"]
+            if each["name"] in ("total", "turn")] == [("total", 0, 0), ("turn", 0, 0)]  # fmt: skip
+    written = pd.read_csv(tmp_path / "masked_plants.csv", dtype=str)
+    firm = pd.read_csv(tmp_path / "masked_firms.csv", dtype=str).set_index("firm")["turnover"].map(Decimal)
+    sales = written["sales"].map(Decimal)
+    added = sales.groupby(written["firm"]).agg(lambda each: sum(each, Decimal(0)))
+    assert added.to_dict() == firm.to_dict()
+    products = written["price"].map(Decimal) * written["quantity"].map(Decimal)
+    assert all(abs(product - sale) <= Decimal("0.005") for product, sale in zip(products, sales, strict=True))
+    before = low["sales"].astype(float)
+    assert float(sales.astype(float).mean()) == pytest.approx(before.mean(), rel=0.01)
+
+
+def test_where_adjusting_to_binary_steps_distorts_the_doubt_names_steps_and_tolerance(tmp_path: Path) -> None:
+    top, low = firms()
+    cells = {
+        firm: "".join(
+            f"<Plant><plant>{one.plant}</plant><price>{one.price}</price><quantity>{one.quantity}</quantity>"
+            f"<sales>{one.sales}</sales></Plant>" for one in own.itertuples()
+        )
+        for firm, own in low.groupby("firm")
+    }  # fmt: skip
+    records = "".join(f"<Firm><firm>{one.firm}</firm><turnover>{one.turnover}</turnover>{cells[one.firm]}</Firm>"
+                      for one in top.itertuples())  # fmt: skip
+    (tmp_path / "firms.xml").write_text(f"<File>{records}</File>", encoding="utf-8")
+    (tmp_path / "sum.sch").write_text(
+        """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="total"><rule context="Firm">
+<assert test="sum(Plant/sales) = number(turnover)">Sum.</assert></rule></pattern></schema>""",
+        encoding="utf-8",
+    )
+    settings = {
+        "maskwright": 1,
+        "data": {"source": "firms.xml",
+                 "levels": {"firm": {"record": "Firm", "key": "firm"}, "plant": {"record": "Plant", "key": "plant", "in": "firm"}}},
+        "edits": [{"schematron": "sum.sch"}, PRODUCT],
+        "on_input_violation": "mask",
+        "protect": [STEP],
+        "output": {"data": "masked.xml"},
+        "seed": 1,
+    }  # fmt: skip
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    with pytest.raises(mw.OpenDoubts, match="adjustment-distorts: sales") as refused:
+        mw.run(tmp_path / "p.yaml")
+    said = str(refused.value)
+    assert "tolerance, abs(sum - total) <= 0.01" in said
+    assert "(sales in multiples of 0.25)" in said
 
 
 def test_whole_amounts_are_left_as_they_are(tmp_path: Path) -> None:
