@@ -161,8 +161,8 @@ def _ways_off_steps(names: Collection[str], variables: Mapping[str, Variable]) -
     if stepped:
         steps = ", ".join(f"{each.name} in multiples of {0.5 ** (each.decimals or 0):g}" for each in stepped)
         yield (
-            f"give the tests of Schematron that add over members a tolerance, abs(sum - total) <= 0.01: Schematron "
-            f"calculates in binary numbers, to which few sums of decimals are equal, and without a tolerance the values "
+            "give the tests of Schematron that add over members a tolerance, abs(sum - total) <= 0.01: Schematron "
+            "calculates in binary numbers, which miss one sum of decimals in four, and without a tolerance the values "
             f"have to be published in coarse steps ({steps}), onto which records are moved"
         )
 

@@ -241,7 +241,8 @@ def test_where_adjusting_to_binary_steps_distorts_the_doubt_names_steps_and_tole
     settings = {
         "maskwright": 1,
         "data": {"source": "firms.xml",
-                 "levels": {"firm": {"record": "Firm", "key": "firm"}, "plant": {"record": "Plant", "key": "plant", "in": "firm"}}},
+                 "levels": {"firm": {"record": "Firm", "key": "firm"},
+                            "plant": {"record": "Plant", "key": "plant", "in": "firm"}}},
         "edits": [{"schematron": "sum.sch"}, PRODUCT],
         "on_input_violation": "mask",
         "protect": [STEP],

@@ -21,12 +21,15 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 def conditions_without_codes(conditions: Iterable[x.Expression], grids: Grids) -> list[x.Expression]:
     """One for each code of each variable that the conditions read, ``energy != -9``.
 
-    Of members, ``no(person where income == -9)``.
+    Of members, ``no(person where income == -9)``. Who reads a rule that asks for a code of a variable, ``income is
+    "-9"``, has to declare it: of this variable nothing is said.
     """
+    read = [node for condition in conditions for node in x.nodes(condition)]
+    declared = {node.operand for node in read if isinstance(node, x.MissingAs)}
     found: dict[x.Expression, None] = {}
-    for node in (node for condition in conditions for node in x.nodes(condition)):
+    for node in read:
         match node:
-            case x.VariableReference():
+            case x.VariableReference() if node not in declared:
                 found |= dict.fromkeys(x.Comparison("!=", node, code) for code in _codes(node, grids))
             case x.GroupFunction():
                 held = [
@@ -45,7 +48,9 @@ def _of_members(node: x.GroupFunction) -> Iterator[x.VariableReference]:
     if node.operand is not None:
         yield node.operand
     if node.condition is not None:
-        yield from (each for each in x.nodes(node.condition) if isinstance(each, x.VariableReference))
+        read = tuple(x.nodes(node.condition))
+        declared = {each.operand for each in read if isinstance(each, x.MissingAs)}
+        yield from (each for each in read if isinstance(each, x.VariableReference) and each not in declared)
 
 
 def _codes(variable: x.VariableReference, grids: Grids) -> Sequence[x.Expression]:
