@@ -72,7 +72,10 @@ def convert_rules(
         empty |= {column.name: column.variable.empty_texts for column in original}
         if decimals is None:
             grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
-    about = RulesFor(record=record or "Record", decimals=grids, dates=dates, empty=empty)
+    # Whoever reads rules in YAML reads what is declared of the data as well.
+    about = RulesFor(
+        record=record or "Record", decimals=grids, dates=dates, empty={} if target == "yaml" else empty
+    )  # fmt: skip
     write = find_rule_writer(target).write
     assert write is not None
     found, refused = _as_far_as_can_be(rules, lambda edits: write(edits, about))

@@ -259,10 +259,12 @@ def _expressible_rules(limit: Limit, variable: Variable, *, found: bool) -> Iter
             allowed = ", ".join(quoted_text(category) for category in variable.categories[low : high + 1])
             yield f"{variable.name} within limits", f"{name} in {{{allowed}}}"
         return
-    for bound, relation, rounding in ((limit.high, "<=", ROUND_FLOOR), (limit.low, ">=", ROUND_CEILING)):
+    for bound, what, relation, rounding in (
+        (limit.high, limit.high_is, "<=", ROUND_FLOOR), (limit.low, limit.low_is, ">=", ROUND_CEILING),
+    ):  # fmt: skip
         if bound is not None:
             value = _on_grid(bound, variable, ROUND_HALF_EVEN if found else rounding)
-            yield f"{variable.name} {relation} limit", f"{name} {relation} {literal(variable, value)}"
+            yield f"{variable.name} {relation} {what}", f"{name} {relation} {literal(variable, value)}"
 
 
 def _on_grid(value: float, variable: Variable, rounding: str) -> float:

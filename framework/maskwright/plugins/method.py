@@ -350,6 +350,8 @@ class Limit:
         categories, from 0. None: no bound.
     multiple_of : float or None
         Published values are its multiples.
+    low_is, high_is : str, default "limit"
+        What each bound is, as the name of its edit says it: ``step-1: wage <= limit``.
 
     Examples
     --------
@@ -362,3 +364,5 @@ class Limit:
     low: float | None = None
     high: float | None = None
     multiple_of: float | None = None
+    low_is: str = field(default="limit", repr=False)
+    high_is: str = field(default="limit", repr=False)

@@ -94,16 +94,19 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
             raise InputError(f"the lower limit of {variable.name!r} is not below the upper one: all would become equal")
         above, below = values > upper, values < lower
         published = {"above": upper, "below": lower}
+        called = {"above": "limit", "below": "limit"}
         for beyond, limit, side in ((above, upper, "above"), (below, lower, "below")):
             if beyond.all() and not part:
                 raise InputError(f"all values of {variable.name!r} are {side} the limit: they would all become equal")
             by_mean = params.replace_by == "mean" and variable.is_numeric and np.count_nonzero(beyond) >= FEWEST
+            if by_mean:
+                called[side] = f"mean of the values {side} the limit"
             values[beyond] = published[side] = values[beyond].mean() if by_mean else limit
         if not above.any() and not below.any() and not part:
             warnings.append("a variable has no value beyond its limits: it is left as it is")
         low, high = _finite(published["below"]), _finite(published["above"])
         if not (low is None and high is None):
-            limits.append(Limit(variable.name, low, high))
+            limits.append(Limit(variable.name, low, high, low_is=called["below"], high_is=called["above"]))
         return values
 
     return mask_columns(block, change, {"warnings": warnings}, limits=limits)

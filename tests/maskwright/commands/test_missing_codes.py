@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from lxml import etree, isoschematron
 
 import maskwright as mw
@@ -232,3 +233,80 @@ def test_rules_beside_a_masked_xml_file_hold_in_it_for_every_processor(tmp_path:
     assert main(["validate", str(tmp_path / "masked.xml"), "--edits", str(tmp_path / "masked.sch")]) == 0
     next(cell for cell in published.iter("income") if cell.text != "-9").text = "-7"
     assert not kept.validate(published)
+
+
+def test_published_rules_are_right_for_one_who_has_only_the_file_and_them(tmp_path: Path) -> None:
+    """Nothing declares to them that -9 is no wage and NA no age: the rules are for the records without these codes."""
+    ages = ["NA" if number % 20 == 0 else str(20 + number % 60) for number in range(120)]
+    wages = ["-9" if number % 15 == 0 else str(1000 + 37 * number) for number in range(120)]
+    rents = [str(100 + number * 7) for number in range(120)]
+    sums = [str((0 if wage == "-9" else int(wage)) + int(rent)) for wage, rent in zip(wages, rents, strict=True)]
+    rows = zip(ages, wages, rents, sums, strict=True)
+    (tmp_path / "in.csv").write_text("age,wage,rent,income\n" + "".join(f"{','.join(row)}\n" for row in rows))
+    (tmp_path / "p.yaml").write_text(
+        """maskwright: 1
+data:
+  source: in.csv
+  variables: {age: {missing: [NA], release: as is}, wage: {missing: ['-9']}}
+edits:
+  - {rule: wage + rent == income, name: parts}
+  - {rule: 'age in [0, 120]', name: ages}
+  - {rule: wage >= 0, name: positive, when: rent >= 0}
+  - rent >= 0
+protect:
+  - {method: microaggregation, variables: [wage, rent, income], params: {k: 3}}
+  - {method: recoding, variables: [age], params: {recode: {age: [40, 60]}}}
+output: {data: out.csv, edits: out.edits.yaml}
+seed: 1
+""",
+        encoding="utf-8",
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    written = yaml.safe_load((tmp_path / "out.edits.yaml").read_text(encoding="utf-8"))
+    assert [each.get("when") if isinstance(each, dict) else None for each in written] == [
+        "wage != -9", "age != 'NA'", "rent >= 0 and wage != -9", None,
+    ]  # fmt: skip
+    rules = ["--edits", str(tmp_path / "out.edits.yaml")]
+    assert main(["validate", str(tmp_path / "out.csv"), *rules]) == 0
+    outcome = mw.validate(mw.read(tmp_path / "out.csv"), mw.read_edits(tmp_path / "out.edits.yaml"))
+    assert [each.fired for each in outcome.edits] == [112, 114, 112, 120]
+    broken = (tmp_path / "out.csv").read_text(encoding="utf-8").replace(",-9,", ",-8,")
+    (tmp_path / "broken.csv").write_text(broken, encoding="utf-8")
+    assert main(["validate", str(tmp_path / "broken.csv"), *rules]) == 1
+
+
+def test_published_rules_of_levels_are_for_groups_whose_members_hold_no_codes(tmp_path: Path) -> None:
+    plants = [(firm, plant, -9 if firm % 10 == 0 and plant == 1 else 100 + 13 * firm + plant)
+              for firm in range(60) for plant in range(1, 4)]  # fmt: skip
+    turnover = {firm: sum(max(sales, 0) for one, _, sales in plants if one == firm) for firm in range(60)}
+    (tmp_path / "plants.csv").write_text(
+        "firm,plant,sales\n" + "".join(f"{firm},{plant},{sales}\n" for firm, plant, sales in plants)
+    )
+    (tmp_path / "firms.csv").write_text(
+        "firm,turnover\n" + "".join(f"{firm},{total}\n" for firm, total in turnover.items())
+    )
+    (tmp_path / "p.yaml").write_text(
+        """maskwright: 1
+data:
+  levels: {firm: {source: firms.csv, key: firm}, plant: {source: plants.csv, key: plant, in: firm}}
+  variables: {sales: {missing: ['-9']}}
+edits: [sum(plant.sales) == turnover, sales >= 0]
+protect: [{method: microaggregation, variables: [sales, turnover], params: {k: 3}}]
+output: {data: {firm: out-firms.csv, plant: out-plants.csv}, edits: out.edits.yaml}
+seed: 1
+""",
+        encoding="utf-8",
+    )
+    assert mw.run(tmp_path / "p.yaml").ok
+    written = yaml.safe_load((tmp_path / "out.edits.yaml").read_text(encoding="utf-8"))
+    assert [each["when"] for each in written] == ["no(plant where sales == -9)", "sales != -9"]
+    (tmp_path / "theirs.yaml").write_text(
+        "maskwright: 1\ndata: {levels: {firm: {source: out-firms.csv, key: firm}, "
+        "plant: {source: out-plants.csv, key: plant, in: firm}}}\n",
+        encoding="utf-8",
+    )
+    files = [str(tmp_path / "out-firms.csv"), str(tmp_path / "out-plants.csv")]
+    told = ["--edits", str(tmp_path / "out.edits.yaml"), "--pipeline", str(tmp_path / "theirs.yaml")]
+    assert main(["validate", *files, *told]) == 0
+    (tmp_path / "plain.yaml").write_text("[sales >= 0]", encoding="utf-8")
+    assert main(["validate", *files, "--edits", str(tmp_path / "plain.yaml"), *told[2:]]) == 1

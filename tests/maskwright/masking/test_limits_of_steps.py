@@ -80,6 +80,22 @@ def test_a_limit_that_is_found_in_the_data_binds_later_steps(tmp_path: Path) -> 
     assert f"{limit:.0f}" not in json.dumps(record["edits"])
 
 
+def test_a_bound_that_is_a_mean_is_named_so(tmp_path: Path) -> None:
+    """The limit is 60000; what is published in its place lies above it."""
+    frame = incomes()[["wage"]]
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata: {source: in.csv}\nprotect:\n"
+        "  - {method: top_and_bottom_coding, params: {top: 60000, replace_by: mean}}\n"
+        "output: {data: out.csv, edits: out.edits.yaml}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    mw.run(tmp_path / "p.yaml")
+    (edit,) = mw.read_edits(tmp_path / "out.edits.yaml")
+    mean = round(frame["wage"][frame["wage"] > 60_000].mean())
+    assert (edit.name, edit.text) == ("step-1: wage <= mean of the values above the limit", f"wage <= {mean}")
+
+
 def test_a_declared_limit_stands_in_the_plan() -> None:
     plan = mask_request(masking_request(incomes()[["wage"]], "top_and_bottom_coding", params={"top": 60_000}, seed=1))
     assert "step-1: wage <= limit" in [edit.name for edit in plan.edits]

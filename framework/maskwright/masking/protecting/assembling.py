@@ -143,16 +143,13 @@ def _widest(results: Sequence[Masked]) -> tuple[Limit, ...]:
     found: list[Limit] = []
     for name in names:
         own = [next((each for each in result.limits if each.variable == name), Limit(name)) for result in results]
-        low, high = [each.low for each in own], [each.high for each in own]
+        low = [each for each in own if each.low is not None]
+        high = [each for each in own if each.high is not None]
+        lowest = min(low, key=lambda each: each.low or 0.0) if len(low) == len(own) else Limit(name)
+        highest = max(high, key=lambda each: each.high or 0.0) if len(high) == len(own) else Limit(name)
         bases = {each.multiple_of for each in own}
-        found.append(
-            Limit(
-                name,
-                None if None in low else min(each for each in low if each is not None),
-                None if None in high else max(each for each in high if each is not None),
-                bases.pop() if len(bases) == 1 else None,
-            )
-        )
+        base = bases.pop() if len(bases) == 1 else None
+        found.append(Limit(name, lowest.low, highest.high, base, lowest.low_is, highest.high_is))
     return tuple(found)
 
 

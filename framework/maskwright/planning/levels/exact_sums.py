@@ -1,8 +1,9 @@
-"""Sums over members that come out even in binary64 too, whatever the order in which the members are added.
+"""Sums over members that tests of Schematron find even, which add in binary64 in whatever order the members stand.
 
-``sum(person.income) + capital == total`` holds in decimals; whoever adds 2-decimal numbers in binary64 finds one sum in
-four off in its last bit. Multiples of 1/4 have two decimals as well, and their sums are exact. So the masked variables
-of such an edit are published in these steps. A value is rounded the same way wherever it stands: k stays what it is.
+``sum(Person/income) + capital = total`` holds in decimals; XPath adds 2-decimal numbers in binary64 and finds one sum
+in four off in its last bit. Multiples of 1/4 have two decimals as well, and their sums are exact. So the masked
+variables of such a test are published in these steps. A value is rounded the same way wherever it stands: k stays.
+Rules are evaluated in decimals, and tests that were written from rules allow for binary64: they need no steps.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     Sources = frozenset[tuple[str, str]]
 
+TOLERANCE = "abs(sum - total) <= 0.001"
+"""Test that holds in binary64 too where the sum of decimals does."""
+
 SMALLEST_SPREAD = 20
 """Steps that the standard deviation of a variable has at least, where it is published in them."""
 
@@ -31,11 +35,12 @@ SMALLEST_SPREAD = 20
 class ExactSums:
     """What is published in steps whose sums are exact in binary64.
 
-    `left`: names of edits that are equalities of decimals over members, and that steps change, for which that cannot
-    be.
+    `tests`: names of the edits for which it is. `left`: names of those that are equalities of decimals over members,
+    and that steps change, for which that cannot be.
     """
 
     variables: Mapping[str, frozenset[str]]
+    tests: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
 
     def put_on(self, linked: LinkedData) -> LinkedData:
@@ -52,14 +57,15 @@ class ExactSums:
         names = sorted(name for own in self.variables.values() for name in own)
         if names:
             message = (
-                f"published in steps that binary64 adds exactly (of two decimals: 0.25), since edits add them over "
-                f"members: {', '.join(names)}"
+                f"published in steps that binary64 adds exactly (of two decimals: 0.25), since tests of Schematron "
+                f"({', '.join(self.tests)}) add them over members: {', '.join(names)}; with a tolerance in the test, "
+                f"{TOLERANCE}, all their decimals are published"
             )
             yield Notice("published-in-binary-steps", "", message, len(names))
         for name in self.left:
             message = (
                 f"edit {name!r} adds decimals over members and is kept in decimals: whoever adds them in binary64 "
-                f"finds some sums off in the last place; abs(sum - total) <= 0.001 holds either way"
+                f"finds some sums off in the last place; {TOLERANCE} holds either way"
             )
             yield Notice("sums-in-decimals", name, message)
 
@@ -71,14 +77,14 @@ def exact_sums(
     averaged: Collection[str],
     spread: Mapping[str, float],
 ) -> ExactSums:
-    """Find the variables that edits add over members, with those that equalities join to them."""
+    """Find the variables that tests in XPath add over members, with those that equalities join to them."""
     variables = {(level.name, each.name): each for level in linked for each in level.data.variables}
     equalities = list(_equalities(bound))
     found: dict[str, set[str]] = {level.name: set() for level in linked}
-    left = []
+    tests, left = [], []
     for equality in equalities:
         moving = {(level, name) for level, name in equality.sources if name in masked.get(level, ())}
-        if not equality.across or not moving:
+        if not (equality.across and equality.in_binary) or not moving:
             continue
         together, parts = _joined_to(equality, equalities, variables)
         if all(variables[each].decimals == 0 for each in together):
@@ -87,23 +93,29 @@ def exact_sums(
             _can_be_stepped(variables[level, name], averaged=name in averaged, spread=spread.get(name, 0.0))
             for level, name in together
         ):
+            tests.append(equality.edit)
             for level, name in together:
                 if variables[level, name].decimals:
                     found[level].add(name)
         elif None not in (variables[each].decimals for each in together):
             left.append(equality.edit)
-    return ExactSums({name: frozenset(own) for name, own in found.items()}, tuple(dict.fromkeys(left)))
+    stepped = {name: frozenset(own) for name, own in found.items()}
+    return ExactSums(stepped, tuple(dict.fromkeys(tests)), tuple(dict.fromkeys(left)))
 
 
 @dataclass(frozen=True)
 class _Equality:
-    """What an edit says is equal, the variables that it reads, and those of them that are added and compared."""
+    """What an edit says is equal, the variables that it reads, and those of them that are added and compared.
+
+    `in_binary`: whether a processor of Schematron adds them.
+    """
 
     edit: str
     part: LinearPart | None
     sources: Sources
     added: Sources
     across: bool
+    in_binary: bool
 
     @property
     def is_whole(self) -> bool:
@@ -131,7 +143,8 @@ def _equalities(bound: BoundEdits) -> Iterator[_Equality]:
                     for each in sources_of(bound.columns, level, name, conditions=False)
                 )  # fmt: skip
                 linear = part if isinstance(part, LinearPart) else None
-                yield _Equality(edit.name, linear, sources, numbers, bool(added & set(part.variables)))
+                in_binary = edit.assertion is not None and edit.assertion.rule is None
+                yield _Equality(edit.name, linear, sources, numbers, bool(added & set(part.variables)), in_binary)
 
 
 def _joined_to(

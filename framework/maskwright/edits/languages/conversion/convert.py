@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from xml.sax.saxutils import escape, quoteattr
 
 import yaml
 
+from maskwright.edits.algebra.conditions import conjunction
 from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
 from maskwright.edits.languages.conversion.binary_comparison import Grids
+from maskwright.edits.languages.conversion.code_conditions import conditions_without_codes
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
@@ -129,8 +132,8 @@ def _identifier(name: str, taken: set[str]) -> str:
     return identifier
 
 
-def yaml_file(edits: EditSet) -> Converted:
-    """Write edits in the YAML language."""
+def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
+    """Write edits in the YAML language; each is for the records in which no cell that it reads holds a code."""
     problems: list[Problem] = []
     # Rules on levels say by their names what they are about.
     contexts = {edit.context for edit in edits if edit.context is not None}
@@ -141,7 +144,8 @@ def yaml_file(edits: EditSet) -> Converted:
                 "rules in YAML are about every record"
             )
         )
-    entries, notes = each_written(edits, "the YAML language", _yaml_entry, problems)
+    write = partial(_yaml_entry, grids=grids or Grids())
+    entries, notes = each_written(edits, "the YAML language", write, problems)
     if len(contexts) == 1:
         notes.append(f"the context {contexts.pop()} is not written: rules in YAML are about every record")
     if rounded := rounded_in_xpath(edits):
@@ -153,18 +157,15 @@ def yaml_file(edits: EditSet) -> Converted:
     return Converted(head + body, tuple(notes))
 
 
-def _yaml_entry(edit: Edit, position: int) -> Any:
-    when: Expression | None = None
-    if edit.binding == "xpath1":
-        rule = exact_rule(tree_of(edit))
-        if isinstance(rule, Truth):
-            raise Inexpressible(f"it {'always holds' if rule.value else 'never holds'}, whatever the record")
-    elif edit.when is not None and isinstance(edit.expression, IfThen):
-        when, rule = edit.when, edit.expression.consequent
-    else:
-        rule = edit.expression
+def _yaml_entry(edit: Edit, position: int, grids: Grids) -> Any:
+    when, rule = _rule_of(edit)
     if edit.level:
         rule = simplified_rule(rule)
+    # A test in XPath takes a code for what it is to XPath, and so does the rule that says the same.
+    read = [] if edit.binding == "xpath1" else [rule] if when is None else [when, rule]
+    without_codes = conditions_without_codes(read, grids)
+    if without_codes:
+        when = conjunction([*([] if when is None else [when]), *without_codes])
     entry: dict[str, str] = {"rule": rule_text(rule)}
     if edit.name != f"edit-{position}":
         entry["name"] = edit.name
@@ -177,6 +178,18 @@ def _yaml_entry(edit: Edit, position: int) -> Any:
     if edit.severity != "error":
         entry["severity"] = edit.severity
     return entry if len(entry) > 1 else entry["rule"]
+
+
+def _rule_of(edit: Edit) -> tuple[Expression | None, Expression]:
+    """Condition and rule of an edit, as YAML states them."""
+    if edit.binding == "xpath1":
+        rule = exact_rule(tree_of(edit))
+        if isinstance(rule, Truth):
+            raise Inexpressible(f"it {'always holds' if rule.value else 'never holds'}, whatever the record")
+        return None, rule
+    if edit.when is not None and isinstance(edit.expression, IfThen):
+        return edit.when, edit.expression.consequent
+    return None, edit.expression
 
 
 Target = Literal["yaml", "schematron", "validate"]
@@ -208,7 +221,8 @@ def convert_edits(
         Schematron: variables that are dates, and how they are written. XPath 1.0 calculates with those written
         ``%Y-%m-%d``; rules on others are refused.
     empty : mapping of name to tuple of str, optional
-        Schematron: texts of cells that mean "no value", besides an empty cell: no rule is false of such a cell.
+        YAML and Schematron: texts of cells that mean "no value", besides an empty cell: no rule is false of such a
+        cell, though nothing else says what it means.
 
     Returns
     -------
@@ -232,10 +246,10 @@ def convert_edits(
     """
     if target not in TARGETS:
         raise EditError(unknown_name("rule language", target, TARGETS))
-    if target == "yaml":
-        return yaml_file(edits)
-    if target == "validate":
-        return validate_file(edits)
     known, otherwise = ({}, decimals) if isinstance(decimals, int) else (decimals, Grids.otherwise)
     grids = Grids(known, otherwise, dates or {}, empty or {})
+    if target == "yaml":
+        return yaml_file(edits, grids)
+    if target == "validate":
+        return validate_file(edits)
     return schematron_file(edits, record, grids)

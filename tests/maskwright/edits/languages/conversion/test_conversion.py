@@ -219,3 +219,21 @@ def test_nothing_is_written_where_no_rule_can_be(tmp_path, capsys):
     )
     assert main(["edits", str(tmp_path / "r.sch"), "--to", "yaml"]) == 2
     assert not capsys.readouterr().out
+
+
+def test_rules_in_yaml_are_for_records_without_codes() -> None:
+    """Numbers of a variable with numbers, texts of one with texts, dates of one with dates; none where rules ask."""
+    rules = [
+        "a + b == t", 'g in {"x", "y"}', "birth <= 2020-12-31", 'if a is "-1" then b >= 0',
+        "sum(p.a where g == 'x') == t",
+    ]  # fmt: skip
+    empty = {"a": ("-1", "NA"), "g": ("NA",), "birth": ("9999-12-31", "none"), "t": ()}
+    decimals: dict[str, int | None] = {"a": 0, "b": 0, "t": 0}
+    converted = mw.convert_edits(
+        mw.EditSet.parse(rules), "yaml", decimals=decimals, dates={"birth": "%Y-%m-%d"}, empty=empty
+    )  # fmt: skip
+    written = yaml.safe_load(converted.text)
+    assert [each["when"] if isinstance(each, dict) else None for each in written] == [
+        "a != -1 and a != 'NA'", "g != 'NA'", "birth != 9999-12-31", None,
+        "no(p where a == -1 or a == 'NA' or g == 'NA')",
+    ]  # fmt: skip
