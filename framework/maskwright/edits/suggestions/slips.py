@@ -273,17 +273,20 @@ def _rounded(
     part: _Equality, columns: Columns, grid: Mapping[str, int | None], rows: NDArray[np.bool_]
 ) -> Iterator[_Equality]:
     """An equality with the least tolerance that explains by rounding what any does, but for errors."""
+    if _is_equality(part):
+        wider = [replace(part, tolerance=step) for step in _roundings(part, grid) if step >= part.tolerance]
+        held = [_counted(each, columns, rows)[0] for each in wider]
+        yield from [each for each, records in zip(wider, held, strict=True) if records >= COVERED * held[-1]][:1]
+
+
+def _roundings(part: LinearPart | PolynomialPart, grid: Mapping[str, int | None]) -> list[Fraction]:
+    """The tolerance of an equality, and those that rounding of its terms or of its total explains, the least first."""
     rounded = part.variables if isinstance(part, LinearPart) else [part.total] if part.total else []
     digits = [each for each in map(grid.get, rounded) if each is not None]
-    if not _is_equality(part):
-        return
-    steps = [part.tolerance]
-    if digits:
-        unit = Fraction(1, 10 ** min(digits))
-        steps += [unit / 2, *(unit * step for step in range(1, len(rounded) + 1))]
-    wider = [replace(part, tolerance=step) for step in steps if step >= part.tolerance]
-    held = [_counted(each, columns, rows)[0] for each in wider]
-    yield from [each for each, records in zip(wider, held, strict=True) if records >= COVERED * held[-1]][:1]
+    if not digits:
+        return [part.tolerance]
+    unit = Fraction(1, 10 ** min(digits))
+    return [part.tolerance, unit / 2, *(unit * step for step in range(1, len(rounded) + 1))]
 
 
 def _of_range(part: RangePart, values: NDArray[np.float64]) -> Iterator[Iterable[RangePart]]:
