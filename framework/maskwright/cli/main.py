@@ -81,6 +81,8 @@ def _explain_error(error: MaskwrightError, chosen: argparse.Namespace) -> int:
             from maskwright.cli.show.results import print_result
 
             print_result(error.record)
+    elif isinstance(error, ReleaseRefused) and error.summary is not None and chosen.json:
+        print_json(error.summary)
     return error.exit_code
 
 

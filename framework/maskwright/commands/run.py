@@ -210,10 +210,11 @@ def run(
 def _released(planned: PlannedRun, release: Release, listener: Reporter, clock: Clock) -> RunRecord:
     """Carry out a plan, decide on what came out, and publish it; the record of what was released."""
     described = planned.pipeline
-    notify(listener, said_once((*release.notices, *planned.notices)))
+    notices = said_once((*release.notices, *planned.notices))
+    notify(listener, notices)
     if described.checks:
         apply_plan_checks(described, planned.to_json(), listener)
-    refuse_doubts(described, decide_release(planned.doubts, described.waivers))
+    refuse_doubts(described, decide_release(planned.doubts, described.waivers), notices, clock.seconds)
     candidate = planned.carry_out(release)
     judgement = decide_release((*planned.doubts, *candidate.doubts), described.waivers)
     notify(listener, judgement.notices)

@@ -347,8 +347,8 @@ _CATALOGUE = (
         "W403",
         "loss-leaves-out-masked-variables",
         "measure",
-        "A measure of loss that has a threshold leaves out variables that are masked: what masking them cost is not "
-        "counted.",
+        "A measure of loss that has a threshold leaves out variables that are masked, and no other with a threshold "
+        "uses them: what masking them cost is not counted.",
         "Set the threshold on a measure that uses them, or remove it.",
     ),
     DoubtKind(

@@ -197,6 +197,7 @@ _CATALOGUE = (
     NoticeKind("rules-conflict"),
     NoticeKind("same-within-groups"),
     NoticeKind("small-strata", "step"),
+    NoticeKind("strata-all-joined", "step", is_caution=True),
     NoticeKind("strata-joined", "step"),
     NoticeKind("structural-zeros", "variable"),
     NoticeKind("sums-in-binary"),

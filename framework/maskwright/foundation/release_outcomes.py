@@ -22,6 +22,8 @@ class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
     problems : str, Problem or sequence of Problem
     record : mapping, optional
         The run record as far as the run came.
+    summary : mapping, optional
+        What ``maskwright run --json`` prints of a run that stopped before anything was masked, which has no record.
 
     Examples
     --------
@@ -47,9 +49,13 @@ class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
 
     exit_code = EXIT_REFUSED
 
-    def __init__(self, problems: str | Problem | Sequence[Problem], record: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, problems: str | Problem | Sequence[Problem], record: Mapping[str, Any] | None = None,
+        summary: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(problems)
         self.record = record
+        self.summary = summary
 
 
 class EditViolation(ReleaseRefused):

@@ -11,6 +11,7 @@ from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.derivation import is_equality
+from maskwright.planning.applicable_edits import limiting_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -142,12 +143,20 @@ def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: 
         f"{shift.method_mean:+.2f}, standard deviation {shift.method_deviation:+.2f})"
     )
     if named:
-        message += " to keep " + ", ".join(f"{name} ({100 * share:.0f} % of the cost)" for name, share in named)
+        message += " to keep " + ", ".join(
+            f"{_said(edits[name])} ({100 * share:.0f} % of the cost)" for name, share in named
+        )
     chosen = [edits[name] for name, _ in named]
     in_steps = {each for edit in chosen for each in edit.variables} | {shift.variable}
     ways = dict.fromkeys((*_ways_off_steps(in_steps, plan.variables), *_ways(chosen, plan)))
     declared = declaration(shift.variable, shift.mean, shift.deviation)
     return Doubt("adjustment-distorts", shift.variable, message, hint=_sentence([*ways, declared]))
+
+
+def _said(edit: Edit) -> str:
+    """Its name; of a limit, which no pipeline names, what it is."""
+    step = limiting_step(edit)
+    return edit.name if step is None else f"the limit of step {step} on {', '.join(edit.variables)}"
 
 
 def _sentence(ways: Sequence[str]) -> str:
@@ -172,27 +181,38 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     if not edits:
         yield "publish more decimals"
         return
-    violated = [edit.name for edit in edits if edit.name in plan.violated]
+    rules = [edit for edit in edits if limiting_step(edit) is None]
+    them = "it" if len(rules) == 1 else "them"
+    violated = [edit.name for edit in rules if edit.name in plan.violated]
     if violated:
         which = "it" if len(violated) == 1 else "them"
         yield f"check {', '.join(violated)}: `maskwright validate` counts the original records that violate {which}"
     for edit in edits:
-        own = {name for name in edit.variables if name in plan.masked}
-        groups = [group for group in plan.groups if own & set(group.variables)]
-        if len(groups) > 1:
-            apart = [plan.steps[group.step - 1].method for group in groups]
-            by = dict.fromkeys(method.name for method in apart if method.scope == "variable")
-            together = ", ".join(name for name in edit.variables if name in own)
-            if by:
-                yield f"mask {together} together, by another method: {', '.join(by)} masks each variable by itself"
-            else:
-                yield f"mask {together} in one step and one group"
+        if (step := limiting_step(edit)) is not None:
+            limited = ", ".join(edit.variables)
+            yield f"let step {step} limit {limited} less, or not at all where another step masks {limited}"
+    for edit in rules:
+        yield from _together(edit, plan)
         if any(isinstance(part, LinearPart | ProductPart) and is_equality(part) for part in edit.parts):
             yield f"give {edit.name} a tolerance, where its variables are rounded"
         if edit.kind == "checked":
             yield f"write {edit.name} as a sum or a product with one variable alone, which is then derived"
-    them = "it" if len(edits) == 1 else "them"
-    yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
+    if rules:
+        yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
+
+
+def _together(edit: Edit, plan: Plan) -> Iterator[str]:
+    """That its variables be masked together, where no step does."""
+    own = {name for name in edit.variables if name in plan.masked}
+    groups = [group for group in plan.groups if own & set(group.variables)]
+    if len(own) > 1 and not any(own <= set(group.variables) for group in groups):
+        apart = [plan.steps[group.step - 1].method for group in groups]
+        by = dict.fromkeys(method.name for method in apart if method.scope == "variable")
+        together = ", ".join(name for name in edit.variables if name in own)
+        if by:
+            yield f"mask {together} together, by another method: {', '.join(by)} masks each variable by itself"
+        else:
+            yield f"mask {together} in one step and one group"
 
 
 def declaration(name: str, mean: float, deviation: float) -> str:

@@ -297,7 +297,7 @@ def _result(
             *moved[1].mended,
             *range_notices(range_counts(context.original, masked, numeric), edits),
             *conflict_notices(units),
-            *coded_value_notices(protected.coded, removal.data),
+            *coded_value_notices(protected.coded, removal.data, plan, edits),
             *category_notices([each.counts for each in categories], plan),
             *removal.notices,
             *_notices_of_edits(context),

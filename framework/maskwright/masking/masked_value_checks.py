@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
+    from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.plan import Plan
@@ -234,23 +235,31 @@ def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dat
                 yield CodedValues(step, limit.variable, rows, side, float(np.max(side * others)))
 
 
-def coded_value_notices(coded: Iterable[CodedValues], masked: Dataset) -> Iterator[Notice]:
+def coded_value_notices(
+    coded: Iterable[CodedValues], masked: Dataset, plan: Plan, edits: Iterable[Edit]
+) -> Iterator[Notice]:
     """Notices of values that have left their limit; a loss, and no disclosure."""
+    joined = {name for edit in edits if len({*edit.variables} & {*plan.masked}) > 1 for name in edit.variables}
     for each in coded:
         column = masked[each.variable]
         if not column.variable.is_numeric:
             continue
         rows = np.arange(len(masked)) if masked.origin is None else masked.origin
-        own = np.isin(rows, each.records) & ~column.missing
-        left = int(np.sum(each.side * column.values[own] < each.reach))
+        there = np.isin(rows, each.records) & ~column.missing
+        left = int(np.sum(each.side * column.values[there] < each.reach))
         if left:
             done, side = ("top-coded", "below") if each.side > 0 else ("bottom-coded", "above")
+            own = [plan.steps[group.step - 1] for group in plan.groups if each.variable in group.variables]
+            later = any(step.number > each.step for step in own)
+            # What edits join with other variables is adjusted after the last step, whatever their order.
+            moved = "edits or a later step" if later else "edits"
+            advice = "; make the coding the last step" if later and each.variable not in joined else ""
             message = (
-                f"{left} of {plural(int(own.sum()), 'value')} of {each.variable} that step {each.step} {done} now lie "
-                f"{side} values that it did not code: edits or a later step moved them. That distorts the tail, and "
-                "discloses nothing; where a later step did it, make the coding the last step"
+                f"{left} of {plural(int(there.sum()), 'value')} of {each.variable} that step {each.step} {done} now "
+                f"lie {side} values that it did not code: {moved} moved them. That distorts the tail, and discloses "
+                f"nothing{advice}"
             )
-            yield Notice("limit-left", each.variable, message, left, int(own.sum()), step=each.step)
+            yield Notice("limit-left", each.variable, message, left, int(there.sum()), step=each.step)
 
 
 def value_as_code_doubts(columns: Iterable[Column]) -> Iterator[Doubt]:

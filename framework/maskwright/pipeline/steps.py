@@ -109,6 +109,8 @@ def split_params(
     for key, _ in params.entries:
         if key.raw not in own and key.raw not in planning and method.params.model_config.get("extra") != "allow":
             hint = f"`maskwright explain {method.name}` lists them."
+            if key.raw in StepEntry.model_fields:
+                hint = f"'{key.raw}' is no parameter: it goes next to 'method', not into 'params'."
             kind = f"parameter of {method.name}"
             problems.append(unknown_field(kind, key.raw, method.params, key.place, also=planning, hint=hint))
     theirs = [key for key in params.keys if key in own or key not in planning]

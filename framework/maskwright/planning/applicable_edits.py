@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
@@ -239,6 +240,12 @@ def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], 
             # Two groups of a step may say the same.
             edits[edit.name] = replace(edit, text=f"{name} found in the data", place=None) if found else edit
     return with_dates(EditSet(tuple(edits.values())), [*variables.values()])
+
+
+def limiting_step(edit: Edit) -> int | None:
+    """The step whose limit `limit_edits` made an edit of; None: it is a rule of the pipeline."""
+    found = re.match(r"step-(\d+): ", edit.name)
+    return int(found[1]) if found else None
 
 
 def _rules(limit: Limit, variable: Variable, *, found: bool) -> Iterator[tuple[str, str]]:

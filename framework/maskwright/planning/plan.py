@@ -246,7 +246,9 @@ def _group_json(group: Group, step: Step) -> dict[str, Any]:
     strata = group.strata.strata if group.strata else ()
     # What neither changes a cell nor looks at keys has nothing to do with the variables that it is handed.
     involved = step.method.changes_cells or step.method.has_keys
-    operators = dict(zip(group.variables, group.operators, strict=True)) if involved else {}
+    # What takes cells or records away averages nothing.
+    applied = [""] * len(group.variables) if step.only_removes else group.operators
+    operators = dict(zip(group.variables, applied, strict=True)) if involved else {}
     return {
         "variables": list(operators),
         "operators": operators,

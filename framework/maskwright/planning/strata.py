@@ -250,7 +250,7 @@ class Strata:
 
     `codes`: stratum of each record after merging, 0..s-1; shape (n,). `mixed`: edits whose condition differs inside a
     merged stratum. `least`: fewest records that a stratum was to have. `small`: strata of `within` with fewer, as they
-    were before merging, and their records; `within`: how many there were.
+    were before merging, and their records; `within`: how many there were; `left`: how many after joining them.
     """
 
     codes: Integers
@@ -259,6 +259,7 @@ class Strata:
     least: int = 1
     small: tuple[int, int] = (0, 0)
     within: int = 0
+    left: int = 0
 
     @property
     def count(self) -> int:
@@ -282,7 +283,8 @@ def stratify(
     small = counts < k
     outer = cuts[0] if keep else _joined(cuts[0], data, group, k)
     strata = _merge(_cross([outer, *cuts[1:]], n), data, group, 1 if keep else k, [outer, *cuts[1:]])
-    return replace(strata, least=k, small=(int(small.sum()), int(sizes[small].sum())), within=len(sizes))
+    left = int(outer.codes.max()) + 1
+    return replace(strata, least=k, small=(int(small.sum()), int(sizes[small].sum())), within=len(sizes), left=left)
 
 
 def _joined(outer: Cut, data: Dataset, group: Sequence[str], k: int) -> Cut:

@@ -38,13 +38,15 @@ class UnchangedCells:
     """Cells of a variable that have the value of the original.
 
     `cells`: cells of the released records whose original has a value, other than 0 for a number: zeros are many, and
-    tell little. `unchanged`: those of them that show that value. `values`: how many different ones there are.
+    tell little. `unchanged`: those of them that show that value. `values`: how many different ones there are. `zeros`:
+    cells that are left out since they are 0.
     """
 
     variable: Variable
     cells: int
     unchanged: int
     values: int
+    zeros: int = 0
 
     @property
     def percent(self) -> float | None:
@@ -60,6 +62,7 @@ def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCell
 
 def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) -> UnchangedCells:
     values, telling = before.values[origin], ~before.missing[origin]
+    present = int(np.count_nonzero(telling))
     if before.variable.is_numeric:
         telling &= values != 0
         same = _numbers(after) == values
@@ -67,7 +70,8 @@ def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) 
         same = _codes(after, before.variable.categories) == values
     same &= telling & ~after.missing
     different = int(pc.count_distinct(pa.array(values[telling])).as_py())
-    return UnchangedCells(before.variable, int(np.count_nonzero(telling)), int(np.count_nonzero(same)), different)
+    cells = int(np.count_nonzero(telling))
+    return UnchangedCells(before.variable, cells, int(np.count_nonzero(same)), different, present - cells)
 
 
 def _numbers(column: Column) -> NDArray[np.float64]:
@@ -122,7 +126,8 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
             allowed = MOST_UNCHANGED if variable.role == "confidential" and not may_stay else 100.0
         if share > allowed or (share == 100 and variable.unchanged is None):
             limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"
-            message = f"{seen.unchanged} of {seen.cells} cells with a value are as they were{limit}"
+            value = "a value other than 0" if seen.zeros else "a value"
+            message = f"{seen.unchanged} of {seen.cells} cells with {value} are as they were{limit}"
             instead = "Mask it more strongly" if steps else "It is derived from others: mask these"
             hint = f"{instead}, or declare the percentage that may stay: `{variable.name}: {{unchanged: 80}}`."
             yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells, hint=hint)

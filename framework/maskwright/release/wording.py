@@ -325,8 +325,10 @@ def kept_as_planned(edit: EditRecord) -> str:
 
 
 def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
-    """Sentence on what methods, adjustment and rounding cost."""
+    """Sentence on what methods, adjustment and rounding cost; empty where records are drawn anew."""
     found = record.loss_by_step
+    if found is None:
+        return ""
     message = (
         f"{found.method:.4g} % of the variance by the methods, {found.adjustment:+.2g} by adjustment, "
         f"{found.rounding:+.2g} by rounding"

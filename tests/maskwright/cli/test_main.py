@@ -141,6 +141,18 @@ def test_run_json_is_as_contracted(tmp_path: Path, capsys: pytest.CaptureFixture
     assert all(seconds >= 0 for seconds in found["seconds"].values())
 
 
+def test_a_run_that_a_doubt_of_the_plan_stops_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "d.csv").write_text("age,remark\n" + "".join(f"{age},none\n" for age in range(20, 40)))
+    text = "maskwright: 1\ndata: {source: d.csv}\nprotect: [{method: microaggregation, params: {k: 4}}]\n"
+    (tmp_path / "p.yaml").write_text(text + "output: {data: m.csv}\n")
+    assert main(["run", str(tmp_path / "p.yaml"), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"ok", "records", "edits", "k", "measures", "doubts", "notices", "outputs", "seconds"}
+    assert (found["ok"], found["outputs"]) == (False, {})
+    assert [(each["doubt"], each["because"]) for each in found["doubts"]] == [("published-undeclared", None)]
+    assert not (tmp_path / "m.csv").exists()
+
+
 def test_a_refused_run_prints_json_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Programs that asked for JSON get it, with ok false."""
     path = _write(tmp_path, pipeline=PIPELINE + "thresholds: {sse: 0.0001}\n")

@@ -290,3 +290,22 @@ def test_an_edit_across_levels_that_distorts_and_is_violated_may_be_wrong(tmp_pa
     (distorts,) = (each for each in messages if each.startswith("W309"))
     assert "rent" in distorts
     assert "to keep edit-1 (100 % of the cost)" in distorts
+
+
+def test_no_column_of_the_structure_is_proposed_in_a_rule(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    firm = np.repeat(np.arange(80), 2)
+    frame = pd.DataFrame({"firm": firm, "plant": np.tile([1, 2], 80), "staff": rng.integers(1, 90, 160)})
+    frame["region"] = np.array(["north", "south"])[firm % 2]
+    frame["other"], frame["total"] = 1 + firm, frame.groupby("firm")["staff"].transform("sum")
+    frame.to_csv(tmp_path / "flat.csv", index=False)
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata:\n  source: flat.csv\n  levels:\n"
+        "    firm: {key: firm, variables: [region, other, total]}\n    plant: {key: plant, in: firm}\n"
+        "edits: [sum(plant.staff) - 3 * other == total]\nseed: 1\noutput: {data: m.csv}\n"
+        "protect: [{method: microaggregation, params: {k: 3}}]\n"
+    )
+    with pytest.raises(mw.OpenDoubts, match="W109") as refused:
+        mw.run(tmp_path / "p.yaml")
+    assert "`sum(plant.staff) == total` holds in all records: did you mean that?" in str(refused.value)
+    assert "rows that differ" not in str(refused.value)

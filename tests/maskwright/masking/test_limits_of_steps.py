@@ -209,3 +209,41 @@ def test_coded_values_that_edits_bring_back_are_counted() -> None:
     )  # fmt: skip
     assert (masked["wage"] <= frame["cap"] - 400).all()
     assert any("now lie below values that it did not code" in said for said in heard)
+
+
+@pytest.mark.waived("adjustment-distorts")
+def test_coding_last_is_advised_only_where_no_edit_undoes_it() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"wage": rng.integers(100, 1000, 200), "staff": rng.integers(1, 90, 200)})
+    frame["total"] = frame["wage"] + frame["staff"]
+    steps = [
+        {"method": "top_and_bottom_coding", "variables": ["wage"], "params": {"top": 800}},
+        {"method": "additive_noise"},
+    ]
+    for edits, advised in ([[], True], [["wage + staff == total"], False]):
+        heard: list[str] = []
+
+        class Heard(Quiet):
+            def notice(self, text: str, heard: list[str] = heard) -> None:
+                heard.append(text)
+
+        mw.protect(frame, steps=steps, edits=edits, seed=1, reporter=Heard())
+        (left,) = [said for said in heard if "that it did not code" in said]
+        assert ("make the coding the last step" in left) is advised
+
+
+def test_what_a_limit_of_a_step_distorts_is_no_rule_to_check() -> None:
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"staff": np.rint(rng.lognormal(3, 1, 600)) + 1})
+    frame["wages"] = np.rint(frame["staff"] * rng.lognormal(10, 0.3, 600))
+    frame["head"] = (frame["wages"] / frame["staff"]).round(1)
+    steps = [
+        {"method": "microaggregation", "params": {"k": 5}},
+        {"method": "top_and_bottom_coding", "variables": ["wages"], "params": {"top": 700_000}},
+    ]
+    with pytest.raises(mw.OpenDoubts, match="W309") as caught:
+        mw.protect(frame, steps=steps, edits=["abs(wages / staff - head) <= 0.1"], seed=1)
+    assert "the limit of step 2 on wages (" in str(caught.value)
+    assert "step-2: " not in str(caught.value)
+    assert "together" not in str(caught.value)
+    assert "Let step 2 limit wages less" in str(caught.value)

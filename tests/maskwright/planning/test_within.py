@@ -80,6 +80,23 @@ def test_hundreds_of_strata_are_counted_and_the_small_ones_joined() -> None:
 DECLARED_FIRMS = {"region": {"role": "other"}, "size": {"role": "other"}}
 
 
+def test_strata_that_are_all_joined_are_a_caution() -> None:
+    data = firms(15, regions=3)
+    plan = mw.plan(data, steps=[{"method": "additive_noise", "within": "region"}], declared=DECLARED_FIRMS)
+    (found,) = [each for each in plan.warnings if "strata of region" in str(each)]
+    assert found.is_caution
+    assert "one stratum is left, as if there were no 'within'" in str(found)
+
+
+def test_rare_missing_cells_are_counted_in_their_stratum() -> None:
+    data = firms(300, regions=3).astype({"turnover": float})
+    data["costs"] = data["turnover"] / 2
+    data.loc[[20, 40, 60, 80, 100], "costs"] = np.nan
+    step = {"method": "microaggregation", "within": "region", "params": {"k": 5}}
+    with pytest.raises(mw.OpenDoubts, match=r"fewer than k = 5 records of their stratum \(region\) share"):
+        masked(data, step)
+
+
 def test_conditions_cut_inside_the_strata() -> None:
     """An edit with a condition makes small strata: they join others of their region."""
     data = firms(400, regions=5)
@@ -123,6 +140,7 @@ def test_pram_in_strata_of_one_category_goes_on() -> None:
         ({"method": "additive_noise", "within": "turnover"}, "both masked and in 'within'"),
         ({"method": "recoding", "within": "region", "variables": ["turnover"]}, "decides for the whole file"),
         ({"method": "additive_noise", "params": {"small_strata": "keep"}}, "has no 'within'"),
+        ({"method": "additive_noise", "params": {"within": "region"}}, "'within' is no parameter: it goes next to"),
         (
             {"method": "microaggregation", "params": {"k": 3, "small_strata": "keep"}, "within": "region"},
             "makes groups of records",

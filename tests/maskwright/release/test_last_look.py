@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
+from maskwright.cli.main import main
 from maskwright.data.frames import dataset_from_frame
 from maskwright.release.protection_checks import unchanged_cells
 
@@ -32,6 +33,28 @@ def test_a_masked_variable_that_is_mostly_as_it_was_stops_the_run() -> None:
     assert "wage" in said
     assert "cells with a value are as they were" in said
     assert "rent: " not in said
+
+
+def test_zeros_that_are_not_counted_are_said() -> None:
+    frame = _frame().assign(wage=lambda each: each["wage"].where(each.index > 8, 0))
+    with pytest.raises(mw.OpenDoubts, match="cells with a value other than 0 are as they were"):
+        mw.protect(frame, "rounding", params={"base": 10}, seed=1)
+
+
+def test_drawn_records_have_no_loss_by_step_and_suppression_no_operator(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _frame().assign(region=["north", "south"] * 45).to_csv(tmp_path / "data.csv", index=False)
+    text = "maskwright: 1\ndata: {source: data.csv, variables: {region: {role: quasi_identifier}}}\nseed: 1\n"
+    text += "protect: [{method: METHOD, variables: [wage, rent]}, {method: local_suppression, variables: [region], "
+    text += "params: {k: 3}}]\noutput: {data: masked.csv, record: run.json}\n"
+    for method, shown in (("cart_synthesis", False), ("microaggregation", True)):
+        (tmp_path / "p.yaml").write_text(text.replace("METHOD", method))
+        assert main(["run", str(tmp_path / "p.yaml")]) == 0
+        assert ("loss by step" in capsys.readouterr().out) is shown
+        record = json.loads((tmp_path / "run.json").read_text())
+        assert (record["loss_by_step"] is not None) is shown
+        assert record["plan"]["steps"][1]["groups"][0]["operators"] == {"region": ""}
 
 
 def test_the_share_that_may_stay_is_declared() -> None:

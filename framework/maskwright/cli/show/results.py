@@ -135,6 +135,11 @@ def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:
     show(out, table)
 
 
+def _print_unless_empty(out: Console, lead: str, text: str) -> None:
+    if text:
+        item(out, lead, text)
+
+
 def _with_operator(name: str, operator: str, shown: Collection[str] | None = None) -> str:
     is_shown = operator not in ("", "mean") if shown is None else operator in shown
     return f"{name} ({operator})" if is_shown else name
@@ -195,10 +200,8 @@ def print_result(shown: Mapping[str, object]) -> None:
     _print_localisation(out, record.localisation)
     _print_k(out, record)
     _print_k_of_groups(out, record)
-    listed_rows = moved_rows(record)
-    if listed_rows:
-        item(out, "moved onto edits: ", listed_rows)
-    item(out, "loss by step: ", loss_by_step(record, by_edit=False))
+    _print_unless_empty(out, "moved onto edits: ", moved_rows(record))
+    _print_unless_empty(out, "loss by step: ", loss_by_step(record, by_edit=False))
     if record.measures:
         out.print()
         print_table_of_measures(out, record.measures)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.column_values import with_columns_of_rules, with_linked_columns
 from maskwright.edits.levels.joint_rules import cells_of
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
@@ -101,7 +101,7 @@ def wrong_edits_across_levels(
     """Doubts about edits that do most of what is moved across levels, if some of the original violates them too."""
     for level in loaded.linked if doing_most else ():
         own = loaded.bound.edits[level.name]
-        data = with_linked_columns(loaded.linked, loaded.bound, level.name)
+        data = with_columns_of_rules(loaded.linked, loaded.bound, level.name)
         yield from distorting_edit_doubts(doing_most, loaded.arrival[level.name].edits, own, data, known)
 
 

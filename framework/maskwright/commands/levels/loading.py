@@ -34,7 +34,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.as_schematron import as_stated
 from maskwright.edits.levels.binding import BoundEdits, bind
-from maskwright.edits.levels.column_values import with_linked_columns
+from maskwright.edits.levels.column_values import with_columns_of_rules, with_linked_columns
 from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
 from maskwright.edits.levels.structure_edits import with_structure_edits
 from maskwright.edits.normalisation import written_out
@@ -178,7 +178,7 @@ def _checked(
         doubt
         for level in linked if any(each.violations for each in arrival[level.name].edits)
         for doubt in wrong_edit_doubts(
-            arrival[level.name].edits, bound.edits[level.name], with_linked_columns(linked, bound, level.name),
+            arrival[level.name].edits, bound.edits[level.name], with_columns_of_rules(linked, bound, level.name),
             [edit.name for edit in bound.edits[level.name] if is_of_structure(bound, edit)],
         )
     )  # fmt: skip

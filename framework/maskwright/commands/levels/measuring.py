@@ -14,6 +14,7 @@ from maskwright.plugins.parameter_markers import variables_named
 from maskwright.plugins.registry import plugins
 from maskwright.release.measures.measuring import with_group_linkage
 from maskwright.release.measures.variable_selection import (
+    covered_by_thresholds,
     measure_doubts,
     measure_problems,
     names_used,
@@ -173,8 +174,12 @@ def measures_of_levels(described: Pipeline, loaded: LoadedLevels, planned: Plann
     doubts = [*measure_doubts(of_groups, thresholds, whole, ())]
     for name, requests in named.items():
         masked = planned.ready[name].plan.masked
-        for each in requests:
-            about = measure_doubts([each], thresholds, _given_to(each, name, loaded.linked, given), masked)
+        seen = [(each, _given_to(each, name, loaded.linked, given)) for each in requests]
+        covered = frozenset[str]().union(
+            *(covered_by_thresholds([each], thresholds, measurable, masked) for each, measurable in seen)
+        )
+        for each, measurable in seen:
+            about = measure_doubts([each], thresholds, measurable, masked, covered)
             doubts += [replace(found, subject=each.label.removeprefix(f"{name}."), level=name) for found in about]
     return LevelMeasures(named, of_groups, thresholds, notices, compared, tuple(doubts))
 

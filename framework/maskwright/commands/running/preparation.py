@@ -31,7 +31,12 @@ from maskwright.planning.warnings.publication_warnings import publication_notice
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
-from maskwright.release.measures.variable_selection import measure_doubts, measure_problems, to_be_measured
+from maskwright.release.measures.variable_selection import (
+    covered_by_thresholds,
+    measure_doubts,
+    measure_problems,
+    to_be_measured,
+)
 from maskwright.release.output_format import label_notices, missing_code_notices
 from maskwright.release.pseudonymisation import Arranged, arranged
 from maskwright.release.reference_validation import no_reference_doubts
@@ -251,7 +256,8 @@ def doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]
     problems = measure_problems(request.measures, given)
     if problems:
         raise InputError(in_order(problems, request.file))
-    return tuple(measure_doubts(request.measures, request.thresholds, given, plan.masked))
+    covered = covered_by_thresholds(request.measures, request.thresholds, given, plan.masked)
+    return tuple(measure_doubts(request.measures, request.thresholds, given, plan.masked, covered))
 
 
 def dropped_edits(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:

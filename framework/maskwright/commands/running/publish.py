@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.running.loading import violated_edits
+from maskwright.commands.running.recording import run_json
 from maskwright.data.parts.part_files import address_of
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Problem
@@ -17,10 +18,11 @@ from maskwright.foundation.release_outcomes import EditViolation, OpenDoubts, Th
 from maskwright.pipeline.resolved import Pipeline
 from maskwright.release.files import writing
 from maskwright.release.protection_checks import require_every_step_run
+from maskwright.release.record.record_parts import doubt_records, notice_record
 from maskwright.release.record.run_record import FigureRecord, OutputFile, RunRecord, SectionRecord, record_for_reports
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.data.variable import Variable
@@ -70,15 +72,25 @@ def refuse_results(
         raise refusal([*reasons, _ending(pipeline, judgement)], record.to_json())
 
 
-def refuse_doubts(request: MaskingRequest, judgement: ReleaseDecision) -> None:
+def refuse_doubts(
+    request: MaskingRequest, judgement: ReleaseDecision, notices: Iterable[Notice] = (),
+    seconds: Mapping[str, float] | None = None,
+) -> None:  # fmt: skip
     """Stop before anything is masked when reading or planning left a doubt open."""
     # Other doubts name variables, and these names may be values of a record.
     of_names = tuple(each for each in judgement.open if each.kind == "header-may-be-a-record")
     if of_names:
-        judgement = replace(judgement, open=of_names)
+        judgement, notices = replace(judgement, open=of_names, waived=()), ()
     if judgement.open:
         _log_open(judgement)
-        raise OpenDoubts([*judgement.problems, _ending(request, judgement)])
+        found = run_json(
+            {
+                "ok": False, "records": 0, "edits": [], "k": None, "measures": {}, "outputs": {},
+                "doubts": [each.to_json() for each in doubt_records(judgement)],
+                "notices": [notice_record(each).to_json() for each in notices], "seconds": dict(seconds or {}),
+            }
+        )  # fmt: skip
+        raise OpenDoubts([*judgement.problems, _ending(request, judgement)], summary=found)
 
 
 def _log_open(judgement: ReleaseDecision) -> None:

@@ -110,7 +110,9 @@ def run_record(run: MeasuredRun) -> RunRecord:
         not_measured=not_measured(described.measures, to_be_measured(prepared.plan), prepared.plan.altered),
         adjustment=tuple(AdjustedUnit.model_validate(unit) for unit in result.adjustment),
         moved=tuple(MovedRows.model_validate(each) for each in result.moved),
-        loss_by_step=LossByStep(
+        loss_by_step=None
+        if prepared.plan.draws_records
+        else LossByStep(
             method=result.cost.method,
             adjustment=result.cost.adjustment,
             rounding=result.cost.rounding,

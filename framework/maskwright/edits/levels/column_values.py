@@ -47,6 +47,12 @@ def with_linked_columns(
     return replace(data, columns=(*data.columns, *(computed.column(level, each.name) for each in chosen)))
 
 
+def with_columns_of_rules(linked: LinkedData, bound: BoundEdits, level: str) -> Dataset:
+    """The same without the columns of the structure, which no rule that people write can name."""
+    named = (each.name for each in bound.columns[level] if not isinstance(each, StructureColumn))
+    return with_linked_columns(linked, bound, level, named)
+
+
 def selected_members(linked: LinkedData, bound: BoundEdits, column: MembersColumn) -> tuple[Booleans, Booleans]:
     """Members that satisfy the condition of a column, and those of which that is not known; each of shape (n,)."""
     return _Computed(linked, bound).meant(linked[column.level], column.condition)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
 from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
 from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
+from maskwright.edits.suggestions.rounding import COVERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 Plain = LinearPart | ProductPart | PolynomialPart | RangePart
 """Parts of which slips are looked for."""
+
+_Equality = TypeVar("_Equality", LinearPart, PolynomialPart)
 
 ENOUGH = 0.95
 """Share of the records in which what was meant holds: there are errors besides."""
@@ -52,12 +55,14 @@ class Meant:
     """A rule that may have been meant.
 
     `held`, `of`: records in which it holds, and of which it speaks. `stated`: edit that says so already; '' for none.
+    `by_rounding`: the edit itself but for its tolerance, which holds in all records.
     """
 
     rule: str
     held: int
     of: int
     stated: str = ""
+    by_rounding: bool = False
 
 
 def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...]:
@@ -82,15 +87,25 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     found = []
     for kind in _slips(part, columns, grid, rows):
         fitting = [(each, *_counted(each, columns, rows)) for each in kind]
-        fitting = [entry for entry in fitting if entry[2] and entry[1] >= ENOUGH * entry[2]]
+        # The part as it is may hold where the edit does not, which rounds halves in one direction.
+        fitting = [
+            (each, held, of) for each, held, of in fitting
+            if of and held >= (of if each == part else ENOUGH * of)
+        ]  # fmt: skip
         if fitting:
             best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])
             as_strict = _is_equality(best) or not _is_equality(part)
-            found.append((as_strict, Meant(opening + _text(best), held, of, _stated(best, edit, known))))
+            rounded = held == of and _is_equality(best) and _without_tolerance(best) == _without_tolerance(part)
+            found.append((as_strict, Meant(opening + _text(best), held, of, _stated(best, edit, known), rounded)))
     # What says as much as the edit comes first, then what holds in more records, then the slip that is made more often.
     found.sort(key=lambda entry: (not entry[0], -round(entry[1].held / entry[1].of, 2)))
-    several = isinstance(part, RangePart) or (len(found) > 1 and found[1][0] and _is_equality(part))
-    return tuple(each for _, each in found[: MOST_NAMED if several else 1])
+    different = list({each.rule: (strict, each) for strict, each in reversed(found)}.values())[::-1]
+    several = isinstance(part, RangePart) or (len(different) > 1 and different[1][0] and _is_equality(part))
+    return tuple(each for _, each in different[: MOST_NAMED if several else 1])
+
+
+def _without_tolerance(part: Part) -> Part:
+    return replace(part, tolerance=Fraction(0)) if isinstance(part, LinearPart | PolynomialPart) else part
 
 
 def _is_equality(part: Part) -> bool:
@@ -174,16 +189,20 @@ def _slips(
     """Parts one slip away, kind by kind, the slip that is made more often first."""
     match part:
         case LinearPart():
-            yield from _of_sum(part, [name for name in columns if name not in part.variables], grid)
+            yield from _of_sum(part, [name for name in columns if name not in part.variables], columns, grid, rows)
         case ProductPart():
             yield from _of_product(part, [name for name in columns if name not in part.variables])
         case PolynomialPart():
-            yield from _of_polynomial(part, [name for name in columns if name not in part.variables], grid)
+            yield from _of_polynomial(part, [name for name in columns if name not in part.variables])
+            yield _rounded(part, columns, grid, rows)
         case RangePart():
             yield from _of_range(part, columns[part.variable][rows])
 
 
-def _of_sum(part: LinearPart, others: Sequence[str], grid: Mapping[str, int | None]) -> Iterator[Iterable[LinearPart]]:
+def _of_sum(
+    part: LinearPart, others: Sequence[str], columns: Columns, grid: Mapping[str, int | None],
+    rows: NDArray[np.bool_],
+) -> Iterator[Iterable[LinearPart]]:  # fmt: skip
     terms = part.coefficients
 
     def changed(place: int, *new: tuple[str, Fraction]) -> LinearPart:
@@ -203,10 +222,8 @@ def _of_sum(part: LinearPart, others: Sequence[str], grid: Mapping[str, int | No
         replace(part, coefficients=(*terms, (other, Fraction(sign)))) for other in others for sign in (1, -1)
         if part.relation == "=="
     )  # fmt: skip
-    steps = [grid[name] for name in part.variables if grid.get(name) is not None]
-    if part.relation == "==" and steps:
-        slack = len(terms) * Fraction(1, 10 ** min(step for step in steps if step is not None))
-        yield (replace(part, tolerance=slack) for _ in range(slack > part.tolerance))
+    yield _rounded(part, columns, grid, rows)
+    yield (each for other in signs if not part.tolerance for each in _rounded(other, columns, grid, rows))
     yield (replace(part, relation=relation, tolerance=Fraction(0)) for relation in _LOOSER.get(part.relation, ()))
 
 
@@ -226,9 +243,7 @@ def _of_product(part: ProductPart, others: Sequence[str]) -> Iterator[Iterable[P
     yield (replace(part, relation=relation) for relation in _LOOSER.get(part.relation, ()))
 
 
-def _of_polynomial(
-    part: PolynomialPart, others: Sequence[str], grid: Mapping[str, int | None]
-) -> Iterator[Iterable[PolynomialPart]]:
+def _of_polynomial(part: PolynomialPart, others: Sequence[str]) -> Iterator[Iterable[PolynomialPart]]:
     def each_term(
         change: Callable[[Fraction, Monomial], Iterable[tuple[Fraction, Monomial]]],
     ) -> Iterator[PolynomialPart]:
@@ -252,10 +267,26 @@ def _of_polynomial(
             (factor, new) for new in each_factor(powers, lambda _, power: ((other, power) for other in others))
         )
     )
-    digits = None if part.total is None else grid.get(part.total)
-    if digits is not None:
-        unit = Fraction(1, 10**digits)
-        yield (replace(part, tolerance=unit) for _ in range(unit > part.tolerance))
+
+
+def _rounded(
+    part: _Equality, columns: Columns, grid: Mapping[str, int | None], rows: NDArray[np.bool_]
+) -> Iterator[_Equality]:
+    """An equality with the least tolerance that explains by rounding what any does, but for errors."""
+    if _is_equality(part):
+        wider = [replace(part, tolerance=step) for step in _roundings(part, grid) if step >= part.tolerance]
+        held = [_counted(each, columns, rows)[0] for each in wider]
+        yield from [each for each, records in zip(wider, held, strict=True) if records >= COVERED * held[-1]][:1]
+
+
+def _roundings(part: LinearPart | PolynomialPart, grid: Mapping[str, int | None]) -> list[Fraction]:
+    """The tolerance of an equality, and those that rounding of its terms or of its total explains, the least first."""
+    rounded = part.variables if isinstance(part, LinearPart) else [part.total] if part.total else []
+    digits = [each for each in map(grid.get, rounded) if each is not None]
+    if not digits:
+        return [part.tolerance]
+    unit = Fraction(1, 10 ** min(digits))
+    return [part.tolerance, unit / 2, *(unit * step for step in range(1, len(rounded) + 1))]
 
 
 def _of_range(part: RangePart, values: NDArray[np.float64]) -> Iterator[Iterable[RangePart]]:

@@ -206,8 +206,9 @@ def _patterns(gaps: Integers, start: Integers) -> Integers:
 
 
 def _distinguished(group: Group, few: int, step: Step) -> str:
+    own = f" of their stratum ({', '.join(step.within)})" if step.within else ""
     return (
-        f"{plural(few, 'record has', 'records have')} cells missing in a way that fewer than k = {step.k} records "
+        f"{plural(few, 'record has', 'records have')} cells missing in a way that fewer than k = {step.k} records{own} "
         f"share ({', '.join(group.variables)}): which cells are missing tells them apart"
     )
 

@@ -164,7 +164,11 @@ def _strata_of_few(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[N
             f"{step}: {count} of {found.within} strata of {', '.join(step.within)} have "
             f"fewer than {found.least} records, {records} in all: {done}"
         )
-        yield Notice("small-strata", str(step.number), message, count, found.within, step.place)
+        if found.left == 1 < found.within:
+            message += "; one stratum is left, as if there were no 'within'"
+            yield Notice("strata-all-joined", str(step.number), message, count, found.within, step.place)
+        else:
+            yield Notice("small-strata", str(step.number), message, count, found.within, step.place)
 
 
 def _small_strata(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[Notice]:

@@ -139,7 +139,9 @@ def _doubt(edit: Edit, violations: int, of: int, why: str, edits: EditSet, data:
     return Doubt("edit-may-be-wrong", edit.name, message, violations, of, edit.place)
 
 
-def _said(found: Iterable[Meant]) -> str:
+def _said(found: tuple[Meant, ...]) -> str:
+    if found and found[0].by_rounding:
+        return f"; all of these are within what rounding explains: `{found[0].rule}` holds in all records"
     rules = [f"`{each.rule}`" + f", as edit {each.stated!r} says," * bool(each.stated) + f" holds in {_most(each)}"
              for each in found]  # fmt: skip
     return f"; {', or '.join(rules)}: did you mean that?" if rules else ""

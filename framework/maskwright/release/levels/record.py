@@ -167,16 +167,17 @@ def record_of_levels(
     )
 
 
-def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep:
+def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep | None:
     """The mean over the masked numbers of all levels: what each level says is the mean over its own."""
-    counts = [
-        sum(each.masked_by is not None and each.type in ("continuous", "integer") for each in record.variables)
-        for record in records
-    ]
-    total = max(sum(counts), 1)
+    losses = [
+        (sum(each.masked_by is not None and each.type in ("continuous", "integer") for each in record.variables), loss)
+        for record in records if (loss := record.loss_by_step) is not None
+    ]  # fmt: skip
+    if len(losses) < len(records):
+        return None
+    total = max(sum(count for count, _ in losses), 1)
     return LossByStep.model_validate({
-        name: sum(count * getattr(each.loss_by_step, name) for count, each in zip(counts, records, strict=True)) / total
-        for name in LossByStep.model_fields
+        name: sum(count * getattr(loss, name) for count, loss in losses) / total for name in LossByStep.model_fields
     })  # fmt: skip
 
 

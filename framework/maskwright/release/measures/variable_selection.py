@@ -15,7 +15,7 @@ from maskwright.pipeline.steps import threshold_figures
 from maskwright.plugins.measure import Measurable, Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import BaseModel
@@ -146,19 +146,35 @@ def _mistakes(measure: Measure, params: BaseModel, given: Measurable) -> Iterato
         yield from (("", f"{part.name}: {text}") for _, text in _mistakes(part, own, given))
 
 
+def covered_by_thresholds(
+    requests: Iterable[MeasureRequest], thresholds: Mapping[str, float], given: Measurable, masked: Collection[str]
+) -> frozenset[str]:
+    """Masked variables that at least one measure of loss with a threshold uses."""
+    limited = [each for each in _with_threshold(requests, thresholds) if each.measure.kind != "risk"]
+    hidden = (left_out(each.measure, each.params, given, masked).masked for each in limited)
+    return frozenset[str]().union(*(set(masked).difference(names) for names in hidden))
+
+
+def _with_threshold(requests: Iterable[MeasureRequest], thresholds: Mapping[str, float]) -> Iterator[MeasureRequest]:
+    return (each for each in requests if any(name in thresholds for name in threshold_figures(each)))
+
+
 def measure_doubts(
-    requests: Sequence[MeasureRequest], thresholds: Mapping[str, float], given: Measurable, masked: Collection[str]
-) -> Iterator[Doubt]:
-    """Doubts about thresholds on measures that leave something out."""
-    for request in requests:
-        if not any(name in thresholds for name in threshold_figures(request)):
-            continue
+    requests: Sequence[MeasureRequest], thresholds: Mapping[str, float], given: Measurable, masked: Collection[str],
+    covered: Collection[str] = (),
+) -> Iterator[Doubt]:  # fmt: skip
+    """Doubts about thresholds on measures that leave something out.
+
+    `covered`: masked variables that a measure of loss with a threshold uses, so that others may leave them out.
+    """
+    for request in _with_threshold(requests, thresholds):
         found = left_out(request.measure, request.params, given, masked)
         if found.quasi_identifiers:
             message = f"it has a threshold, and leaves out quasi-identifiers: {', '.join(found.quasi_identifiers)}"
             yield Doubt("risk-leaves-out-quasi-identifiers", request.label, message, place=request.place)
-        if found.masked:
-            message = f"it has a threshold, and leaves out masked variables: {', '.join(found.masked)}"
+        uncovered = [name for name in found.masked if name not in covered]
+        if uncovered:
+            message = f"it has a threshold, and leaves out masked variables: {', '.join(uncovered)}"
             yield Doubt("loss-leaves-out-masked-variables", request.label, message, place=request.place)
 
 

@@ -180,7 +180,9 @@ class GroupRecord(RecordPart):
     """Variables that one step masks together."""
 
     variables: Public[tuple[str, ...]]
-    operators: Public[dict[str, str]] = Field(description="How each variable is aggregated.")
+    operators: Public[dict[str, str]] = Field(
+        description="How each variable is aggregated; empty where the step only takes cells or records away."
+    )
     computed: tuple[str, ...] = Field(description="Variables computed from masked ones.")
     edits: tuple[str, ...] = Field(description="Edits inside the group.")
     cut_by: tuple[str, ...] = Field(description="What keeps records apart.")

@@ -350,7 +350,9 @@ class RunRecord(RecordPart):
     )
     adjustment: tuple[AdjustedUnit, ...]
     moved: tuple[MovedRows, ...]
-    loss_by_step: LossByStep
+    loss_by_step: LossByStep | None = Field(
+        description="null: records are drawn anew, and a row has no original to be compared with."
+    )
     moment_drift: MomentDrift | None
     structural_zeros: tuple[ZeroShares, ...]
     methods: Public[tuple[MethodNotes, ...]]

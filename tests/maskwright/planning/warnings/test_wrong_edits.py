@@ -139,7 +139,7 @@ def test_a_bound_that_cuts_the_tail_is_in_doubt_or_told() -> None:
 @pytest.mark.parametrize(
     ("rule", "meant"),
     [
-        ("abs(price * quantity - value) <= 0.05", "abs(price * quantity - value) <= 1"),
+        ("abs(price * quantity - value) <= 0.05", "abs(price * quantity - value) <= 0.5"),
         ("abs(price / quantity - value) <= 0.5", "abs(price * quantity - value) <= 0.5"),
         ("round(price * weeks, 0) == value", "abs(price * quantity - value) <= 0.5"),
         ("abs(price * quantity - cents) <= 0.5", "abs(100 * (price * quantity) - cents) <= 0.5"),
@@ -157,3 +157,35 @@ def test_a_product_with_a_tolerance_that_is_one_slip_away_is_named(rule: str, me
     with pytest.raises(mw.OpenDoubts, match="W109") as caught:
         mw.protect(mw.read(tmp_path / "d.csv"), "microaggregation", params={"k": 5}, edits=[rule], seed=1)
     assert f"`{meant}` holds in all records" in str(caught.value)
+
+
+def with_rounding(share: float = 0.3) -> pd.DataFrame:
+    frame, rng = people(400), np.random.default_rng(5)
+    off = rng.random(400) < share
+    frame.loc[off, "income"] += rng.choice([-1, 1], int(off.sum()))
+    return frame[["age", "wages", "pensions", "income"]]
+
+
+def test_the_least_tolerance_that_rounding_explains_is_proposed() -> None:
+    said = doubt(with_rounding(), [SUM])
+    assert "all of these are within what rounding explains: `wages + pensions == income, tolerance: 1` holds" in said
+    frame = with_rounding()
+    frame.loc[:3, "income"] += 5000
+    assert "`wages + pensions == income, tolerance: 1` holds in 99 % of them: did you mean that?" in doubt(frame, [SUM])
+
+
+def test_a_wrong_sign_of_a_rounded_sum_is_named_with_its_tolerance() -> None:
+    assert meant("wages - pensions == income", with_rounding()) == ["wages + pensions == income, tolerance: 1"]
+
+
+def test_a_rule_is_proposed_once() -> None:
+    frame = people().assign(staff=lambda each: each["hours"].clip(lower=1))
+    assert len(found := meant("staff >= 20", frame)) == len(set(found))
+
+
+def test_halves_that_are_rounded_to_even_are_roundings() -> None:
+    frame = pd.DataFrame({"wages": np.arange(1, 401), "staff": 4})
+    frame["head"] = (frame["wages"] / 4).round(1)
+    (found,) = meant("round(wages / staff, 1) == head", frame)
+    assert found == "abs(wages / staff - head) <= 0.05"
+    assert mw.validate(frame, [found]).ok

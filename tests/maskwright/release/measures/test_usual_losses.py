@@ -95,6 +95,8 @@ def test_a_threshold_on_a_loss_that_leaves_masked_variables_out_is_a_doubt(tmp_p
     with pytest.raises(mw.OpenDoubts, match="W403 loss-leaves-out-masked-variables: contingency_tables") as refused:
         run(tmp_path, [PRAM, BANDS, MEANS], measure)
     assert "leaves out masked variables: income" in str(refused.value)
+    both = "measure: [contingency_tables, sse]\nthresholds: {contingency_tables: 0.5, sse: 90}\n"
+    assert set(run(tmp_path, [PRAM, BANDS, MEANS], both)["measures"]) == {"contingency_tables", "sse"}
     only = "measure: [{contingency_tables: {variables: [sex]}}]\n"
     found = run(tmp_path, [PRAM], only)["measures"]
     assert found["contingency_tables"]["value"] is None
