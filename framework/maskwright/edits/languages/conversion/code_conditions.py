@@ -32,7 +32,7 @@ def conditions_without_codes(conditions: Iterable[x.Expression], grids: Grids) -
             case x.VariableReference() if node not in declared:
                 found |= dict.fromkeys(x.Comparison("!=", node, code) for code in _codes(node, grids))
             case x.GroupFunction():
-                held = [
+                held: list[x.Expression] = [
                     x.Comparison("==", name, code)
                     for name in dict.fromkeys(_of_members(node)) for code in _codes(name, grids)
                 ]  # fmt: skip
