@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
@@ -21,8 +21,6 @@ from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 from maskwright.edits.suggestions.rounding import COVERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -14,8 +14,6 @@ from maskwright.foundation.findings import About, Notice
 from maskwright.planning.model import KeptBy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
