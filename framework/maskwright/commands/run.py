@@ -199,9 +199,10 @@ def run(
     folders = frozenset({"data"} if described.output.is_folder else ())
     with time_limit(described.execution.plugin_seconds):
         with ExitStack() as stack:
+            release = Release(described.output.paths, PRIVATE, folders)
             planned = planned_run(described, listener, clock, stack, resume=resume)
             # What was read until here is refused as an output.
-            release = stack.enter_context(Release(described.output.paths, PRIVATE, folders))
+            stack.enter_context(release)
             record = _released(planned, release, listener, clock)
         act_after_release(planned.pipeline, record, listener)
     return RunResult(True, record.to_json())

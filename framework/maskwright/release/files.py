@@ -132,7 +132,7 @@ class Release:
         here = {key: each for key, each in targets.items() if key not in self._addresses}
         self._targets = {key: Path(os.path.realpath(target)) for key, target in here.items()}
         self._is_published = False
-        self._remote: dict[str, RemoteFolder] = {}
+        self._remote = {key: RemoteFolder(address) for key, address in self._addresses.items()}
         self._private = private
         self._folders = folders
         self._stagings: dict[object, Staging] = {}
@@ -144,8 +144,6 @@ class Release:
         refuse_to_overwrite({f"output {key}": target for key, target in self._targets.items()})
         token = secrets.token_hex(4)
         try:
-            for key, address in self._addresses.items():
-                self._remote[key] = RemoteFolder(address)
             with uninterrupted():
                 for key, target in self._targets.items():
                     self._stage(key, target, token)

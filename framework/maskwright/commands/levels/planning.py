@@ -174,9 +174,12 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
     variables_of_steps(described.steps, [each for own in variables.values() for each in own])
     treatments = {name: treatment(found.steps, variables[name]) for name, found in steps.items()}
     masked = {name: each.masked for name, each in treatments.items()}
-    loaded = with_exact_sums(described.steps, loaded, variables, masked)
+    are_whole = masks_as_groups(described.steps, loaded.linked)
+    # For a group with its members, values that obey sums and a product are only found on steps that add exactly.
+    of_rules = are_whole and any(edit.kind == "product" for own in loaded.bound.edits.values() for edit in own)
+    loaded = with_exact_sums(described.steps, loaded, variables, masked, of_rules=of_rules)
     linked = loaded.linked
-    if masks_as_groups(described.steps, linked):
+    if are_whole:
         return _plan_group_masking(described, loaded, masked, reporter, clock)
     structure = Structure.of(linked)
     categories: dict[Source, Recoded] = {}
@@ -372,6 +375,8 @@ def with_exact_sums(
     loaded: LoadedLevels,
     variables: Mapping[str, Sequence[Variable]],
     masked: Mapping[str, Collection[str]],
+    *,
+    of_rules: bool,
 ) -> LoadedLevels:
     """Data whose sums over members are to be exact in binary64 too, where methods average."""
     every = tuple(variable for own in variables.values() for variable in own)
@@ -390,6 +395,6 @@ def with_exact_sums(
         name: float(size) for level in loaded.linked
         for name, size in Standardisation.of(level.data, numeric[level.name]).scale.items()
     }  # fmt: skip
-    found = exact_sums(loaded.bound, loaded.linked, masked, averaged, spread)
+    found = exact_sums(loaded.bound, loaded.linked, masked, averaged, spread, of_rules=of_rules)
     notices = (*loaded.notices, *found.notices())
     return replace(loaded, linked=found.put_on(loaded.linked), notices=notices)

@@ -76,15 +76,20 @@ def exact_sums(
     masked: Mapping[str, Collection[str]],
     averaged: Collection[str],
     spread: Mapping[str, float],
+    *,
+    of_rules: bool = False,
 ) -> ExactSums:
-    """Find the variables that tests in XPath add over members, with those that equalities join to them."""
+    """Find the variables that tests in XPath add over members, with those that equalities join to them.
+
+    `of_rules`: those that rules add, too.
+    """
     variables = {(level.name, each.name): each for level in linked for each in level.data.variables}
     equalities = list(_equalities(bound))
     found: dict[str, set[str]] = {level.name: set() for level in linked}
     tests, left = [], []
     for equality in equalities:
         moving = {(level, name) for level, name in equality.sources if name in masked.get(level, ())}
-        if not (equality.across and equality.in_binary) or not moving:
+        if not (equality.across and (of_rules or equality.in_binary)) or not moving:
             continue
         together, parts = _joined_to(equality, equalities, variables)
         if all(variables[each].decimals == 0 for each in together):
