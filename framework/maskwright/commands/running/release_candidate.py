@@ -29,23 +29,29 @@ class PlannedRun(Protocol):
     """A run whose data and edits are read, and whose plan is made. Nothing is masked or written."""
 
     @property
+    @abstractmethod
     def pipeline(self) -> Pipeline:
         """What is run: with the measures that are usual where the pipeline names none."""
 
     @property
+    @abstractmethod
     def doubts(self) -> Sequence[Doubt]:
         """About the data, the plan, and what is to be measured."""
 
     @property
+    @abstractmethod
     def notices(self) -> Sequence[Notice]:
         """What a person should know before anything is masked."""
 
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it and checks of plans get it."""
 
+    @abstractmethod
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return how much there is to do: expected memory and time, of the records there are or as many as assumed."""
 
+    @abstractmethod
     def carry_out(self, release: Release) -> ReleaseCandidate:
         """Mask, write to temporary files, read back, validate and measure."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -152,7 +152,7 @@ def _fours(numbers: Numbers) -> Iterator[tuple[int, int, int, int]]:
     yield from found
 
 
-def _agreeing(ratios: NDArray[np.float32], others: NDArray[np.float32]) -> list[tuple[int, int]]:
+def _agreeing(ratios: NDArray[np.floating[Any]], others: NDArray[np.floating[Any]]) -> list[tuple[int, int]]:
     """Places y and z where the changes of y / x are those of z in most pairs."""
     agreeing = np.zeros((ratios.shape[1], others.shape[1]), dtype=np.int32)
     known = np.zeros_like(agreeing)

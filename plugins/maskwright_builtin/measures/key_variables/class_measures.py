@@ -255,7 +255,7 @@ class ClassMeasure:
         suppressed = {
             key: sorted({cell for each in facts for cell in each["suppressed"][key]}) for key in facts[0]["suppressed"]
         }
-        sums = {name: sum(each[name] for each in facts) for name in ("records", "zero", "light")}
+        records, zero, light = (sum(each[name] for each in facts) for name in ("records", "zero", "light"))
         weight = sum(int(each, 16) for each in weights) if weights else None
         keys = {name: tuple(keys) for name, keys in facts[0]["keys"].items()}
         sensitive: dict[str, SensitiveValues] = {}
@@ -263,7 +263,7 @@ class ClassMeasure:
             for name, plain in each.get("sensitive", {}).items():
                 own = plain if isinstance(plain, SensitiveValues) else SensitiveValues.from_json(plain)
                 sensitive[name] = sensitive[name] + own if name in sensitive else own
-        about = About((), weight=weight, suppressed=suppressed, compared=facts[0]["compared"], **sums)
+        about = About((), records, weight, zero, light, suppressed=suppressed, compared=facts[0]["compared"])
         return keys, replace(about, sensitive=sensitive)
 
     def _known(self, request: Mapping[str, Any], name: str) -> About:

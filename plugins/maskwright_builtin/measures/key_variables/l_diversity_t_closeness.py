@@ -182,7 +182,11 @@ def _distances(classes: Classes, params: SensitiveParams, about: About) -> tuple
         farthest[present] = np.maximum(farthest[present], distance)
     known_of = np.isfinite(farthest)
     records = classes.records[known_of]
-    facts = {"farthest": by_variable, "known": int(records.sum()), "total": exactly(farthest[known_of] * records)}
+    facts = {
+        "farthest": by_variable,
+        "known": int(records.sum()),
+        "total": exactly(np.multiply(farthest[known_of], records, dtype=np.float64)),
+    }
     return facts, np.where(known_of, farthest, np.nan)
 
 

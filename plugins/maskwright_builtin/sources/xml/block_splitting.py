@@ -107,7 +107,7 @@ def _tag_codes(found: Any, record: bytes, tags: list[bytes]) -> NDArray[np.int64
     encoded = found.dictionary_encode()
     distinct: list[bytes] = encoded.dictionary.to_pylist()
     code_of = np.array([known.get(tag, -1) for tag in distinct], dtype=np.int64)
-    codes: NDArray[np.int64] = code_of[np.from_dlpack(encoded.indices)]
+    codes: NDArray[np.int64] = code_of[np.asarray(np.from_dlpack(encoded.indices), dtype=np.int64)]
     unknown = np.flatnonzero(codes < 0)
     if len(unknown) == 0:
         return codes
