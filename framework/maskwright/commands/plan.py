@@ -21,7 +21,7 @@ from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.normalisation import refuse_ranges
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.findings import notices_of, said_once
+from maskwright.foundation.findings import distinct_notices, notices_of
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.planning.applicable_edits import refuse_contradictions
@@ -153,7 +153,7 @@ def plan_pipeline(
         plan, described = planned.to_json(), planned.pipeline
         require_every_step_planned(described.steps, PlanRecord.model_validate(plan))
         judgement = decide_release(planned.doubts, described.waivers)
-        notices = [each.to_json() for each in said_once(planned.notices)]
+        notices = [each.to_json() for each in distinct_notices(planned.notices)]
         found = {
             "doubts": [each.to_json() for each in doubt_records(judgement)],
             "notices": [each for each in notices if each not in plan["warnings"]],

@@ -20,7 +20,7 @@ from maskwright.commands.running.recording import run_json
 from maskwright.commands.running.release_candidate import planned_run
 from maskwright.foundation.errors import InputError, MaskwrightError
 from maskwright.foundation.files import reads_noted
-from maskwright.foundation.findings import Notice, said_once
+from maskwright.foundation.findings import Notice, distinct_notices
 from maskwright.foundation.processes.resources import share_memory_with_arrow
 from maskwright.foundation.progress import Logged, Reporter, notify, stage
 from maskwright.pipeline.reading import read_pipeline
@@ -211,7 +211,7 @@ def run(
 def _released(planned: PlannedRun, release: Release, listener: Reporter, clock: Clock) -> RunRecord:
     """Carry out a plan, decide on what came out, and publish it; the record of what was released."""
     described = planned.pipeline
-    notices = said_once((*release.notices, *planned.notices))
+    notices = distinct_notices((*release.notices, *planned.notices))
     notify(listener, notices)
     if described.checks:
         apply_plan_checks(described, planned.to_json(), listener)

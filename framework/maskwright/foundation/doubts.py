@@ -226,10 +226,10 @@ _CATALOGUE = (
         "W206",
         "follows-from-published",
         "variable",
-        "The original values of a masked variable can be computed, or read off, what is published as it is: a label of "
-        "the code, a total and its other parts or what members add up to, a date of birth, the number itself rounded "
-        "or in other units, a tax or a rank in the same order, a price and an amount, the order of a file that is "
-        "sorted by it.",
+        "The original values of a masked variable can be computed from, or seen in, what is published as it is: a "
+        "label of the code, a total and its other parts or what members add up to, a date of birth, the number "
+        "itself rounded or in other units, a tax or a rank in the same order, a price and an amount, the order of a "
+        "file that is sorted by it.",
         "Mask the variables that give it away too, or leave them out (`role: identifier`); publish the records in "
         "random order.",
     ),
@@ -252,7 +252,7 @@ _CATALOGUE = (
         "W302",
         "suppressed-cells-follow",
         "variable",
-        "Suppressed cells can be computed or read off what is published, by an edit, by a dependency in the data, or "
+        "Suppressed cells can be derived from what is published, by an edit, by a dependency in the data, or "
         "by one value that shows them, such as a missing code, by the pattern of empty cells, or by the order of the "
         "records: in a file sorted by region, the neighbours show it.",
         "Suppress or leave out the variables that give them away; publish the records in random order; where an empty "

@@ -1,11 +1,12 @@
 """Findings: what a run has to say, as records. Sentences are made of them where a person reads them, and only there.
 
 A notice is to be known; a doubt, in `doubts.py`, stops the release unless the pipeline waives it; a refusal is a
-`Problem` of an error. All say what they are about in fields, so that nobody has to read it in their words.
+`Problem` of an error. What each is about stands in fields, so that no code reads its text.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -19,7 +20,7 @@ About = Literal["variable", "edit", "step", "measure", "file"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(ABC):
     """What was found of one variable, edit, step, measure or file.
 
     `kind`: a stable name. `subject`: name of the variable, edit or measure, or the number of the step; empty for a
@@ -51,9 +52,9 @@ class Finding:
             object.__setattr__(self, about, int(self.subject) if about == "step" else self.subject)
 
     @property
+    @abstractmethod
     def about(self) -> About | None:
         """What the subject is; None: the run as a whole."""
-        raise NotImplementedError
 
     @property
     def sentence(self) -> str:
@@ -112,8 +113,8 @@ def notices_of(kind: str, sentences: Iterable[str]) -> tuple[Notice, ...]:
     return tuple(Notice(kind, "", each) for each in sentences)
 
 
-def said_once(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Notices of several levels, each sentence once."""
+def distinct_notices(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Each sentence once, as notices of several levels may repeat it."""
     return tuple({str(each): each for each in reversed([*notices])}.values())[::-1]
 
 

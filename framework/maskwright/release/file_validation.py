@@ -240,7 +240,7 @@ def check_nested(
     svrl: IO[bytes] | None = None,
     fired: Literal["summary", "all"] = "summary",
     most_listed: int = MOST_LISTED,
-    beside: Sequence[tuple[Edit, Placed]] = (),
+    evaluated: Sequence[tuple[Edit, Placed]] = (),
 ) -> Outcome:
     """Verdict of every edit on every record of a file with records inside records."""
     from maskwright.edits.engines.nested_checker import NestedChecker, RecordNumbers, messages_of
@@ -252,7 +252,7 @@ def check_nested(
     names = tuple(levels or elements.records)
     with contextlib.ExitStack() as stack:
         messages = None if svrl is None else {edit.name: messages_of(edit) for edit in edits}
-        stated = (*edits, *(edit for edit, _ in beside))
+        stated = (*edits, *(edit for edit, _ in evaluated))
         checker = stack.enter_context(NestedChecker(edits, elements, limits, placed=fired == "all", messages=messages))
         writer = None if svrl is None else stack.enter_context(SvrlWriter(svrl, stated, None, fired))
         counts = [_Count(edit, checker.level_of(edit), most_listed) for edit in edits]
@@ -263,11 +263,11 @@ def check_nested(
                 count.add(of_edit, records)
             if writer is not None:
                 writer.write_placed(
-                    records.counts[0], [*(_placed(each, elements) for each in found), *[NOWHERE] * len(beside)]
+                    records.counts[0], [*(_placed(each, elements) for each in found), *[NOWHERE] * len(evaluated)]
                 )
             totals = [total + more for total, more in zip(totals, records.counts, strict=True)]
         if writer is not None:
-            writer.write_placed(0, [*[NOWHERE] * len(edits), *(placed for _, placed in beside)])
+            writer.write_placed(0, [*[NOWHERE] * len(edits), *(placed for _, placed in evaluated)])
     outcomes = tuple(count.outcome(names[count.level]) for count in counts)
     return Outcome(sum(totals), outcomes, levels=dict(zip(names, totals, strict=True)))
 

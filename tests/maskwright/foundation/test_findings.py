@@ -11,7 +11,7 @@ import pytest
 
 import maskwright as mw
 from maskwright.foundation.doubts import DOUBT_KINDS
-from maskwright.foundation.findings import NOTICE_KINDS, Notice, said_once
+from maskwright.foundation.findings import NOTICE_KINDS, Notice, distinct_notices
 from maskwright.foundation.progress import Quiet, notify
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_reporter_gets_sentences_and_cautions() -> None:
 
 def test_what_two_levels_say_alike_is_said_once() -> None:
     one, other = (Notice("no-edits", "", "none", level=level) for level in ("household", "person"))
-    assert said_once([one, other, Notice("rules", "", "more")]) == (one, Notice("rules", "", "more"))
+    assert distinct_notices([one, other, Notice("rules", "", "more")]) == (one, Notice("rules", "", "more"))
 
 
 def test_the_sentence_of_a_mistake_begins_with_what_it_is_about() -> None:

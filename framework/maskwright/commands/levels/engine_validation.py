@@ -204,7 +204,7 @@ def _by_engine(
     file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[names[0]]), ())
     assert file.source.nested is not None
     reading = file.source.nested.open(file.path, file.params, progress)
-    return check_nested(file.path, reading, rules.edits, rules.limits, levels=names, svrl=svrl, beside=others)
+    return check_nested(file.path, reading, rules.edits, rules.limits, levels=names, svrl=svrl, evaluated=others)
 
 
 def _on_structure(

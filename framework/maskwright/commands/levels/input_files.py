@@ -60,7 +60,7 @@ class NestedFile:
             levels = tuple(self.declared.sources)
         outcomes, others = self._of_structure(progress)
         found = check_nested(
-            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, beside=others
+            self.data.path, reading, self.rules, self.limits, levels=levels, svrl=svrl, fired=fired, evaluated=others
         )
         return replace(found, edits=(*found.edits, *outcomes))
 

@@ -36,7 +36,7 @@ from maskwright.commands.running.stages import PipelineRun, last_doubts, without
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.foundation.findings import Notice, said_once
+from maskwright.foundation.findings import Notice, distinct_notices
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
@@ -197,7 +197,7 @@ class _LevelsRun:
         self._notify(self.files.write_rules(edits, arranged))
         with self.clock("validate"), stage(self.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
-        # The engine is a process of its own: what waits for it waits beside the reference validation.
+        # The engine is a process of its own, and runs during the reference validation.
         with self.clock("reference validation"), ThreadPoolExecutor(1) as others:
             requested = engine_validated(self.engine, self.loaded.bound, edits.bound)
             by_engine = others.submit(
@@ -244,7 +244,7 @@ class _LevelsRun:
         return f"{way}; {BARE_TOTAL}" if guarded else way
 
     def _notify(self, notices: Iterable[Notice]) -> None:
-        notify(self.reporter, said_once(notices))
+        notify(self.reporter, distinct_notices(notices))
 
     @property
     def files(self) -> LevelFiles:

@@ -21,7 +21,7 @@ LAST_SHOWN = 0.999
 
 
 class _NoLongerWanted(BaseException):
-    """Ends the work where it next tells how far it is; nothing that handles errors may take it for one."""
+    """Stops the work at its next progress report; no handler of errors may catch it."""
 
 
 class BackgroundTask(Generic[Found]):

@@ -141,7 +141,7 @@ class PipelineRun:
     def validate(self, result: MaskingResult, progress: Progress) -> tuple[Outcome, list[Notice]]:
         """Verdict of every edit on every record of the masked file, as if nothing were known of how it was made.
 
-        Told as well is which edits no one has judged a second time. Works in a thread, so it tells no one by itself.
+        With a notice of the edits that were evaluated only once. Runs in a thread, so it reports nothing itself.
         """
         file = written_file(self.release.temporary("data"), self.pipeline, ())
         original = self.ready.original

@@ -21,7 +21,7 @@ AT_ONCE = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class ExactTotals:
-    """Sums of numbers that are not negative, by class; they add up exactly.
+    """Sums of numbers that are not negative, by class; `grouped` adds them exactly.
 
     `digits`: by place p, multiples of 2^(26 p) below 2^26, places that are 0 in all classes left out; shape (c,).
     """
@@ -48,20 +48,10 @@ class ExactTotals:
             place -= 1
         return cls(count, _carried(digits, count))
 
-    def __add__(self, other: ExactTotals) -> ExactTotals:
-        places = sorted({*self.digits, *other.digits})
-        none = np.zeros(self.count, dtype=np.int64)
-        sums = {place: self.digits.get(place, none) + other.digits.get(place, none) for place in places}
-        return ExactTotals(self.count, _carried(sums, self.count))
-
     def grouped(self, codes: NDArray[np.int64], count: int) -> ExactTotals:
         """Sums over some classes each; `codes`: which of them each class goes to; shape (c,)."""
         added = {place: _added(own.astype(np.float64), codes, count) for place, own in self.digits.items()}
         return ExactTotals(count, _carried(added, count))
-
-    def taken(self, classes: NDArray[np.int64]) -> ExactTotals:
-        """The sums of some classes."""
-        return ExactTotals(len(classes), {place: own[classes] for place, own in self.digits.items()})
 
     @property
     def values(self) -> NDArray[np.float64]:

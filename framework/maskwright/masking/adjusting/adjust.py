@@ -190,10 +190,10 @@ def _adjust_alike(
     )
 
     standing = EditSet() if held is None else held_edits(targets.names, held)
-    beside = targets if held is None else with_held(targets, held)
+    with_fixed = targets if held is None else with_held(targets, held)
     codes = codes_of(targets.variables)
     named = {targets.names[place]: frozenset(found.tolist()) for place, found in codes.items()}
-    system = system_of(beside, without_codes(edits, named) + standing, scale, sets)
+    system = system_of(with_fixed, without_codes(edits, named) + standing, scale, sets)
     inside = [each for each in equalities_of(edits) if set(each.part.variables) <= set(targets.names)]
     plan = derivations(targets.names, inside, system.decimals, listed=_listed(system), computed=computed)
     grid = Grid(targets.names, system.decimals, scale, plan, targets.strides)
@@ -223,7 +223,7 @@ def _adjust_alike(
     _search_further(search, rows, rng)
     if codes and not rows.satisfied.all():
         # Edits come first: where they hold at a code for "no value" only, that is reported as a doubt.
-        freely = GridSearch.of(system_of(beside, edits + standing, scale, sets), edits, grid, held)
+        freely = GridSearch.of(system_of(with_fixed, edits + standing, scale, sets), edits, grid, held)
         rows.satisfied[:] |= freely.satisfied(rows.rounded, np.arange(len(values)))
         _search_further(freely, rows, rng)
     search.polish(start, rounded, np.flatnonzero(searched & rows.satisfied))

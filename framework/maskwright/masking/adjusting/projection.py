@@ -358,15 +358,15 @@ def project(
     (array([[3., 4., 7.],
            [4., 5., 9.]]), [True, True])
     """
-    beside = {name: number_cells(column, np.isnan(column), None) for name, column in (companions or {}).items()}
-    names = {variable.name for variable in variables} | set(beside)
+    held = {name: number_cells(column, np.isnan(column), None) for name, column in (companions or {}).items()}
+    names = {variable.name for variable in variables} | set(held)
     if values.ndim != 2 or values.shape[1] != len(variables):
         raise InputError(f"values have shape {values.shape}; {len(variables)} variables need one column each")
     if scale is None:
         spread = np.nanstd(values, axis=0, ddof=1) if len(values) > 1 else np.ones(len(variables))
         scale = np.where((spread > 0) & np.isfinite(spread), spread, 1.0)
     rules = EditSet(tuple(edit for edit in edits if set(edit.variables) <= names))
-    system = system_of(Targets(tuple(variables), beside), rules, scale, {})
+    system = system_of(Targets(tuple(variables), held), rules, scale, {})
     failing = (
         np.logical_or.reduce(list(violated(system, values).values())) if len(rules) else np.zeros(len(values), bool)
     )

@@ -237,7 +237,7 @@ def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: Floats) -> F
     units = grid.to_units(points)
     exact = dict(zip(grid.names, points.T, strict=True))
     done: set[str] = set()
-    for terms, constant, beside in _sums(system, grid):
+    for terms, constant, fixed_factors in _sums(system, grid):
         strides = {grid.strides.get(name, 1) for name in terms}
         if len(strides) != 1 or any(grid.decimals.get(name) is None for name in terms):
             continue
@@ -248,7 +248,7 @@ def rounded_onto_sums(system: ConstraintSystem, grid: Grid, points: Floats) -> F
             continue
         unit = float(1 / width)
         wanted = np.full(len(index), float(constant) * unit)
-        for name, factor in beside.items():
+        for name, factor in fixed_factors.items():
             wanted = wanted - float(factor) * system.targets.fixed_numbers(name, index) * unit
         off = 0.0
         for name in terms.keys() - set(names):
@@ -293,8 +293,8 @@ def _sums(system: ConstraintSystem, grid: Grid) -> Iterator[tuple[dict[str, Frac
         if len(constraint.alternatives) != 1:
             continue
         for linear in constraint.alternatives[0].linear:
-            beside = {name: value for name, value in linear.coefficients if name not in system.position}
-            if linear.relation != "==" or linear.tolerance or not beside:
+            fixed_factors = {name: value for name, value in linear.coefficients if name not in system.position}
+            if linear.relation != "==" or linear.tolerance or not fixed_factors:
                 continue
             terms = {name: value for name, value in linear.coefficients if name in system.position}
             constant = linear.bound
@@ -310,4 +310,4 @@ def _sums(system: ConstraintSystem, grid: Grid) -> Iterator[tuple[dict[str, Frac
                     terms[name] = terms.get(name, 0) + factor * value
             terms = {name: value for name, value in terms.items() if value}
             if len(terms) > 1:
-                yield terms, constant, beside
+                yield terms, constant, fixed_factors
