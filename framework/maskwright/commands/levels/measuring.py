@@ -123,6 +123,11 @@ class LevelMeasures:
     compared: frozenset[str]
     doubts: tuple[Doubt, ...]
 
+    @property
+    def requests(self) -> tuple[MeasureRequest, ...]:
+        """Of groups with their members, and of each level."""
+        return (*self.of_groups, *(each for own in self.of_level.values() for each in own))
+
     def with_group_linkage(
         self,
         measured: Mapping[str, Mapping[str, Measurement]],

@@ -15,7 +15,7 @@ from maskwright.commands.levels.engine_validation import (
     engine_validated,
     validate_by_engine,
 )
-from maskwright.commands.levels.loading import LoadedLevels, load_levels, outcomes
+from maskwright.commands.levels.loading import load_levels, outcomes
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.masking_results import (
     DoneToVariables,
@@ -31,7 +31,7 @@ from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.commands.running.release_candidate import ReleaseCandidate
+from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.commands.running.stages import PipelineRun, last_doubts, without_contributions
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -73,16 +73,13 @@ if TYPE_CHECKING:
     from maskwright.release.release_decision import ReleaseDecision
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedOnLevels:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedOnLevels(PlannedRun):
     """A planned run on data of several levels: masked level by level, released together or not at all."""
 
-    pipeline: Pipeline
     planned: PlannedLevels
     engine: EngineRules | None
     measures: LevelMeasures
-    reporter: Reporter
-    clock: Clock
 
     @staticmethod
     def of(described: Pipeline, reporter: Reporter, clock: Clock) -> PlannedOnLevels:
@@ -91,17 +88,11 @@ class PlannedOnLevels:
         engine = engine_rules(described)
         planned = plan_levels(described, loaded, reporter, clock)
         measures = measures_of_levels(described, planned.loaded, planned)
-        return PlannedOnLevels(described, planned, engine, measures, reporter, clock)
-
-    @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """About the data, the plan, and what is to be measured."""
-        return (*self.planned.loaded.doubts, *self.planned.doubts, *self.measures.doubts)
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """What a person should know before anything is masked."""
-        return (*self.planned.loaded.notices, *self.planned.notices, *self.measures.notices)
+        return PlannedOnLevels(
+            pipeline=described, doubts=(*planned.loaded.doubts, *planned.doubts, *measures.doubts),
+            notices=(*planned.loaded.notices, *planned.notices, *measures.notices), reporter=reporter, clock=clock,
+            planned=planned, engine=engine, measures=measures,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
@@ -119,11 +110,7 @@ class PlannedOnLevels:
         seed = fresh_seed() if self.pipeline.seed is None else self.pipeline.seed
         with self.clock("protect"):
             masked = mask_levels(self.pipeline, self.planned, seed, self.reporter, self.clock)
-        run = _LevelsRun(
-            self.pipeline, self.planned.loaded, masked.planned, self.planned, self.engine, self.measures, seed, release,
-            self.reporter, self.clock,
-        )  # fmt: skip
-        return run.written(masked, self.notices)
+        return _LevelsRun(self, masked.planned, seed, release).written(masked)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -149,7 +136,7 @@ class CandidateOnLevels(ReleaseCandidate):
     def record(self, judgement: ReleaseDecision) -> RunRecord:
         """Record of the run, not ok yet."""
         record = self.run.record(self, judgement)
-        return self.run.measures.recorded(record, self.of_groups)
+        return self.run.start.measures.recorded(record, self.of_groups)
 
     def complete(self, record: RunRecord) -> None:
         """Write the codebook."""
@@ -159,29 +146,25 @@ class CandidateOnLevels(ReleaseCandidate):
 
 @dataclass(frozen=True, eq=False)
 class _LevelsRun:
-    described: Pipeline
-    loaded: LoadedLevels
+    """A run that is carried out; `planned`: of the groups that steps left, as `start` is of all."""
+
+    start: PlannedOnLevels
     planned: PlannedLevels
-    whole: PlannedLevels
-    engine: EngineRules | None
-    measures: LevelMeasures
     seed: int
     release: Release
-    reporter: Reporter
-    clock: Clock
 
-    def written(self, masked: MaskedLevels, notices: tuple[Notice, ...]) -> CandidateOnLevels:
+    def written(self, masked: MaskedLevels) -> CandidateOnLevels:
         """Write what was masked, read it back, validate and measure it."""
-        with self.clock("count alike"):
+        with self.start.clock("count alike"):
             alike = class_sizes_of(self.planned, masked)
-        with self.clock("arrange"):
-            arranged = arranged_levels(masked.linked, self.loaded.linked, self.seed)
+        with self.start.clock("arrange"):
+            arranged = arranged_levels(masked.linked, self.start.planned.loaded.linked, self.seed)
             order = {
                 name: masked.rows[name][rows] if name in masked.rows else rows for name, rows in arranged.order.items()
             }
             arranged = replace(arranged, order=order)
         own = (each.on(name) for name, of in masked.results.items() for each in of.notices)
-        left = range_notices_of_levels(self.whole, masked)
+        left = range_notices_of_levels(self.start.planned, masked)
         messages = (
             *own,
             *masked.notices,
@@ -191,19 +174,19 @@ class _LevelsRun:
         )
         self._notify(messages)
         written = self.files.write_data(arranged)
-        self.loaded.forget_cells_of_files()
+        self.start.planned.loaded.forget_cells_of_files()
         released = self.files.read_back(arranged, written)
-        edits = published_edits(self.loaded, masked)
+        edits = published_edits(self.start.planned.loaded, masked)
         self._notify(self.files.write_rules(edits, arranged))
-        with self.clock("validate"), stage(self.reporter, "Validating"):
+        with self.start.clock("validate"), stage(self.start.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         # The engine is a process of its own, and runs during the reference validation.
-        with self.clock("reference validation"), ThreadPoolExecutor(1) as others:
-            requested = engine_validated(self.engine, self.loaded.bound, edits.bound)
+        with self.start.clock("reference validation"), ThreadPoolExecutor(1) as others:
+            requested = engine_validated(self.start.engine, self.start.planned.loaded.bound, edits.bound)
             by_engine = others.submit(
                 copy_context().run, validate_by_engine,
-                self.described, self.engine, self.loaded.bound, edits.bound, released, found, self.release,
-                self.reporter,
+                self.start.pipeline, self.start.engine, self.start.planned.loaded.bound, edits.bound, released, found,
+                self.release, self.start.reporter,
             )  # fmt: skip
             self._notify(
                 self.files.reference_verdicts(arranged, released, edits, found, {edit.name for edit in requested})
@@ -212,7 +195,7 @@ class _LevelsRun:
         runs = self._level_runs()
         of_groups = self._measure_groups(released, arranged)
         by_level = {name: self._measured(name, run, released, arranged) for name, run in runs.items()}
-        measured = self.measures.with_group_linkage(by_level, of_groups, self.loaded.linked)
+        measured = self.start.measures.with_group_linkage(by_level, of_groups, self.start.planned.loaded.linked)
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
@@ -223,9 +206,9 @@ class _LevelsRun:
         return CandidateOnLevels(
             doubts=self._doubts(masked, released, arranged, found), violated=(*broken, *refuted),
             measured={**of_groups, **{label: each for own in measured.values() for label, each in own.items()}},
-            requests=(*self.measures.of_groups, *(each for own in self.measures.of_level.values() for each in own)),
+            requests=self.start.measures.requests,
             run=self, masked=masked, runs=runs, of_level=measured, of_groups=of_groups, found=found, released=released,
-            arranged=arranged, alike=alike, notices=(*notices, *messages), edits=edits,
+            arranged=arranged, alike=alike, notices=(*self.start.notices, *messages), edits=edits,
         )  # fmt: skip
 
     def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:
@@ -234,7 +217,7 @@ class _LevelsRun:
             return f"no values were found for {failed:,} records"
         bound = self.planned.loaded.bound
         own = next(each for edits in bound.edits.values() for each in edits if each.name == edit)
-        insisting = steps_requiring_k(own, self.described.steps, bound)
+        insisting = steps_requiring_k(own, self.start.pipeline.steps, bound)
         if edit not in self.planned.across.adjusted or not insisting:
             return None
         params = f"with 'k_guarantee: report' in the params of step {insisting[0].number}"
@@ -244,11 +227,13 @@ class _LevelsRun:
         return f"{way}; {BARE_TOTAL}" if guarded else way
 
     def _notify(self, notices: Iterable[Notice]) -> None:
-        notify(self.reporter, distinct_notices(notices))
+        notify(self.start.reporter, distinct_notices(notices))
 
     @property
     def files(self) -> LevelFiles:
-        return LevelFiles(self.described, self.loaded.files, self.release, self.reporter, self.clock)
+        return LevelFiles(
+            self.start.pipeline, self.start.planned.loaded.files, self.release, self.start.reporter, self.start.clock
+        )
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
@@ -262,24 +247,28 @@ class _LevelsRun:
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
         runs = {}
+        described, measures = self.start.pipeline, self.start.measures
         for name, ready in self.planned.ready.items():
             own = replace(
-                self.described, data=levels_of(self.described).sources[name], levels=None, steps=ready.request.steps,
-                measures=self.measures.of_level.get(name, ()), thresholds=self.measures.thresholds,
+                described, data=levels_of(described).sources[name], levels=None, steps=ready.request.steps,
+                measures=measures.of_level.get(name, ()), thresholds=measures.thresholds,
             )  # fmt: skip
-            runs[name] = PipelineRun(own, ready, self.release, self.seed, self.reporter, self.clock)
+            runs[name] = PipelineRun(own, ready, self.release, self.seed, self.start.reporter, self.start.clock)
         return runs
 
     def _measured(
         self, name: str, run: PipelineRun, released: LinkedData, arranged: ArrangedLevels
     ) -> dict[str, Measurement]:
         """What is measured of a level, beside all its records and with its totals that are derived across levels."""
-        places = places_of(arranged.linked, self.loaded.linked)[name]
+        whole = self.start.planned
+        places = places_of(arranged.linked, whole.loaded.linked)[name]
         totals = [each.name for each in self.planned.ready[name].plan.derived]
-        original = with_totals(self.whole.ready[name].original, self.whole.loaded.linked[name].data, totals)
+        original = with_totals(
+            self.start.planned.ready[name].original, self.start.planned.loaded.linked[name].data, totals
+        )
         masked = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
         found: dict[str, Measurement] = {}
-        both = (original, self.whole.loaded.linked), (masked, released)
+        both = (original, whole.loaded.linked), (masked, released)
         for requests, before, after in joined_to_groups(run.pipeline.measures, name, *both):
             pipeline, ready = replace(run.pipeline, measures=requests), replace(run.ready, original=before)
             found |= replace(run, pipeline=pipeline, ready=ready).measure(replace(after, origin=places))
@@ -287,16 +276,16 @@ class _LevelsRun:
 
     def _measure_groups(self, released: LinkedData, arranged: ArrangedLevels) -> dict[str, Measurement]:
         """What is measured of groups with their members, by label."""
-        requests = self.measures.of_groups
+        requests = self.start.measures.of_groups
         if not requests:
             return {}
         hidden = {name: set(ready.plan.masked) for name, ready in self.planned.ready.items()}
         for each in self.planned.across.derived:
             hidden.setdefault(released.names[0], set()).add(each.variable)
-        with self.clock("measure"), report_compilation(self.reporter):
-            order = places_of(arranged.linked, self.loaded.linked)
-            levels, about = compared_levels(self.loaded.linked, released, order, hidden)
-            found = compute_level_measures(requests, levels, self.seed, self.reporter, about=about)
+        with self.start.clock("measure"), report_compilation(self.start.reporter):
+            order = places_of(arranged.linked, self.start.planned.loaded.linked)
+            levels, about = compared_levels(self.start.planned.loaded.linked, released, order, hidden)
+            found = compute_level_measures(requests, levels, self.seed, self.start.reporter, about=about)
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
         self._notify(without_contributions(alone))
         return found
@@ -313,17 +302,17 @@ class _LevelsRun:
             result = masked.results[name]
             totals = [each.name for each in ready.plan.derived]
             # What the steps of a level got: all its records where these steps took some away.
-            got = (self.whole if name in masked.rows else self.planned).loaded.linked[name].data
+            got = (self.start.planned if name in masked.rows else self.planned).loaded.linked[name].data
             original = with_totals(ready.original, got, totals)
             published = with_totals(self._level_data(released, arranged, name), released[name].data, totals)
             unchanged = unchanged_cells(original, published)
             last = last_doubts(ready.plan, original, published, unchanged, result.doubts)
             own = (*result.doubts, *ready.doubts_once_masked(result), *last)
             doubts += (each.on(name) for each in own)
-        doubts += weight_doubts_across(self.whole, masked.linked, masked.rows)
-        doubts += original_doubts_across(self.whole, self.planned, masked.linked, masked.rows)
+        doubts += weight_doubts_across(self.start.planned, masked.linked, masked.rows)
+        doubts += original_doubts_across(self.start.planned, self.planned, masked.linked, masked.rows)
         for name, outcome in found.items():
-            doubts += undecided_doubts(outcome, self.loaded.standing[name])
+            doubts += undecided_doubts(outcome, self.start.planned.loaded.standing[name])
         return tuple(doubts)
 
     def record(self, candidate: CandidateOnLevels, judgement: ReleaseDecision) -> RunRecord:
@@ -331,7 +320,7 @@ class _LevelsRun:
         masked, released, arranged = candidate.masked, candidate.released, candidate.arranged
         runs, found, edits = candidate.runs, candidate.found, candidate.edits
         parts, untouched = {}, {}
-        done = DoneToVariables(self.described, self.whole, masked, released, arranged)
+        done = DoneToVariables(self.start.pipeline, self.start.planned, masked, released, arranged)
         for level in released:
             name = level.name
             own = None
@@ -340,29 +329,29 @@ class _LevelsRun:
                 data = self._level_data(released, arranged, name)
                 inside = self._inside_outcome(name, released, result)
                 unchanged = unchanged_cells(ready.original, data)
-                pipeline = replace(runs[name].pipeline, path=self.described.path)
+                pipeline = replace(runs[name].pipeline, path=self.start.pipeline.path)
                 own = run_record(
                     MeasuredRun(
                         pipeline, ready, result, inside, candidate.of_level[name], unchanged, judgement, self.seed,
-                        self.clock.seconds,
+                        self.start.clock.seconds,
                     )
                 )  # fmt: skip
                 own = own.model_copy(update={"variables": done.of_steps(name, own.variables)})
-            before = LevelRecord(records=len(level), original_records=self.loaded.records[name])
+            before = LevelRecord(records=len(level), original_records=self.start.planned.loaded.records[name])
             plan = done.plan_of_unmasked(name) if own is None else own.plan
-            parts[name] = LevelPart(own, plan, self.loaded.arrival[name], found[name], before)
+            parts[name] = LevelPart(own, plan, self.start.planned.loaded.arrival[name], found[name], before)
             untouched[name] = done.of_others(name)
         record = record_of_levels(
             parts, edits.bound, self.planned.across, candidate.alike, untouched, masked.adjusted, masked.infeasible,
             edits.not_applicable, self.planned.cross_level,
         )  # fmt: skip
-        record = with_changed_weights(record, self.whole, self.planned, masked.rows)
+        record = with_changed_weights(record, self.start.planned, self.planned, masked.rows)
         keys = tuple(level.declared.key for level in released if not level.declared.keep_key)
-        kept, mended = all(level.declared.keep_order for level in released), self.loaded.mended
+        kept, mended = all(level.declared.keep_order for level in released), self.start.planned.loaded.mended
         return record.model_copy(
             update={
                 "doubts": doubt_records(judgement),
-                "left_out": {name: count for name, count in self.loaded.dropped.items() if count},
+                "left_out": {name: count for name, count in self.start.planned.loaded.dropped.items() if count},
                 "localisation": None if mended is None else LocalisationRecord.model_validate(mended.record),
                 "release": ReleasedForm(order="kept" if kept else "random", new_keys=keys),
                 "notices": tuple(dict.fromkeys((*map(notice_record, candidate.notices), *record.notices))),
@@ -378,6 +367,6 @@ class _LevelsRun:
         """Verdicts of the edits that the steps of a level keep, what is asked of members among them."""
         bound = self.planned.loaded.bound
         data = with_linked_columns(released, bound, name, result.edits.variables)
-        originals = in_categories(self.loaded.linked, self.planned.categories)
+        originals = in_categories(self.start.planned.loaded.linked, self.planned.categories)
         original = with_linked_columns(originals, bound, name, result.edits.variables)
         return check_dataset(data, result.edits, result.domain(original))

@@ -30,10 +30,10 @@ from maskwright.commands.running.cost_estimates import costs_json
 from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
-from maskwright.commands.running.release_candidate import ReleaseCandidate
+from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
-from maskwright.foundation.findings import Notice, notices_of
+from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.data.parts.model import Parts
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
@@ -99,7 +98,10 @@ def planned_over_parts(
     stated = _support(run.pipeline) if resume is None else ()
     notices = (*notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline))
     doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan))
-    return PlannedOverParts(run, found, plan, doubts, notices)
+    return PlannedOverParts(
+        pipeline=run.pipeline, doubts=doubts, notices=notices, reporter=reporter, clock=clock, run=run, found=found,
+        plan=plan,
+    )  # fmt: skip
 
 
 def _support(described: Pipeline) -> Iterator[str]:
@@ -112,20 +114,13 @@ def _support(described: Pipeline) -> Iterator[str]:
         yield f"over parts, {each.kind} {each.name}: {each.form}, {each.result}; {each.why}"
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedOverParts:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedOverParts(PlannedRun):
     """A planned run over parts, with the workers that its tasks are given to."""
 
     run: PartedRun
     found: ScannedFile
     plan: PartsPlan
-    doubts: tuple[Doubt, ...]
-    notices: tuple[Notice, ...]
-
-    @property
-    def pipeline(self) -> Pipeline:
-        """What is run: without the usual measures that parts cannot have."""
-        return self.run.pipeline
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
 from maskwright.commands.running.preparation import prepare
+from maskwright.commands.running.release_candidate import PlannedRun
 from maskwright.plugins.registry import plugins
 from maskwright.release.measures.variable_selection import with_usual_losses
 
@@ -14,37 +15,25 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
     from maskwright.commands.running.release_candidate import ReleaseCandidate
-    from maskwright.foundation.doubts import Doubt
-    from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedInMemory:
-    """A planned run on records in memory; `pipeline` has the usual losses."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedInMemory(PlannedRun):
+    """A planned run on records in memory."""
 
-    pipeline: Pipeline
     ready: ReadyRun
-    reporter: Reporter
-    clock: Clock
 
     @staticmethod
     def of(described: Pipeline, reporter: Reporter, clock: Clock) -> PlannedInMemory:
         """Read data and edits, and make the plan."""
         ready = prepare(described, reporter, clock)
-        return PlannedInMemory(with_usual_losses(described, ready.plan, plugins()), ready, reporter, clock)
-
-    @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """About the data, the plan, and what is to be measured."""
-        return self.ready.doubts
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """What a person should know before anything is masked."""
-        return self.ready.notices
+        described = with_usual_losses(described, ready.plan, plugins())
+        return PlannedInMemory(
+            pipeline=described, doubts=ready.doubts, notices=ready.notices, reporter=reporter, clock=clock, ready=ready
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,23 +25,19 @@ if TYPE_CHECKING:
     from maskwright.release.release_decision import ReleaseDecision
 
 
-class PlannedRun(Protocol):
-    """A run whose data and edits are read, and whose plan is made. Nothing is masked or written."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlannedRun(ABC):
+    """A run whose data and edits are read, and whose plan is made. Nothing is masked or written.
 
-    @property
-    @abstractmethod
-    def pipeline(self) -> Pipeline:
-        """What is run: with the measures that are usual where the pipeline names none."""
+    `pipeline`: with the measures that are usual where it names none. `doubts`: about the data, the plan, and what is to
+    be measured. `notices`: what a person should know before anything is masked.
+    """
 
-    @property
-    @abstractmethod
-    def doubts(self) -> Sequence[Doubt]:
-        """About the data, the plan, and what is to be measured."""
-
-    @property
-    @abstractmethod
-    def notices(self) -> Sequence[Notice]:
-        """What a person should know before anything is masked."""
+    pipeline: Pipeline
+    doubts: tuple[Doubt, ...]
+    notices: tuple[Notice, ...]
+    reporter: Reporter
+    clock: Clock
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
