@@ -33,7 +33,8 @@ class Job:
     it. `stages`: the last is the one at work. `cautions`: notices about what the release may disclose. `problems`:
     why it did not end well, as `maskwright_studio.worker.problem_fields` has them. `code`: exit code, as the
     command line would have it. `result`: what the work returned, as JSON. `read`: files that a run has read, each
-    with its name, bytes and hash; no page shows them. `ended`: when, in seconds of the clock on the wall.
+    with its name, bytes and hash; no page shows them. `interrupted`: what was released when it was cancelled.
+    `ended`: when, in seconds of the clock on the wall.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Job:
     code: int | None = None
     result: Any = None
     read: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: str = "nothing was released"
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     ended: float = 0.0
@@ -75,6 +77,8 @@ class Job:
                 self.notices.append(text)
             case {"caution": text}:
                 self.cautions.append(text)
+            case {"interrupted": sentence}:
+                self.interrupted = sentence
             case {"code": code}:
                 self.code = code
                 self.result, self.read = message.get("result"), message.get("read", [])
@@ -113,14 +117,17 @@ class Jobs:
         self._following = asyncio.create_task(self._follow(job, self._process))
         return job
 
-    async def cancel(self) -> None:
-        """Ask the job at work to end; after ten seconds its whole group of processes is killed."""
+    async def cancel(self) -> Job:
+        """The job at work, after it was asked to end; after ten seconds its whole group of processes is killed."""
         job, process = self.last, self._process
         if job is None or process is None or job.is_over:
             raise Refusal("nothing is at work")
         job.state = "ending"
         signal_group(process, signal.SIGINT)
         await self._ended(process)
+        if self._following is not None:
+            await self._following
+        return job
 
     async def close(self) -> None:
         """End what is at work."""
@@ -146,11 +153,11 @@ class Jobs:
         # The last line of the worker is not its end: a job is "done" once its process is gone.
         await process.wait()
         job.seconds, job.ended = time.monotonic() - job.started, time.time()
-        if job.state == "ending":
+        if job.code is not None:
+            job.state = ENDED.get(job.code, "failed")
+        elif job.state == "ending":
             job.state = "cancelled"
-        elif job.code is None:
+        else:
             job.state = "failed"
             ended = "the process that did the work was ended from outside"
             job.problems = [{"message": ended, "doubt": "", "file": "", "excerpt": "", "hint": "Start it again."}]
-        else:
-            job.state = ENDED.get(job.code, "failed")

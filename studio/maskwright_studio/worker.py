@@ -175,7 +175,11 @@ def main() -> None:
     request = json.loads(_first_line())
     threading.Thread(target=_end_with_the_studio, daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    write(outcome(request, JobReporter(write)))
+    try:
+        write(outcome(request, JobReporter(write)))
+    except KeyboardInterrupt:
+        write({"interrupted": mw.wording.release_sentence()})
+        raise
 
 
 def line_writer() -> Callable[[Mapping[str, object]], None]:

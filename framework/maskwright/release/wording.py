@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from maskwright.foundation import counts as counted
+from maskwright.foundation import release_outcomes
 from maskwright.release import number_formats
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ duration = number_formats.duration
 figure = number_formats.figure
 file_size = number_formats.file_size
 plural = counted.plural
+release_sentence = release_outcomes.release_sentence
 with_unit = number_formats.with_unit
 
 KEPT_BY: Mapping[KeptBy, str] = {

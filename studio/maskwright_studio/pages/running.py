@@ -92,11 +92,12 @@ async def start(session: Session, _: Form) -> Answer:
 
 
 async def cancel(session: Session, _: Form) -> Answer:
-    """Cancel what is at work: nothing is released, and its temporary files are removed."""
-    await session.jobs.cancel()
-    job = session.jobs.last
-    title = "The work" if job is None else job.title[:1].upper() + job.title[1:]
-    return Answer(go="here", say=f"{title} is cancelled; nothing was released by it.")
+    """Cancel what is at work, and say what was released of it."""
+    job = await session.jobs.cancel()
+    title = job.title[:1].upper() + job.title[1:]
+    if job.state != "cancelled":
+        return Answer(go="here", say=f"{title} had ended before it was cancelled.")
+    return Answer(go="here", say=f"{title} is cancelled; {job.interrupted}.")
 
 
 async def waive_run_doubt(session: Session, form: Form) -> Answer:
