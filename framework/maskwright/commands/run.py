@@ -15,6 +15,7 @@ from maskwright.commands.running.publish import (
     publish_record,
     refuse_doubts,
     refuse_results,
+    write_release_rules,
 )
 from maskwright.commands.running.recording import run_json
 from maskwright.commands.running.release_candidate import planned_run
@@ -29,6 +30,7 @@ from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.registry import pipelines_own_plugins
 from maskwright.release.data_file import file_facts
 from maskwright.release.files import Release
+from maskwright.release.record.record_parts import notice_record
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.release_decision import decide_release
 from maskwright.release.wording import count, kept_as_planned, release_remarks, step_line, verdict, with_unit
@@ -222,6 +224,9 @@ def _released(planned: PlannedRun, release: Release, listener: Reporter, clock: 
     record = candidate.record(judgement)
     log_waived(judgement)
     refuse_results(described, candidate.violated, candidate.requests, record, judgement)
+    notices = distinct_notices(write_release_rules(release, described, candidate))
+    notify(listener, notices)
+    record = record.model_copy(update={"notices": (*record.notices, *map(notice_record, notices))})
     candidate.complete(record)
     with clock("publish"):
         per_record = contributions(candidate.requests, candidate.measured)

@@ -325,6 +325,10 @@ class Edit:
         Level of the records that the rule is about; "" where there is only one.
     whole : bool
         Whether it is one rule though `expression` may be a conjunction, as a bound on every member of a group is.
+    limit_of : int or None
+        Number of the step whose limit it is; None: a rule of the pipeline.
+    from_data : bool
+        Whether the limit was found in the data. It may be the value of a record, and is not published.
 
     Examples
     --------
@@ -354,6 +358,8 @@ class Edit:
     engine: EngineTest | None = None
     level: str = ""
     whole: bool = False
+    limit_of: int | None = None
+    from_data: bool = False
 
     @property
     def kind(self) -> EditKind:

@@ -11,7 +11,6 @@ from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.derivation import is_equality
-from maskwright.planning.applicable_edits import limiting_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -155,7 +154,7 @@ def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: 
 
 def _said(edit: Edit) -> str:
     """Its name; of a limit, which no pipeline names, what it is."""
-    step = limiting_step(edit)
+    step = edit.limit_of
     return edit.name if step is None else f"the limit of step {step} on {', '.join(edit.variables)}"
 
 
@@ -181,14 +180,14 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     if not edits:
         yield "publish more decimals"
         return
-    rules = [edit for edit in edits if limiting_step(edit) is None]
+    rules = [edit for edit in edits if edit.limit_of is None]
     them = "it" if len(rules) == 1 else "them"
     violated = [edit.name for edit in rules if edit.name in plan.violated]
     if violated:
         which = "it" if len(violated) == 1 else "them"
         yield f"check {', '.join(violated)}: `maskwright validate` counts the original records that violate {which}"
     for edit in edits:
-        if (step := limiting_step(edit)) is not None:
+        if (step := edit.limit_of) is not None:
             limited = ", ".join(edit.variables)
             yield f"let step {step} limit {limited} less, or not at all where another step masks {limited}"
     for edit in rules:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
@@ -238,14 +237,9 @@ def limit_edits(limits: Iterable[StepLimit], variables: Mapping[str, Variable], 
         for name, rule in _rules(each.limit, variable, found=found):
             (edit,) = EditSet.parse([{"rule": rule, "name": f"step-{each.step.number}: {name}"}])
             # Two groups of a step may say the same.
+            edit = replace(edit, limit_of=each.step.number, from_data=found)
             edits[edit.name] = replace(edit, text=f"{name} found in the data", place=None) if found else edit
     return with_dates(EditSet(tuple(edits.values())), [*variables.values()])
-
-
-def limiting_step(edit: Edit) -> int | None:
-    """The step whose limit `limit_edits` made an edit of; None: it is a rule of the pipeline."""
-    found = re.match(r"step-(\d+): ", edit.name)
-    return int(found[1]) if found else None
 
 
 def _rules(limit: Limit, variable: Variable, *, found: bool) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maskwright as mw
+from maskwright.cli.main import main
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.foundation.progress import Quiet
@@ -80,20 +81,35 @@ def test_a_limit_that_is_found_in_the_data_binds_later_steps(tmp_path: Path) -> 
     assert f"{limit:.0f}" not in json.dumps(record["edits"])
 
 
-def test_a_bound_that_is_a_mean_is_named_so(tmp_path: Path) -> None:
-    """The limit is 60000; what is published in its place lies above it."""
-    frame = incomes()[["wage"]]
-    frame.to_csv(tmp_path / "in.csv", index=False)
+@pytest.mark.parametrize(
+    ("params", "name", "published"),
+    [
+        ("top: 60000", "wage <= limit", "wage <= 60000"),
+        ("top: 60000, replace_by: mean", "wage <= mean of the values above the limit", None),
+        ("top_share: 0.03", "wage <= limit", None),
+        ("bottom_share: 0.03", "wage >= limit", None),
+    ],
+)
+@pytest.mark.parametrize("ending", ["yaml", "sch"])
+def test_a_limit_is_published_if_it_was_declared(
+    tmp_path: Path, params: str, name: str, published: str | None, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The value of a record, or a mean of few, is kept and not published."""
+    incomes()[["wage"]].assign(other=7).to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "p.yaml").write_text(
-        "maskwright: 1\ndata: {source: in.csv}\nprotect:\n"
-        "  - {method: top_and_bottom_coding, params: {top: 60000, replace_by: mean}}\n"
-        "output: {data: out.csv, edits: out.edits.yaml}\nseed: 1\n",
+        "maskwright: 1\ndata: {source: in.csv, variables: {other: {release: as is}}}\nedits: [other == 7]\nprotect:\n"
+        f"  - {{method: top_and_bottom_coding, variables: [wage], params: {{{params}}}}}\n"
+        f"output: {{data: out.csv, edits: out.edits.{ending}}}\nseed: 1\n",
         encoding="utf-8",
     )
-    mw.run(tmp_path / "p.yaml")
-    (edit,) = mw.read_edits(tmp_path / "out.edits.yaml")
-    mean = round(frame["wage"][frame["wage"] > 60_000].mean())
-    assert (edit.name, edit.text) == ("step-1: wage <= mean of the values above the limit", f"wage <= {mean}")
+    assert main(["run", str(tmp_path / "p.yaml"), "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert f"step-1: {name}" in [each["name"] for each in run["edits"]]
+    left_out = [each["edit"] for each in run["notices"] if each["kind"] == "edit-not-written"]
+    rules = mw.read_edits(tmp_path / f"out.edits.{ending}")
+    assert len(rules) == len(run["edits"]) - len(left_out)
+    assert ("wage" in (tmp_path / f"out.edits.{ending}").read_text().partition("other")[2]) == (published is not None)
+    assert (f"step-1: {name}" in left_out) == (published is None)
 
 
 def test_a_declared_limit_stands_in_the_plan() -> None:

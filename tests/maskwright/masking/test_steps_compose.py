@@ -290,7 +290,7 @@ def test_cells_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, seed: int, im
     counted = {each["variable"]: each for each in record["suppressed"]}
     assert counted["sales"]["cells"] == gone.sum() > counted["sales"]["complementary"]
     said = " ".join(each["message"] for each in record["notices"])
-    assert "because fewer than k records of their cluster would be left" in said
+    assert "because their cluster would show suppressed cells, or fewer than k records of it would be left" in said
 
 
 @pytest.mark.parametrize("k", [30, 60])
@@ -306,3 +306,28 @@ def test_records_of_a_cluster_go_with_the_rest_of_it(tmp_path: Path, k: int) -> 
     assert len(expected) < (~rare).sum() or k == 30
     pd.testing.assert_frame_equal(masked[["sales", "assets"]], expected.reset_index(drop=True), check_dtype=False)
     assert any("left out as well" in each["message"] for each in record["notices"]) == (len(masked) < (~rare).sum())
+
+
+@pytest.mark.parametrize("within", [["region"], ["region", "sex"]])
+@pytest.mark.parametrize("last", ["local_suppression", "generalisation"])
+def test_mates_in_the_stratum_show_no_suppressed_value(tmp_path: Path, within: list[str], last: str) -> None:
+    """Clusters lie within one region: who is in a cluster is of the region of the others."""
+    limited = {"suppression_limit": 0.5, "levels": {"region": 0, "sex": 0}}
+    rng = np.random.default_rng(5)
+    regions = [*"abcdefgh"] * 38 + ["small"] * 12
+    frame = pd.DataFrame({
+        "region": regions, "sex": rng.choice(["f", "m"], len(regions), p=[0.9, 0.1]),
+        "hours": rng.integers(1, 60, len(regions)), "rooms": rng.integers(1, 9, len(regions)),
+    })  # fmt: skip
+    clusters = {**CLUSTERS, "variables": ["hours", "rooms"], "within": within}
+    params: dict[str, Any] = {"k": 8, "keys": ["region", "sex"], **(limited if last == "generalisation" else {})}
+    step = {"method": last, "variables": ["region", "sex"], "params": params}
+    frame = frame.sample(frac=1, random_state=1, ignore_index=True)
+    masked, _ = released(tmp_path, frame, [clusters, step], [])
+    gone = masked["region"].isna()
+    assert gone.any()
+    shown = masked[~gone].groupby(["hours", "rooms"])["region"].agg(["nunique", "first"])
+    inferred = masked.loc[gone, ["hours", "rooms"]].join(shown, on=["hours", "rooms"]).query("nunique == 1")
+    # Small strata were joined: what their clusters show is of others.
+    assert (inferred["first"] == frame["region"][inferred.index]).sum() <= len(inferred) / 4
+    assert within != ["region"] or not len(inferred)

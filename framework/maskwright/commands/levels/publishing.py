@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.loading import edits_of_levels, linked_as
 from maskwright.commands.running.publish import write_release_codebook
-from maskwright.commands.running.stages import check_round_trip, write_release_rules
+from maskwright.commands.running.stages import check_round_trip
 from maskwright.data.record_groups import shared_codes
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -267,11 +267,6 @@ class LevelFiles:
         count = sum(len(each.edits) for each in found.values())
         message = f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}"
         return (Notice("validated-once", "", message, len(alone), count),) if alone else ()
-
-    def write_rules(self, edits: PublishedEdits, arranged: ArrangedLevels) -> tuple[Notice, ...]:
-        """Write the rules that hold in the published data, where they are asked for."""
-        columns = tuple({column.name: column for level in arranged.linked for column in level.data}.values())
-        return write_release_rules(self.release, self.described, edits.rules, columns, None)
 
     def write_codebook(
         self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels, recoded: Collection[str]

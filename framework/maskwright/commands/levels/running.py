@@ -177,7 +177,6 @@ class _LevelsRun:
         self.start.planned.loaded.forget_cells_of_files()
         released = self.files.read_back(arranged, written)
         edits = published_edits(self.start.planned.loaded, masked)
-        self._notify(self.files.write_rules(edits, arranged))
         with self.start.clock("validate"), stage(self.start.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         # The engine is a process of its own, and runs during the reference validation.
@@ -208,7 +207,9 @@ class _LevelsRun:
             measured={**of_groups, **{label: each for own in measured.values() for label, each in own.items()}},
             requests=self.start.measures.requests,
             run=self, masked=masked, runs=runs, of_level=measured, of_groups=of_groups, found=found, released=released,
-            arranged=arranged, alike=alike, notices=(*self.start.notices, *messages), edits=edits,
+            arranged=arranged, alike=alike, notices=(*self.start.notices, *messages), edits=edits, rules=edits.rules,
+            columns=[*{column.name: column for level in arranged.linked for column in level.data}.values()],
+            layout=None,
         )  # fmt: skip
 
     def _way_out(self, masked: MaskedLevels, edit: str) -> str | None:

@@ -31,7 +31,6 @@ from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
-from maskwright.commands.running.stages import write_release_rules
 from maskwright.data.parts.part_files import address_of, is_several
 from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, stage
@@ -152,6 +151,7 @@ class PlannedOverParts(PlannedRun):
         return CandidateOverParts(
             doubts=(*result.doubts, *wrong, *left, *seen), violated=violated_problems(result, outcome),
             requests=described.measures, measured=measured(run, plan.plan, masked.published, reported, first),
+            rules=result.edits, columns=result.masked.columns, layout=found.layout,
             planned=self, release=release, masked=masked, result=result, outcome=outcome, unchanged=unchanged,
         )  # fmt: skip
 
@@ -191,7 +191,6 @@ class CandidateOverParts(ReleaseCandidate):
         with run.clock("publish"):
             refuse_changed_parts(run.parts)
             write_svrl(run, release, masking.edits, layout)
-            notify(run.reporter, write_release_rules(release, described, result.edits, result.masked, layout))
             if described.output.codebook is not None:
                 texts = HeldTexts.merged([each.texts for each in run.read(run.finished, FOUND)])
                 recoded, cluster = masking.plan.recoded, described.data.cluster

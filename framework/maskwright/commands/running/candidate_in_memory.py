@@ -56,7 +56,8 @@ def carried_out(
     left = undecided_doubts(outcome, ready.arrival)
     return CandidateInMemory(
         doubts=(*result.doubts, *left, *seen), violated=violated_problems(result, outcome),
-        requests=described.measures, measured=found, running=running, result=result, outcome=outcome,
+        requests=described.measures, measured=found, rules=result.edits, columns=result.masked.columns,
+        layout=result.masked.layout, running=running, result=result, outcome=outcome,
         unchanged=unchanged, texts={} if described.output.codebook is None else HeldTexts.of(released),
     )  # fmt: skip
 

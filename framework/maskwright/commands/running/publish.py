@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from maskwright.commands.running.release_candidate import ReleaseCandidate
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
@@ -228,3 +229,17 @@ def contributions(
 def _write_json(path: Path, content: Mapping[str, object]) -> None:
     with writing(path):
         path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_release_rules(release: Release, pipeline: Pipeline, candidate: ReleaseCandidate) -> tuple[Notice, ...]:
+    """Write the rules that hold in the published data, where they are requested; notices on them."""
+    target = pipeline.output.edits
+    if target is None:
+        return ()
+    place = None if candidate.layout is None else candidate.layout.details.get("record_path")
+    from maskwright.masking.suppressing.published_rules import rule_file
+
+    text, notices = rule_file(target, candidate.rules, candidate.columns, place[-1] if place else None)
+    with writing(release.temporary("edits")):
+        release.temporary("edits").write_text(text, encoding="utf-8")
+    return notices

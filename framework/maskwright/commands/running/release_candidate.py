@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from maskwright.commands.running.loading import Clock
+    from maskwright.data.dataset import Column, Layout
+    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.errors import Problem
     from maskwright.foundation.findings import Notice
@@ -57,13 +59,17 @@ class ReleaseCandidate(ABC):
     """Masked data that were written to temporary files, read back, validated and measured.
 
     `doubts`: that arose since the plan was made. `violated`: edits that do not hold in the masked data. `requests`,
-    `measured`: what was measured, and what came out, by label.
+    `measured`: what was measured, and what came out, by label. `rules`: the edits that hold in them, as rules that can
+    be written; `columns`: of all levels, without values; `layout`: of their file, None with several files.
     """
 
     doubts: Sequence[Doubt]
     violated: Sequence[Problem]
     requests: Sequence[MeasureRequest]
     measured: Mapping[str, Measurement]
+    rules: EditSet
+    columns: Sequence[Column]
+    layout: Layout | None
 
     @abstractmethod
     def record(self, judgement: ReleaseDecision) -> RunRecord:

@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
-    from maskwright.data.dataset import Column, Dataset, Layout
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
@@ -124,7 +123,6 @@ class PipelineRun:
                 canonical=self.pipeline.output.numbers == "canonical",
             )  # fmt: skip
         self.release.sealed("data")  # what is read back and checked from here on is what is published
-        self.notify(write_release_rules(self.release, self.pipeline, result.edits, result.masked, result.masked.layout))
         return held
 
     def read_back(self, result: MaskingResult, held: Mapping[str, Any]) -> Dataset:
@@ -193,26 +191,6 @@ def without_contributions(labels: Iterable[str]) -> Iterator[Notice]:
     for label in labels:
         message = f"{label} has no contributions of single records: none are written"
         yield Notice("no-contributions", label, message)
-
-
-def write_release_rules(
-    release: Release,
-    pipeline: Pipeline,
-    edits: EditSet,
-    columns: Iterable[Column],
-    layout: Layout | None,
-) -> tuple[Notice, ...]:
-    """Write the rules that hold in the published data, where they are requested; notices on them."""
-    target = pipeline.output.edits
-    if target is None:
-        return ()
-    place = None if layout is None else layout.details.get("record_path")
-    from maskwright.masking.suppressing.published_rules import rule_file
-
-    text, notices = rule_file(target, edits, columns, place[-1] if place else None)
-    with writing(release.temporary("edits")):
-        release.temporary("edits").write_text(text, encoding="utf-8")
-    return notices
 
 
 def _with_bands(released: Dataset, variables: Sequence[Variable]) -> Dataset:

@@ -67,6 +67,32 @@ def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[Promise
     return with_any(found)
 
 
+def cells_of_strata(data: Dataset, shown: Dataset, plan: Plan) -> dict[str, Booleans]:
+    """Cells to suppress besides, where the rest of a cluster shows what was suppressed, because it lies in one stratum.
+
+    `data`, `shown`: as published, and without suppressed cells. A variable that cut the strata of a step, `within` or
+    the condition of an edit, is one value in most clusters: where it is suppressed in one record, it is in all.
+    """
+    found: dict[str, Booleans] = {}
+    for group, step in with_steps(plan.groups, plan.steps):
+        if step.only_removes or group.strata is None:
+            continue
+        names = {name for each in group.cut_by for name in each.variables}.difference(group.variables)
+        gone = {name: _taken(data[name], shown[name]) for name in names if name in data and name in shown}
+        gone = with_any(gone)
+        if not gone:
+            continue
+        clusters = published_classes(shown, group.variables)
+        for name, cells in gone.items():
+            codes = published_classes(shown, (name,)).codes
+            least, largest = np.full(len(clusters), len(codes)), np.full(len(clusters), -1)
+            np.minimum.at(least, clusters.codes, codes)
+            np.maximum.at(largest, clusters.codes, codes)
+            telling = (least == largest) & (np.bincount(clusters.codes, cells, len(clusters)) > 0)
+            found = joined_cells(found, {name: telling[clusters.codes] & ~cells})
+    return with_any(found)
+
+
 def _taken(masked: Column, shown: Column) -> Booleans:
     """Cells whose value or missing code was suppressed; shape (n,)."""
     gone = (masked.missing & ~shown.missing) | (masked.missing_kinds() != shown.missing_kinds())

@@ -115,13 +115,16 @@ def _joined(conditions: Sequence[Expression]) -> Expression:
 
 RECORD = "Record"
 
+FROM_DATA = "its bound was found in the data, and may be the value of a record"
+
 
 def rule_file(
     path: Path, edits: EditSet, columns: Iterable[Column], record: str | None
 ) -> tuple[str, tuple[Notice, ...]]:
     """Text of the rule set in the language that the file's ending names, and notices.
 
-    Tests that only an engine understands cannot be written in another language: they are left out, and counted.
+    Tests that only an engine understands cannot be written in another language, and bounds that were found in the data
+    may be the value of a record: they are left out, and counted.
     """
     writer = find_rule_writer(path)
     write = writer.write
@@ -135,6 +138,9 @@ def rule_file(
     nothing = _of_no_edits(write, about)
     expressible, inexpressible = [], []
     for edit in edits:
+        if edit.from_data:
+            inexpressible.append((edit, EditError(FROM_DATA)))
+            continue
         try:
             alone = write(EditSet((edit,)), about)
         except EditError as error:
@@ -144,8 +150,9 @@ def rule_file(
             origin = origin_of(write, "rule_language", writer.name)
             raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
         expressible.append(edit)
-    if inexpressible and not expressible:
-        raise EditError([problem for _, error in inexpressible for problem in error.problems])
+    refused = [problem for edit, error in inexpressible if not edit.from_data for problem in error.problems]
+    if refused and not expressible:
+        raise EditError(refused)
     return write(EditSet(tuple(expressible)), about).text, tuple(
         Notice(
             "edit-not-written",

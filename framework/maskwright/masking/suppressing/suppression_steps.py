@@ -18,7 +18,7 @@ from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
-from maskwright.masking.suppressing.clusters_left import cells_for_clusters, promised_clusters
+from maskwright.masking.suppressing.clusters_left import cells_for_clusters, cells_of_strata, promised_clusters
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
@@ -165,8 +165,9 @@ class _State:
         return state._without(found.cells)
 
     def with_clusters_left(self, plan: Plan) -> _State:
-        """After cells were suppressed so that at least k records stay equal in what a step made equal."""
+        """After cells were suppressed of clusters that show others, or of which fewer than k would stay equal."""
         cells = cells_for_clusters(self.data, self.shown, promised_clusters(plan))
+        cells = joined_cells(cells, cells_of_strata(self.data, self.shown, plan))
         there = with_any({name: gone & ~self.shown[name].missing for name, gone in cells.items()})
         return replace(
             self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, there),
@@ -204,7 +205,7 @@ class _State:
             reasons = (
                 (edits, "edits would reveal suppressed cells"),
                 (read_off, "suppressed cells could be inferred from records with the same values of other variables"),
-                (clusters, "fewer than k records of their cluster would be left"),
+                (clusters, "their cluster would show suppressed cells, or fewer than k records of it would be left"),
             )
             message = cells_suppressed(each["cells"], each["variable"]) + "".join(
                 f", {f'{count} of them ' if count < each['cells'] else ''}as complementary suppression, because {why}"

@@ -216,7 +216,8 @@ def _distinguished(group: Group, few: int, step: Step) -> str:
 FEW = 3
 """A code that fewer records have is probably none: offices use a code for all cells without a value for one reason."""
 
-WORDS_WITH_A_NUMBER = re.compile(r"(?=.*[0-9])(?=.*[^0-9\s.,'+-])")
+WORDS_WITH_A_NUMBER = re.compile(r"(?=.*[0-9])(?=.*[^0-9\s.,'+-])|.*[0-9][\s.,'][0-9]{3}")
+"""A number with words, or with its thousands apart, as no code has: ``about 12``, ``3 000``."""
 
 
 def disclosing_code_doubts(names: Iterable[str], data: Dataset | None) -> Iterator[Doubt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,9 +30,9 @@ def plan_with(cells: list[str], missing: str, folder: Path) -> list[dict[str, ob
     return [each for each in plan_pipeline(folder / "pipeline.yaml")["doubts"] if each["id"] == "W207"]
 
 
-@pytest.mark.parametrize("cell", ["ca. 12", "12 (est.)", "> 500", "12?", "um 12,5"])
+@pytest.mark.parametrize("cell", ["ca. 12", "12 (est.)", "> 500", "12?", "um 12,5", "3 000", "87.654,-", "3'000"])
 def test_a_number_within_the_text_of_one_record_is_a_doubt(cell: str, tmp_path: Path) -> None:
-    (found,) = plan_with([cell], f"'{cell}'", tmp_path)
+    (found,) = plan_with([cell], json.dumps(cell), tmp_path)
     assert (found["doubt"], found["subject"]) == ("missing-code-tells", "staff")
     assert cell not in str(found)
 
