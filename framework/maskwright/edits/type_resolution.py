@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import log10
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.data.dates import DAY, FUNCTIONS_OF_DATES
@@ -11,6 +12,7 @@ from maskwright.data.notations import date_remedy
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import all_of
+from maskwright.edits.algebra.conjunctions import rounded_to
 from maskwright.edits.edit import CheckedPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import EditError, Problem
@@ -18,6 +20,7 @@ from maskwright.foundation.errors import EditError, Problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
 
@@ -258,3 +261,15 @@ def _is_same(one: str, other: str) -> bool:
         return float(one) == float(other)
     except ValueError:
         return one == other
+
+
+def with_grids(data: Dataset, edits: EditSet) -> Dataset:
+    """Data, each variable with the decimals to which an edit says that it is rounded, where it has no grid otherwise."""
+    columns = {}
+    for edit in edits:
+        found = rounded_to(edit.expression) if edit.severity == "error" and edit.when is None else None
+        if found is not None and found[0] in data:
+            column, places = data[found[0]], round(-log10(found[1]))
+            if column.variable.is_numeric and column.variable.decimals is None and found[1] == Fraction(1, 10**places):
+                columns[column.name] = replace(column, variable=replace(column.variable, decimals=places))
+    return data.with_columns(columns) if columns else data

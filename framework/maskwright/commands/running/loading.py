@@ -14,7 +14,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import written_out
-from maskwright.edits.type_resolution import with_category_equalities, with_dates
+from maskwright.edits.type_resolution import with_category_equalities, with_dates, with_grids
 from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem, refuse_problems
@@ -120,6 +120,7 @@ def load_input(
             original, keys = left_of(original, rows), replace(keys, old=keys.old.taken(rows))
         with explained_by(original.doubts):
             stated = with_category_equalities(with_dates(stated, original.variables), original.variables)
+            original = with_grids(original, stated)
         with timed("check"), stage(reporter, "Checking the original"):
             domain = Domain.from_dataset(original, domain_tuples(stated))
             arrival = check_dataset(original, stated, domain)

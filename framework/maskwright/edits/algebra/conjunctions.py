@@ -220,6 +220,16 @@ def _unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | 
             return None
 
 
+def rounded_to(expression: x.Expression) -> tuple[str, Fraction] | None:
+    """Variable that an equality says is rounded, and to multiples of what: ``round(f * 100) / 100 == g``."""
+    if isinstance(expression, x.Comparison) and expression.operator == "==":
+        for rounded, other in ((expression.left, expression.right), (expression.right, expression.left)):
+            found, name = _unit_of_rounding(rounded), variable_of(other)
+            if found is not None and name is not None:
+                return name, found[1]
+    return None
+
+
 def _rounded_parts(argument: x.Expression, unit: Fraction, other: x.Expression) -> Conjunction:
     """``round(f) == g``: they are half a unit apart at most, and g is whole where the unit is 1."""
     distance = x.Arithmetic("-", argument, other)
@@ -232,7 +242,8 @@ def _rounded_parts(argument: x.Expression, unit: Fraction, other: x.Expression) 
         near = _nearly_zero(distance, unit / 2)
         return None if near is None else (*near, *whole)
     if unit != 1:
-        return None
+        equal = comparison_parts(x.Comparison("==", distance, x.Number(Fraction(0)))) or ()
+        return tuple(replace(each, tolerance=unit / 2) for each in equal if isinstance(each, LinearPart)) or None
     # Halves are rounded up: f - g is at least -1/2 and less than 1/2.
     half = x.Number(unit / 2)
     bounds = (x.Comparison(">=", distance, x.Number(-unit / 2)), x.Comparison("<", distance, half))

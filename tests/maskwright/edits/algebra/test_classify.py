@@ -353,6 +353,13 @@ def test_a_rounded_sum_is_two_bounds_and_a_whole_number():
     assert whole == RangePart("t", integer=True)
 
 
+def test_a_sum_that_is_rounded_to_decimals_is_linear_with_half_a_unit():
+    (part,) = parts("round(net * 1.19, 2) == gross")
+    assert isinstance(part, LinearPart)
+    assert (part.relation, part.tolerance) == ("==", Fraction(1, 200))
+    assert dict(part.coefficients) == {"net": Fraction(119, 100), "gross": Fraction(-1)}
+
+
 @pytest.mark.parametrize("rule", ["abs(a * b - t) < 1", "abs(a * b - t) <= c", "a * a + a == t * t + t"])
 def test_what_no_variable_solves_is_checked(rule):
     assert all(isinstance(part, CheckedPart) for part in parts(rule))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,3 +143,19 @@ def test_a_large_tolerance_is_used() -> None:
     masked = {name: done.masked[name].values for name in frame}
     assert mw.validate(done.masked, [rule]).ok
     assert np.std(masked["income"] - masked["expenses"]) > 0.9 * np.std(frame["income"] - frame["expenses"])
+
+
+@pytest.mark.parametrize("method", ["microaggregation", "correlated_noise"])
+@pytest.mark.parametrize(("factor", "places"), [("1.19", 2), ("0.5", 1), ("1.25", 1), ("0.005", 2)])
+@pytest.mark.parametrize("declared", [None, {"x": {"decimals": 2}}])
+def test_a_rounded_multiple_keeps_its_spread(method: str, factor: str, places: int, declared: Any) -> None:
+    """Halves are rounded up; numbers of a frame have the decimals to which the edit rounds them."""
+    x = np.random.default_rng(3).lognormal(4, 1, 400).round(2)
+    exact = [Decimal(repr(each)) * Decimal(factor) for each in x.tolist()]
+    rounded = [float(each.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)) for each in exact]
+    frame = pd.DataFrame({"x": x, "t": rounded})
+    rule, params = f"round(x * {factor}, {places}) == t", {"k": 5} if method == "microaggregation" else {"p": 0.2}
+    masked = mw.protect(frame, method, params=params, edits=[rule], declared=declared, seed=1)
+    assert mw.validate(masked, [rule]).ok
+    assert (masked["t"] == masked["t"].round(places)).all()
+    assert (masked.std() / frame.std()).between(0.85, 1.15).all()
