@@ -264,7 +264,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def with_grids(data: Dataset, edits: EditSet) -> Dataset:
-    """Data, each variable with the decimals to which an edit says that it is rounded, where it has no grid otherwise."""
+    """Data, each variable without a grid with the decimals to which an edit says that it is rounded."""
     columns = {}
     for edit in edits:
         found = rounded_to(edit.expression) if edit.severity == "error" and edit.when is None else None
