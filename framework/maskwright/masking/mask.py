@@ -56,7 +56,7 @@ from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.guarding.origin import package_label
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.method import Limit
 
 
 def mask(
@@ -87,7 +88,8 @@ def mask(
     with worker_processes(execution) as workers:
         protected = _protect(replace(context, workers=workers))
     context = in_published_terms(context, protected.data)
-    context = _with_found_limits(context, protected)
+    known, edits = with_found_limits(context.plan, context.edits, protected.limits(context.plan))
+    context = replace(context, plan=known, edits=edits)
     # Numbers come after, which may depend on categories.
     categories: tuple[AdjustedCategories, ...] = ()
     if context.plan.category_units:
@@ -139,26 +141,30 @@ class _Protected:
 
     def limits(self, plan: Plan) -> tuple[StepLimit, ...]:
         """Limits that methods found in the data, of variables that are published as values."""
-        return tuple(
-            StepLimit(plan.steps[group.step - 1], limit)
-            for group, result in zip(plan.groups, self.results, strict=False)
-            for limit in result.limits
-            if limit.variable not in plan.recoded
-        )
+        results = zip(plan.groups, self.results, strict=False)
+        return limits_found(plan, ((group, result.limits) for group, result in results))
 
 
-def _with_found_limits(context: MaskingContext, protected: _Protected) -> MaskingContext:
-    """Context in which the limits that methods found bind what comes after, adjustment first."""
-    plan = context.plan
-    found = limit_edits(protected.limits(plan), plan.variables, found=True)
+def limits_found(plan: Plan, found: Iterable[tuple[Group, Iterable[Limit]]]) -> tuple[StepLimit, ...]:
+    """Limits that methods found in the data of each group, of variables that are published as values."""
+    return tuple(
+        StepLimit(plan.steps[group.step - 1], limit)
+        for group, limits in found
+        for limit in limits
+        if limit.variable not in plan.recoded
+    )
+
+
+def with_found_limits(plan: Plan, edits: EditSet, limits: tuple[StepLimit, ...]) -> tuple[Plan, EditSet]:
+    """Plan and edits in which the limits that methods found bind what comes after, adjustment first."""
+    found = limit_edits(limits, plan.variables, found=True)
     found = EditSet(tuple(edit for edit in found if edit.name not in {known.name for known in plan.limits}))
 
     def bound(unit: AdjustmentUnit) -> AdjustmentUnit:
         return replace(unit, edits=(*unit.edits, *(edit.name for edit in found.on(unit.variables))))
 
     units = tuple(bound(unit) for unit in plan.units)
-    promised = (*plan.promised, *protected.limits(plan))
-    return replace(context, edits=context.edits + found, plan=replace(plan, units=units, promised=promised))
+    return replace(plan, units=units, promised=(*plan.promised, *limits)), edits + found
 
 
 def _protect(context: MaskingContext) -> _Protected:

@@ -187,8 +187,15 @@ def costs_over_parts(
     masked: Sequence[int],
     steps: Sequence[Step] = (),
     measures: Collection[str] = (),
+    *,
+    masked_at_once: int = 0,
+    is_measured_at_once: bool = False,
 ) -> Costs:
-    """Expected costs of a run over parts; `measures`: their names."""
+    """Expected costs of a run over parts; `measures`: their names.
+
+    `masked_at_once`: columns of all records that one task has in its memory to mask them; `is_measured_at_once`:
+    whether one has all columns, to measure.
+    """
     n = shape.records
     most = min(max(masked, default=0), shape.variables)
     time = {
@@ -201,9 +208,15 @@ def costs_over_parts(
         cells = READ.memory * shape.variables + (STAGES[rate].memory - READ.memory) * most
         return StageCost(stage, BASE + min(held, n) * cells, growth * seconds)
 
+    at_once = {"mask in one place": ("adjust", masked_at_once)} if masked_at_once else {}
+    at_once |= {"measure in one place": ("measure", shape.variables)} if is_measured_at_once else {}
     return Costs(
         n,
         (
+            *(
+                StageCost(stage, BASE + n * columns * STAGES[rate].memory, 0.0)
+                for stage, (rate, columns) in at_once.items()
+            ),
             cost("scan", shape.part, "plan", 2 * time["read"] + time["plan"]),
             cost("shuffle", shape.part, "plan", (time["read"] + n * shuffles * SHUFFLING * 1e-6) if shuffles else 0.0),
             cost("mask and adjust", shape.block, "adjust", time["mask"] + time["adjust"]),

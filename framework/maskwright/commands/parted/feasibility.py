@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.commands.parted.measuring import refused_measure, unmeasurable
+from maskwright.commands.parted.measuring import is_merged, refused_measure, unmeasurable
 from maskwright.commands.parted.planning import sample_size
 from maskwright.commands.parted.task_run import BLOCK_SIZE
 from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
@@ -21,10 +21,11 @@ from maskwright.plugins.method import Method
 from maskwright.release.part_layout import RECORDS_OF_PART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from maskwright.data.parts.model import Parts
+    from maskwright.data.variable import Variable
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.planning.costs import Costs
     from maskwright.planning.model import AdjustmentUnit
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 CATEGORIES = frozenset({"nominal", "ordinal"})
 """Types of variables that are no numbers."""
 
-Form = Literal["local", "block", "global", "refused"]
+IN_ONE_PLACE = "the columns that it reads are in the memory of one worker"
+
+Form = Literal["local", "block", "global", "whole", "refused"]
 Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
 
 
@@ -45,7 +48,8 @@ Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
 class Support:
     """A row of the table of ``maskwright explain scale``.
 
-    `form`: each record by itself; blocks of near records; sums over all parts; not at all. `result`: against a run in
+    `form`: each record by itself; blocks of near records; sums over all parts; all records in one place; not at all.
+    `result`: against a run in
     memory.
     """
 
@@ -59,6 +63,13 @@ class Support:
 def is_by_record(method: Method) -> bool:
     """Whether a method masks each record by itself, if need be with facts on all of them."""
     return method.claims.cut == "any" or method.claims.gathering is not None
+
+
+def needs_one_place(method: Method, variables: Iterable[Variable]) -> bool:
+    """Whether a method takes all records of these variables at once; of categories one in blocks does, too."""
+    if is_by_record(method):
+        return False
+    return method.claims.cut == "none" or not all(each.is_numeric for each in variables)
 
 
 def clusters_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
@@ -87,13 +98,6 @@ def refused_method(method: Method) -> str | None:
         return "leaves cells empty, and that needs all records at once"
     if method.claims.draws_records:
         return "draws records anew"
-    if method.claims.cut == "none" and method.claims.gathering is None:
-        message = "sees all records at once"
-        return message if method.variant is None else f"{message}, unless its parameters ask nothing of the others"
-    if not is_by_record(method) and (
-        "detail" in method.claims.removes or not method.claims.variable_types - CATEGORIES
-    ):
-        return "masks categories in blocks, which a run over parts does not do yet"
     return None
 
 
@@ -106,20 +110,27 @@ def support_of_method(method: Method) -> Support:
         return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
     if method.claims.gathering is not None:
         message = "asks something of all records first, then changes each by itself, part by part"
-        message += f"; not with {method.claims.gathering.not_with}" if method.claims.gathering.not_with else ""
+        message += f"; with {method.claims.gathering.not_with} in one place" if method.claims.gathering.not_with else ""
         return Support("method", method.name, "local", "exact", message)
+    if method.claims.cut == "none" or not method.claims.variable_types - CATEGORIES:
+        message = f"sees all records at once: {IN_ONE_PLACE}"
+        message += "" if method.variant is None else ", unless its parameters ask nothing of the others"
+        return Support("method", method.name, "whole", "exact", message)
     message = "in blocks of near records, cut by a sample; as good as `block_size` in memory"
+    message += f"; of categories {IN_ONE_PLACE}" if method.claims.variable_types & CATEGORIES else ""
     return Support("method", method.name, "block", "blocked", message)
 
 
 def support_of_measure(measure: Measure) -> Support:
     """What a measure does in a run over parts."""
     merging = measure.merging
+    if measure.claims.of_levels:
+        return Support("measure", measure.name, "refused", "refused", "counts households")
     if merging is None:
-        return Support("measure", measure.name, "refused", "refused", "needs the whole file in memory")
+        return Support("measure", measure.name, "whole", "exact", "all columns are in the memory of one worker")
     message = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
     message = "a sample of the records against all parts" if merging.sampled else message
-    message += "" if merging.refused is None else "; some parameters are refused"
+    message += "" if merging.refused is None else "; with some parameters in one place"
     return Support("measure", measure.name, "global", merging.result, message)
 
 
@@ -196,7 +207,7 @@ def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
 
 def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
     """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for."""
-    problems = [*_of_categories(plan)]
+    problems = [*_of_recoded_combinations(plan)]
     problems += [
         Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
         for edit in plan.edits
@@ -218,21 +229,12 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
         if name not in plan.variables
     ]
     refuse_problems(problems)
-    return replace(pipeline, measures=tuple(each for each in pipeline.measures if refused_measure(each) is None))
+    kept = (each for each in pipeline.measures if refused_measure(each) is None and (each.asked or is_merged(each)))
+    return replace(pipeline, measures=tuple(kept))
 
 
-def _of_categories(plan: Plan) -> Iterator[Problem]:
-    """What is asked of categories, and of variables that become some, and needs all records at once."""
-    coarse: set[str] = set()
-    for group in plan.groups:
-        step = plan.steps[group.step - 1]
-        if is_by_record(step.method):
-            coarse |= set(group.variables) if "detail" in step.method.claims.removes else set()
-            continue
-        for name in group.variables:
-            if name in coarse or not plan.variables[name].is_numeric:
-                message = f"{step.method.name} masks in blocks of near records, and {name} holds categories"
-                yield Problem(message, step.place, IN_MEMORY, step=step.number)
+def _of_recoded_combinations(plan: Plan) -> Iterator[Problem]:
+    """Edits that read which values occur together, of variables that become categories."""
     for edit in plan.edits:
         if plan.coarse.read_by(edit) and domain_tuples((edit,)):
             why = f"edit {edit.name!r} reads which values occur together, and one of its variables is recoded"
@@ -244,7 +246,10 @@ def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[Notice, ...]:
     kept = {each.label for each in after.measures}
     return tuple(
         Notice(
-            "not-computed", each.label, f"{each.label} is not computed, which no output needs: {refused_measure(each)}"
+            "not-computed",
+            each.label,
+            f"{each.label} is not computed, which no output needs: "
+            + (refused_measure(each) or "it takes all records in one place; name it under `measure:`"),
         )
         for each in before.measures
         if each.label not in kept
@@ -262,7 +267,20 @@ def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records:
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
-    return costs_over_parts(shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures])
+    return costs_over_parts(
+        shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures],
+        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=0),
+        is_measured_at_once=not all(map(is_merged, request.measures)),
+    )  # fmt: skip
+
+
+def _columns_in_one_place(plan: Plan) -> Iterator[set[str]]:
+    """What one task reads to mask each group of which it takes all records."""
+    for group in plan.groups:
+        step = plan.steps[group.step - 1]
+        if needs_one_place(step.method, (plan.variables[name] for name in group.variables)):
+            tied = {name for edit in group.edits for name in plan.edits[edit].variables}
+            yield {*group.variables, *step.companions, *tied}
 
 
 def _records_of_file(request: Pipeline) -> int:

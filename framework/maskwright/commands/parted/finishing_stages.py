@@ -21,10 +21,14 @@ from maskwright.commands.parted.finishing import (
 )
 from maskwright.commands.parted.measuring import (
     BEFORE,
+    MEASURED,
     MOST_ROUNDS,
     Round,
+    collect_cells,
     count_rows,
+    is_merged,
     measure_again,
+    measure_in_one_place,
     merged_measure,
     of_both_files,
 )
@@ -258,9 +262,25 @@ def measured(
         requested, facts = _round(run, plan, published, settings, number, waiting, further)
     if waiting:
         raise InputError(f"{waiting[0].label} did not end after {MOST_ROUNDS} rounds over the parts")
-    return {
-        each.label: replace(found[each.label], before=found.get(each.label + BEFORE)) for each in run.pipeline.measures
-    }
+    merged = {label: replace(each, before=found.get(label + BEFORE)) for label, each in found.items()}
+    merged |= _measured_in_one_place(run, plan, published, settings)
+    return {each.label: merged[each.label] for each in run.pipeline.measures}
+
+
+def _measured_in_one_place(
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], settings: Stored
+) -> dict[str, Measurement]:
+    """What measures say that take all records at once."""
+    requests = tuple(each for each in run.pipeline.measures if not is_merged(each))
+    if not requests:
+        return {}
+    about = run.store("cells", Round(requests, plan, {}, run.folders(run.finished), published=published))
+    receipts = run.run("cells", "Collecting for measures", collect_cells, run.part_keys, settings, about)
+    first = next(each.facts for each in receipts if each.facts["records"])
+    names = (tuple(first["original"]), tuple(first["released"]))
+    run.run("measured", "Measuring", measure_in_one_place, ["0"], settings, about, run.folders("cells"), names)
+    (found,) = run.read("measured", MEASURED)
+    return dict(found)
 
 
 def _round(

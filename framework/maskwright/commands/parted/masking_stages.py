@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.feasibility import is_by_record
+from maskwright.commands.parted.feasibility import is_by_record, needs_one_place
 from maskwright.commands.parted.protecting import (
     GATHERED,
     VARIABLES,
     BlockMasking,
     Masking,
+    MaskingInOnePlace,
     PartMasking,
+    collect,
     gather_part,
     protect_block,
+    protect_in_one_place,
     protect_part,
 )
 from maskwright.commands.parted.shuffling import MaskedGroup, Shuffle, borders_of, shuffle
@@ -25,7 +28,7 @@ from maskwright.commands.parted.task_settings import as_published
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.context import WholeFile
-from maskwright.masking.mask import group_work
+from maskwright.masking.mask import group_work, limits_found, with_found_limits
 from maskwright.masking.protecting.assembling import merged_strata, notes_of_all
 from maskwright.planning.strata import cut
 from maskwright.release.record.record_parts import GroupCutRecord
@@ -57,10 +60,21 @@ def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: Part
         if is_by_record(step.method):
             masked = [_by_part(run, settings, done, at, conditions[at], strata[at][1]) for at in own]
         else:
-            masked = _by_block(run, settings, found, done, own, conditions, strata)
+            known = done.published
+            at_once = [
+                at for at in own
+                if needs_one_place(step.method, (known[name].variable for name in groups[at].variables))
+            ]  # fmt: skip
+            masked = [_in_one_place(run, settings, found, done, at, conditions[at], strata[at][1]) for at in at_once]
+            own = [at for at in own if at not in at_once]
+            masked += _by_block(run, settings, found, done, own, conditions, strata) if own else []
+            masked.sort(key=lambda each: each.group)
         shown = as_published(done.published, (variable for group in masked for variable in group.published))
         done = MaskedSteps(done.masking.in_terms_of(shown, found.variables), (*done.groups, *masked), shown)
-    return done
+    masking = done.masking
+    limits = limits_found(masking.plan, ((masking.plan.groups[each.group], each.limits) for each in done.groups))
+    known, edits = with_found_limits(masking.plan, masking.edits, limits)
+    return replace(done, masking=replace(masking, plan=known, edits=edits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +138,7 @@ def _by_part(
         task, notes = _with_answers(task, list(run.read(asking, GATHERED)), before.published)
     about = run.store(name, task)
     run.run(name, f"Masking, step {number}, part by part", protect_part, run.part_keys, reported, about)
-    published = list(run.read(name, VARIABLES))
+    published = [variables for variables, _ in run.read(name, VARIABLES)]
     if any(each != published[0] for each in published):
         raise InputError(f"step {number}: the method publishes other variables in one part than in another")
     became = tuple(each for each in published[0] if each != before.published[each.name].variable)
@@ -143,6 +157,27 @@ def _with_answers(
         gathered = merged_strata(work, shares)
         notes = notes_of_all(work, gathered, [known[name].variable for name in planned.variables])
     return replace(task, gathered=gathered), notes
+
+
+def _in_one_place(
+    run: PartedRun, reported: Stored, found: ScannedFile, before: MaskedSteps, at: int, conditions: Conditions,
+    stratum_of: Mapping[tuple[int, ...], int],
+) -> MaskedGroup:  # fmt: skip
+    """Mask a group of all records in one task."""
+    masking, known = before.masking, before.published
+    group = masking.plan.groups[at]
+    step = masking.plan.steps[group.step - 1]
+    units = tuple(number for number, unit in enumerate(masking.plan.units) if unit.group == at)
+    columns = _needed(masking, at, units, found)
+    categories = {name: found.variables[name] for name in group.variables if not known[name].variable.is_numeric}
+    task = MaskingInOnePlace(masking, at, conditions, stratum_of, columns, units, before.groups, known, categories)
+    about = run.store(f"collect-{at}", task)
+    run.run(f"collect-{at}", f"Collecting, step {group.step}", collect, run.part_keys, reported, about)
+    name, title = f"mask-{at}", f"Masking, step {group.step}: {step.method.name}"
+    run.run(name, title, protect_in_one_place, ["0"], about, run.folders(f"collect-{at}"))
+    ((variables, limits),) = run.read(name, VARIABLES)
+    became = tuple(each for each in variables if each != known[each.name].variable)
+    return MaskedGroup(at, group.variables, run.folders(name), by_part=False, published=became, limits=limits)
 
 
 def _by_block(

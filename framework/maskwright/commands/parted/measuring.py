@@ -7,11 +7,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maskwright.commands.parted.part_output import in_order_of_part, written_part
-from maskwright.commands.parted.shuffling import spill, spilled, together
-from maskwright.commands.parted.task_settings import in_file_terms
+from maskwright.commands.parted.shuffling import arrays_of, dataset_of, gathered, spill, spilled, together
+from maskwright.commands.parted.task_settings import Stored, in_file_terms
 from maskwright.commands.reading import load
+from maskwright.commands.running.stages import measured_files
 from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.progress import Quiet
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.measurement import Further, PartOfFile
 from maskwright.release.measures.measuring import record_weights
@@ -26,7 +30,7 @@ from maskwright.release.measures.variable_selection import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.commands.parted.task_settings import Stored, WholeVariable
+    from maskwright.commands.parted.task_settings import TaskSettings, WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
@@ -49,12 +53,15 @@ def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
 
 def refused_measure(request: MeasureRequest) -> str | None:
     """Why a measure cannot be had over parts; None where it can."""
+    if request.measure.claims.of_levels:
+        return "this measure counts households, which a run over parts does not keep together yet"
+    return "contributions of single records are written by a run in memory only" if request.per_record else None
+
+
+def is_merged(request: MeasureRequest) -> bool:
+    """Whether a measure is put together of what it finds in each part; else it takes all records in one place."""
     merging = request.measure.merging
-    if merging is None:
-        return "this measure needs the whole file in memory"
-    if request.per_record:
-        return "contributions of single records are written by a run in memory only"
-    return None if merging.refused is None else merging.refused(request.params)
+    return merging is not None and (merging.refused is None or merging.refused(request.params) is None)
 
 
 def partial_measures(
@@ -84,7 +91,8 @@ def _comparison(original: Dataset, released: Dataset, plan: Plan) -> Comparison:
 
 
 def of_both_files(requests: Sequence[MeasureRequest]) -> list[MeasureRequest]:
-    """Measures, and those that look at one file once more, of the original."""
+    """Measures that are merged, and those that look at one file once more, of the original."""
+    requests = [each for each in requests if is_merged(each)]
     again = [replace(each, label=each.label + BEFORE) for each in requests if each.measure.claims.of_one_file]
     return [*requests, *again]
 
@@ -122,17 +130,59 @@ class Round:
     published: Mapping[str, WholeVariable] = field(default_factory=dict)
 
 
+def _released(sheet: TaskSettings, task: Round, key: str) -> Dataset:
+    """A part as it was written, in its order."""
+    variables = tuple(each.variable for each in task.published.values())
+    finished = Path(task.finished[int(key)])
+    file = written_part(finished, sheet.pipeline, variables)
+    released = in_order_of_part(load(file, identifiers=True, may_lack="anything", again=True), finished)
+    return in_file_terms(released, task.published)
+
+
+CELLS, MEASURED = "cells", "measured"
+"""What a part spills for measures that take all records in one place, and the file of the task that takes them."""
+
+
+def collect_cells(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Spill the cells of one part, as they were and as they are released; a task."""
+    sheet, task = settings.read(), about.read()
+    original, _ = sheet.records_of(key)
+    if original is None:
+        return {"records": 0}
+    released = _released(sheet, task, key)
+    columns = {f"o{name}": own for name, own in arrays_of(original, original.names, sheet.variables).items()}
+    columns |= {f"r{name}": own for name, own in arrays_of(released, released.names, task.published).items()}
+    spill(folder / CELLS, columns, np.zeros(len(original), dtype=np.int64), 1)
+    return {"records": len(original), "original": list(original.names), "released": list(released.names)}
+
+
+def measure_in_one_place(
+    settings: Stored,
+    about: Stored,
+    folders: tuple[str, ...],
+    names: tuple[Sequence[str], Sequence[str]],
+    folder: Path,
+    key: str,  # noqa: ARG001
+) -> Mapping[str, object]:
+    """Measure all records, as a run in memory does; a task."""
+    sheet, task = settings.read(), about.read()
+    arrays, _ = gathered([Path(each) / CELLS for each in folders if each], 0, 1)
+    files = []
+    for mark, own, known in zip("or", names, (sheet.variables, task.published), strict=True):
+        cells = {name[1:]: arrays.pop(name) for name in [*arrays] if name.startswith(mark)}
+        files.append(dataset_of(cells, own, known))
+    found = measured_files(task.requests, task.plan, *files, sheet.seed, Quiet())
+    Stored.of(found, folder / MEASURED)
+    return {"records": len(files[0])}
+
+
 def measure_again(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Measure one part in a further round; a task."""
     sheet, task = settings.read(), about.read()
     original, first = sheet.records_of(key)
     if original is None:
         return {"records": 0}
-    variables = tuple(each.variable for each in task.published.values())
-    finished = Path(task.finished[int(key)])
-    file = written_part(finished, sheet.pipeline, variables)
-    released = in_order_of_part(load(file, identifiers=True, may_lack="anything", again=True), finished)
-    released = in_file_terms(released, task.published)
+    released = _released(sheet, task, key)
     for at, request in enumerate(task.requests):
         if request.label in task.taken:
             place = PartOfFile(first, sheet.parts.records, task.tasks)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.partial_statistics import moved_facts, unchanged_facts, unit_facts
-from maskwright.commands.parted.shuffling import MaskedGroup, dataset_of, gathered, spill, with_masked
+from maskwright.commands.parted.shuffling import MaskedGroup, arrays_of, dataset_of, gathered, spill, with_masked
 from maskwright.commands.parted.strata import GroupCut, strata_of
 from maskwright.commands.parted.task_settings import Stored, empty
 from maskwright.foundation.errors import InputError
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.strata import Conditions
     from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.dataset import Dataset
-    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.masking.context import PublishedTerms, Standardisation
     from maskwright.masking.protecting.assembling import GroupResult
@@ -91,15 +90,10 @@ class BlockMasking:
 
 def protect_block(about: Stored, folder: Path, key: str) -> Mapping[str, object]:
     """Mask one block; a task."""
-    from pathlib import Path as FilePath
-
     task = about.read()
     first, last = task.blocks[int(key)]
     cut: GroupCut = task.cut
-    filled = [position for position, shuffled in enumerate(task.shuffled) if shuffled]
-    paths = [FilePath(task.shuffled[position]) / f"g{cut.group}" for position in filled]
-    arrays, counts = gathered(paths, first, last)
-    part_of = np.repeat(np.array(filled, dtype=np.int64), counts)
+    arrays, part_of = _gathered(task.shuffled, cut.group, first, last)
     if last - first > 1:
         # Leaf by leaf is not the order of the file.
         order = np.lexsort((arrays["row"], part_of))
@@ -109,8 +103,88 @@ def protect_block(about: Stored, folder: Path, key: str) -> Mapping[str, object]
     masking: Masking = task.masking
     context = masking.context(data, masking.plan.groups[cut.group].step, cut.group, stratum, int(key))
     strata = Strata(np.zeros(len(data), dtype=np.int64), (), frozenset())
-    columns, facts, _ = _masked_group(data, cut.group, strata, task.units, masking, context)
+    columns, facts, result = _masked_group(data, cut.group, strata, task.units, masking, context)
+    _refuse_changes(result, data, masking.plan, cut.group)
     spill(folder / "masked", {"row": arrays["row"], **columns}, part_of, len(task.shuffled))
+    return facts
+
+
+def _gathered(
+    folders: Sequence[str], group: int, first: int, last: int
+) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.int64]]:
+    """What all parts spilled of a group for some readers, in the order of the parts, and the part of each record."""
+    from pathlib import Path as FilePath
+
+    filled = [position for position, folder in enumerate(folders) if folder]
+    arrays, counts = gathered([FilePath(folders[position]) / f"g{group}" for position in filled], first, last)
+    return arrays, np.repeat(np.array(filled, dtype=np.int64), counts)
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingInOnePlace:
+    """What a group takes whose method needs all records at once: the columns that it reads, in the memory of one task.
+
+    `before`: groups that are masked already. `units`, `known`: as `BlockMasking` has them. `categories`: variables of
+    the group that are no numbers, as the original has them; how they spread is known once all records are together.
+    """
+
+    masking: Masking
+    group: int
+    conditions: Conditions
+    stratum_of: Mapping[tuple[int, ...], int]
+    columns: tuple[str, ...]
+    units: tuple[int, ...]
+    before: tuple[MaskedGroup, ...]
+    known: Mapping[str, WholeVariable]
+    categories: Mapping[str, WholeVariable]
+
+
+ORIGINAL = "original "
+"""What the columns of categories begin with that are as the original has them."""
+
+
+def collect(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+    """Spill what masking a group in one place reads of one part; a task."""
+    sheet, task = settings.read(), about.read()
+    original, _ = sheet.records_of(key)
+    if original is None:
+        return {"records": 0}
+    current, _ = with_masked(original, task.before, int(key))
+    columns = {
+        "row": np.arange(len(original), dtype=np.int32),
+        "stratum": strata_of(task.conditions, task.stratum_of, original),
+        **arrays_of(current, task.columns, task.known),
+        **{ORIGINAL + name: own for name, own in arrays_of(original, [*task.categories], task.categories).items()},
+    }
+    spill(folder / f"g{task.group}", columns, np.zeros(len(original), dtype=np.int64), 1)
+    return {"records": len(original)}
+
+
+def protect_in_one_place(
+    about: Stored,
+    folders: tuple[str, ...],
+    folder: Path,
+    key: str,  # noqa: ARG001
+) -> Mapping[str, object]:
+    """Mask a group of all records, as a run in memory does; a task."""
+    task = about.read()
+    arrays, part_of = _gathered(folders, task.group, 0, 1)
+    data = dataset_of(arrays, task.columns, task.known)
+    originals = {name.removeprefix(ORIGINAL): own for name, own in arrays.items() if name.startswith(ORIGINAL)}
+    original = dataset_of(originals, [*task.categories], task.categories)
+    # Those that were recoded are spread as they are now.
+    recoded = [name for name, each in task.categories.items() if task.known[name].variable != each.variable]
+    masking: Masking = task.masking
+    spread = masking.standardisation.updated(original, original.names).updated(data, recoded)
+    masking = replace(masking, standardisation=spread)
+    execution = Execution(1, masking.block_size)
+    context = replace(masking.context(data), seed=masking.seed, execution=execution)
+    strata = Strata(np.asarray(arrays["stratum"], dtype=np.int64), (), frozenset())
+    columns, facts, result = _masked_group(data, task.group, strata, task.units, masking, context)
+    if result.kept_rows is not None or result.missing_codes is not None:
+        raise InputError(_NEEDS_MEMORY)
+    Stored.of((result.variables, result.limits), folder / VARIABLES)
+    spill(folder / "masked", {"row": arrays["row"], **columns}, part_of, len(folders))
     return facts
 
 
@@ -141,7 +215,7 @@ class PartMasking:
 
 
 VARIABLES = "variables"
-"""File with the variables of a group as its method publishes them."""
+"""File with the variables of a group as its method publishes them, and the limits that it found in the data."""
 
 GATHERED = "gathered"
 """File with what the records of a part say to a method that asks."""
@@ -172,8 +246,9 @@ def protect_part(settings: Stored, about: Stored, folder: Path, key: str) -> Map
         return {"records": 0}
     current, _ = with_masked(original, task.before, int(key))
     context = task.context(current, first)
-    columns, facts, variables = _masked_group(current, task.group, task.strata(original), (), task.masking, context)
-    Stored.of(variables, folder / VARIABLES)
+    columns, facts, result = _masked_group(current, task.group, task.strata(original), (), task.masking, context)
+    _refuse_changes(result, current, task.masking.plan, task.group)
+    Stored.of((result.variables, ()), folder / VARIABLES)
     rows = np.arange(len(original), dtype=np.int32)
     spill(folder / f"m{task.group}", {"row": rows, **columns}, np.zeros(len(rows), dtype=np.int64), 1)
     return facts
@@ -188,15 +263,14 @@ def _scarce(data: Dataset, names: Sequence[str], step: Step) -> list[str]:
 
 def _masked_group(
     data: Dataset, group: int, strata: Strata, units: Sequence[int], masking: Masking, context: MaskingContext
-) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any], tuple[Variable, ...]]:
-    """Masked values by name, facts on them, and the variables as they are published."""
+) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any], GroupResult]:
+    """Masked values by name, facts on them, and what the method returned."""
     plan = masking.plan
     planned = replace(plan.groups[group], strata=strata)
     step = plan.steps[planned.step - 1]
     with step.placed(step.number, step.method.name):
         work = group_work(planned, step, masking.edits, plan.masked)
         result = protect_group(data, work, masking.standardisation, context)
-        _refuse_changes(result, data, step, planned.variables)
     protected = with_group(data, result)
     results: list[GroupResult] = [result] * len(plan.groups)
     adjusted, done = protected, []
@@ -216,25 +290,30 @@ def _masked_group(
         "moved": moved_facts(done),
         "unchanged": unchanged_facts(step, planned.variables, data, protected, result.labels),
     }
-    return columns, facts, result.variables
+    return columns, facts, result
 
 
 def _numbers(data: Dataset, name: str) -> NDArray[np.float64]:
     return np.where(data[name].missing, np.nan, data[name].values.astype(np.float64))
 
 
-def _refuse_changes(result: GroupResult, data: Dataset, step: Step, names: Sequence[str]) -> None:
-    """What only a run in memory can do: records drawn or dropped, other variables, limits found in the data."""
+_NEEDS_MEMORY = (
+    "the method changes what variables are, or which records there are, and that needs the whole file in memory: leave "
+    "out `execution: engine`"
+)
+
+
+def _refuse_changes(result: GroupResult, data: Dataset, plan: Plan, group: int) -> None:
+    """What some of the records cannot do: records drawn or dropped, other variables, limits found in the data."""
+    step, names = plan.steps[plan.groups[group].step - 1], plan.groups[group].variables
     coarser = "detail" in step.method.claims.removes
     same = coarser or all(data[name].variable == each for name, each in zip(names, result.variables, strict=True))
     # Limits that parameters promise are among the edits already.
     promised = () if step.method.claims.limits is None else step.method.claims.limits(step.params, result.variables)
     found = not coarser and not {limit.variable for limit in result.limits} <= {limit.variable for limit in promised}
     if not same or result.kept_rows is not None or result.missing_codes is not None or found:
-        raise InputError(
-            "the method changes what variables are, or which records there are, and that needs the whole file in "
-            "memory: leave out `execution: engine`"
-        )
+        with step.placed(step.number, step.method.name):
+            raise InputError(_NEEDS_MEMORY)
 
 
 def _plain(notes: Mapping[str, Any]) -> dict[str, Any]:

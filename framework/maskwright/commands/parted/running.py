@@ -22,6 +22,7 @@ from maskwright.commands.parted.feasibility import (
 from maskwright.commands.parted.finishing import FOUND
 from maskwright.commands.parted.finishing_stages import finish_parts, measured
 from maskwright.commands.parted.masking_stages import mask_groups
+from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
@@ -230,13 +231,13 @@ def _for_tasks(described: Pipeline) -> Pipeline:
 
 def _cut_record(run: PartedRun, found: ScannedFile) -> CutRecord:
     engine = run.pipeline.engine
-    merging = {each.label: each.measure.merging for each in run.pipeline.measures}
+    merged = {each.label: each.measure.merging if is_merged(each) else None for each in run.pipeline.measures}
     return CutRecord(
         engine="" if engine is None else engine.plugin.name,
         parts=len(run.parts),
         sampled=len(found.sample),
         groups=tuple(run.cuts),
-        measures={label: each.result for label, each in merging.items() if each is not None},
+        measures={label: "exact" if each is None else each.result for label, each in merged.items()},
     )
 
 

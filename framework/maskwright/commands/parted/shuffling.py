@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.strata import GroupCut
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.variable import Variable
+    from maskwright.plugins.method import Limit
 
 
 ENDING = ".records"
@@ -141,6 +142,7 @@ class MaskedGroup:
 
     `folders`: of the tasks, one for each block, or of a step that masks part by part one for each part. `published`:
     what became of its variables, where the method publishes others. `notes`: what is said once of all records.
+    `limits`: found in the data by the method.
     """
 
     group: int
@@ -149,6 +151,7 @@ class MaskedGroup:
     by_part: bool
     published: tuple[Variable, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
 
     def of_part(self, position: int, records: int) -> dict[str, NDArray[np.float64]]:
         """Masked values of a part by record, ``p:name`` as the method gave them and ``a:name`` adjusted."""

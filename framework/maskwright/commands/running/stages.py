@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
-    from maskwright.pipeline.resolved import DataSource, Pipeline
+    from maskwright.pipeline.resolved import DataSource, MeasureRequest, Pipeline
     from maskwright.planning.plan import Plan
     from maskwright.plugins.block import Block
     from maskwright.plugins.measurement import Measurement
@@ -170,20 +170,28 @@ class PipelineRun:
         """Loss and risk of what was read back, by label."""
         plan, requests, original = self.ready.plan, self.pipeline.measures, self.ready.original
         with self.clock("measure"), report_compilation(self.reporter):
-            names = released_variables(original, released, plan.altered, plan.recoded)
-            about = unmasked_variable_notices(names, plan.altered)
-            categories = released_categories(original, released, plan.altered)
             if any(each.asked for each in requests):
+                names = released_variables(original, released, plan.altered, plan.recoded)
+                about = unmasked_variable_notices(names, plan.altered)
                 self.notify(notices_of("unmasked-variables-measured", about[:1]))
-            found = compute_measures(
-                requests, original, released, plan.edits_on_values, plan.to_json(), self.seed, self.reporter,
-                (*names, *categories), about=about,
-                about_categories=unmasked_variable_notices(categories, plan.altered), changed=plan.altered,
-                drawn=plan.draws_records,
-            )  # fmt: skip
+            found = measured_files(requests, plan, original, released, self.seed, self.reporter)
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
         self.notify(without_contributions(alone))
         return found
+
+
+def measured_files(
+    requests: Sequence[MeasureRequest], plan: Plan, original: Dataset, released: Dataset, seed: int, reporter: Reporter
+) -> dict[str, Measurement]:
+    """Loss and risk of a released file beside its original, by label."""
+    names = released_variables(original, released, plan.altered, plan.recoded)
+    categories = released_categories(original, released, plan.altered)
+    return compute_measures(
+        requests, original, released, plan.edits_on_values, plan.to_json(), seed, reporter, (*names, *categories),
+        about=unmasked_variable_notices(names, plan.altered),
+        about_categories=unmasked_variable_notices(categories, plan.altered), changed=plan.altered,
+        drawn=plan.draws_records,
+    )  # fmt: skip
 
 
 def without_contributions(labels: Iterable[str]) -> Iterator[Notice]:

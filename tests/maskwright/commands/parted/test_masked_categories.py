@@ -186,10 +186,17 @@ def test_numbers_of_blocks_and_categories_that_a_rule_ties_them_to_in_either_ord
         assert (masked.age[masked.region == "north"] <= 40).all()
 
 
-def test_clusters_of_categories_are_refused_by_name(folder: Path) -> None:
-    numbers = {"method": "microaggregation", "params": {"k": 3}, "variables": ["size"]}
-    with pytest.raises(mw.InputError, match="masks in blocks of near records, and size holds categories"):
-        ran(folder, "none", [numbers])
+@pytest.mark.waived("values-unchanged")
+def test_clusters_of_categories_are_those_of_a_run_in_memory(folder: Path) -> None:
+    clusters = {"method": "microaggregation", "params": {"k": 3}, "variables": ["size", "region"]}
+    execution = {"engine": "local", "block_size": 50_000}
+    over_parts = ran(folder, "clusters-parts", [clusters], execution=execution).record
+    in_memory = ran(folder, "clusters-memory", [clusters], execution={}).record
+    masked = read_parts(folder / "clusters-parts", 5)
+    pd.testing.assert_frame_equal(masked, read_parts(folder / "clusters-memory", 5))
+    assert over_parts["methods"] == in_memory["methods"]
+    assert masked.groupby(["size", "region"], dropna=False).size().min() >= 3
+    assert over_parts["k"]["groups"][0]["smallest"] >= 3
 
 
 @pytest.mark.waived("edit-may-be-wrong")

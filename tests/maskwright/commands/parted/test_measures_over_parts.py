@@ -85,33 +85,19 @@ def test_it_is_that_of_the_file_in_memory(
     assert set(expected.notes) <= set(found["notes"])
 
 
-@pytest.mark.parametrize(
-    ("measure", "params", "said"),
-    [
-        ("k_map", {"population": "register.csv"}, "a population file is compared with all records at once"),
-    ],
-)
-def test_what_cannot_be_counted_by_classes_is_refused(
-    measure: str, params: dict[str, Any], said: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_merged_is_measured_in_one_place(tmp_path: Path) -> None:
+    """A file of the population, and a score with a component that sees all records."""
     write_parts(survey(60), tmp_path / "in", 2)
     survey(60).to_csv(tmp_path / "register.csv", index=False)
-    if "population" in params:
-        params = {"population": str(tmp_path / "register.csv")}
-    settings = pipeline(
-        tmp_path / "in", tmp_path / "out", measure=[{measure: {**KEYS, **params}}], execution={"engine": "local"}
-    )
-    with pytest.raises(mw.InputError, match=said):
-        mw.run(settings)
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_score_of_what_cannot_be_had_over_parts_is_refused_by_component(tmp_path: Path) -> None:
-    write_parts(survey(60), tmp_path / "in", 2)
     components = [{"measure": "pil", "weight": 1}, {"measure": "interval_disclosure", "weight": 1, "label": "ranks"}]
-    settings = pipeline(
-        tmp_path / "in", tmp_path / "out", measure=[{"weighted_score": {"components": components}}],
-        execution={"engine": "local"},
-    )  # fmt: skip
-    with pytest.raises(mw.InputError, match="weighted_score: its component ranks needs the whole file in memory"):
-        mw.run(settings)
+    measures = [
+        {"k_map": {"keys": ["sex", "region"], "population": str(tmp_path / "register.csv")}},
+        {"weighted_score": {"components": components}}, "propensity", "sse",
+    ]  # fmt: skip
+    found = {}
+    for name, execution in (("parts", {"engine": "local"}), ("memory", {"block_size": 50_000})):
+        settings = pipeline(tmp_path / "in", tmp_path / name, measure=measures, execution=execution)
+        found[name] = mw.run(settings).record["measures"]
+    assert list(found["parts"]) == list(found["memory"])
+    for label in ("k_map", "weighted_score", "propensity"):
+        assert found["parts"][label] == found["memory"][label]

@@ -60,6 +60,8 @@ def test_correlated_noise_keeps_correlations_and_equalities_with_missing_cells(f
 
 
 @pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
-def test_corrected_noise_is_refused_by_name(folder: Path, method: str) -> None:
-    with pytest.raises(mw.InputError, match=f"step 1: {method} sees all records at once"):
-        ran(folder, "none", method, {"correction": "mean"}, 4, {"engine": "local"})
+def test_corrected_noise_is_that_of_a_run_in_memory(folder: Path, method: str) -> None:
+    params = {"p": 0.3, "correction": "mean_and_variance"}
+    in_memory = ran(folder, f"{method}-corrected", method, params, 4, {})
+    found = ran(folder, f"{method}-in-one-place", method, params, 4, {"engine": "local"})
+    pd.testing.assert_frame_equal(found, in_memory, check_exact=True)

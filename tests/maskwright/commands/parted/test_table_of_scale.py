@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS, PARTS = 600, 2
+PROCESSES = {"engine": "processes", "workers": 2, "block_size": 200}
 PARAMS: dict[str, dict[str, Any]] = {
     "rounding": {"base": 5},
     "recoding": {"recode": {"age": [18.0, 65.0]}},
@@ -87,6 +88,24 @@ def test_local_methods_give_the_values_of_a_run_in_memory(folder: Path, method: 
     pd.testing.assert_frame_equal(masked(folder, f"{method}-parts"), masked(folder, f"{method}-memory"))
 
 
+@pytest.mark.parametrize("method", of_built_ins("method", "whole"))
+def test_methods_in_one_place_give_the_values_of_a_run_in_memory(folder: Path, method: str) -> None:
+    assert support_of_method(plugins().methods[method]).result == "exact"
+    found, outcomes = {}, []
+    for name, execution in (("parts", PROCESSES), ("memory", {"block_size": 200})):
+        try:
+            mw.run(settings(folder, f"{method}-{name}", method, execution=execution))
+            found[name] = masked(folder, f"{method}-{name}")
+            outcomes.append("released")
+        except mw.MaskwrightError as error:
+            # What cannot be released from memory cannot be released over parts either, for the same reasons.
+            found_there = (each.finding for each in error.problems if each.finding is not None)
+            outcomes.append(sorted(f"{each.kind} {each.subject}" for each in found_there))
+    assert outcomes[0] == outcomes[1]
+    if found:
+        pd.testing.assert_frame_equal(found["parts"], found["memory"])
+
+
 @pytest.mark.parametrize("method", of_built_ins("method", "block"))
 def test_methods_in_blocks_keep_edits_and_lose_about_what_blocks_in_memory_do(folder: Path, method: str) -> None:
     assert support_of_method(plugins().methods[method]).result == "blocked"
@@ -119,6 +138,20 @@ def test_measures_over_parts_are_those_of_a_run_in_memory(folder: Path) -> None:
         near = pytest.approx(value, rel=1e-9) if result == "exact" else pytest.approx(value, rel=0.1, abs=5)
         assert found["measures"][name]["value"] == near, name
         assert found["cut"]["measures"][name] == result
+
+
+def test_measures_in_one_place_are_those_of_a_run_in_memory(folder: Path) -> None:
+    wanted = {}
+    for name in of_built_ins("measure", "whole"):
+        try:
+            run = mw.run(settings(folder, f"memory-{name}", "rounding", execution={}, measure=asked([name])))
+        except mw.InputError:
+            continue  # these data have none of what it measures
+        wanted[name] = run.record["measures"][name]
+    found = mw.run(settings(folder, "parts", "rounding", measure=asked(wanted))).record
+    assert {"score", "propensity", "probabilistic_record_linkage"} <= wanted.keys()
+    assert {name: found["measures"][name] for name in wanted} == wanted
+    assert {found["cut"]["measures"][name] for name in wanted} == {"exact"}
 
 
 def refused(folder: Path, **changes: Any) -> str:
