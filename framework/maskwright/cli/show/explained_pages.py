@@ -197,13 +197,14 @@ LEAD = (
 )
 
 LIMITS = (
-    "Exact: edits, strata, moments, counts, smallest classes, and measures where the table says so. Blocked: clusters "
-    "are made in blocks of near records. Sampled: up to 100,000 records are linked to all records of every part, with "
-    "a 95 percent interval of 98 / sqrt(m) percentage points. Looked at in the sample only: dependencies between "
-    "variables, which the plan warns of. Methods that ask something of all records first (frequencies, spreads, "
-    "periods that occur) get it as exact counts and sums, and give the values of a run in memory. Not done yet over "
-    "parts: households, levels, categories in clusters, removed records and cells, rules beyond a record, key maps, "
-    "random order. What cannot be had is refused by name before anything is masked."
+    "Exact: edits, strata, moments, counts, smallest classes, and methods and measures where the table says so. "
+    "Blocked: clusters of numbers are made in blocks of near records. Sampled: up to 100,000 records are linked to all "
+    "records of every part, with a 95 percent interval of 98 / sqrt(m) percentage points; dependencies between "
+    "variables, which the plan warns of, are searched for in the sample. Methods that need something of all records "
+    "first (frequencies, spreads, periods that occur) get it as exact counts and sums. What sees all records at once, "
+    "clusters of categories among it, runs in the memory of one worker, with the columns that it reads; the plan "
+    "estimates how much that is, and refuses it where it does not fit. Refused by name, before anything is masked: "
+    "households and levels, removed records and cells, new records, rules beyond a record, key maps, random order."
 )
 
 
