@@ -112,7 +112,7 @@ def test_the_record_says_what_was_done_to_each_variable(
         "cname": f"{count['cname']} cells emptied as complementary suppression of cc",
         "nat": f"{count['nat']} cells emptied by local_suppression (step 4)",
         "natname": f"{count['natname']} cells emptied as complementary suppression of nat",
-        "foreign": f"{count['foreign']} cells emptied as complementary suppression of nat",
+        "foreign": f"{count['foreign']} cells emptied as complementary suppression of nat, cc",
     }  # fmt: skip
     unchanged = ["overhead", "size"]
     assert sorted(each["name"] for each in about["variables"] if not each["masked"]) == unchanged

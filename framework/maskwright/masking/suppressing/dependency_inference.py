@@ -11,7 +11,13 @@ import numpy as np
 from maskwright.data.dependencies import Dependencies, Dependency, Spanning
 from maskwright.foundation.arrays import Booleans
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
-from maskwright.masking.suppressing.value_inference import CERTAIN, FEWEST_EQUIVALENT, SingleValues, majority_values
+from maskwright.masking.suppressing.value_inference import (
+    CERTAIN,
+    FEWEST_EQUIVALENT,
+    SingleValues,
+    is_certain,
+    majority_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -303,5 +309,11 @@ class Reader:
             return candidates
         wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
         wanted[given[candidates]] = True
-        seen = ~hidden & (given >= 0) & wanted[given]
-        return np.asarray(candidates & (majority_values(given, values, seen) == values))
+        seen = ~hidden & (given >= 0) & (values >= 0) & wanted[given]
+        named = majority_values(given, values, seen)
+        shares = np.bincount(values[~hidden & (values >= 0)], minlength=int(values.max()) + 1).astype(np.float64)
+        shares /= max(float(shares.sum()), 1.0)
+        own = candidates & (named >= 0)
+        right = own & (named == values)
+        is_sure = own.any() and is_certain(int(right.sum()), int(own.sum()), float(shares[named[own]].mean()))
+        return right if is_sure else np.zeros(self._n, dtype=np.bool_)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import bdtr, bdtrc
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
 from maskwright.masking.suppressing.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
@@ -25,6 +29,12 @@ CERTAIN = 0.95
 
 FEWEST_EQUIVALENT = 10
 """Published records that have to show it where one value, and not a whole variable, gives a cell away."""
+
+CERTAINTY = 0.9
+"""Share of cells that are rightly named from which an intruder may be said to know them."""
+
+LEVEL = 0.05
+"""Level of the bounds on such shares."""
 
 MOST_READ = 100_000_000
 """Records times pairs of variables that are examined for one variable; the pairs with the fewest values come first."""
@@ -99,10 +109,26 @@ class SingleValues:
                 seen, queried = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
                 groups = None if self._spanning is None else self._spanning.witnesses(given)
                 widths = math.prod(self._values(each)[1] + 1 for each in given)
-                shown = question.answered(seen, queried, widths, tests, groups)
-                found.append(question.queried[shown & self._are_there(question, given)])
+                answers = question.answered(seen, queried, widths, tests, groups)
+                answers = replace(answers, named=answers.named & self._are_there(question, given))
+                if (answers.named & answers.right).any():
+                    shown = answers.certain(self._of_original(question, given, tests, groups)) & answers.right
+                    found.append(question.queried[shown])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
+
+    def _of_original(
+        self, question: _Question, given: tuple[str, ...], tests: int, groups: Integers | None
+    ) -> Booleans:
+        """Whether the rules on examined cells are rules of the original, and right; shape of the examined cells."""
+        whole = question.of_original()
+        parts = [self._values(name) for name in given]
+        codes = np.zeros(self._n, dtype=np.int64)
+        for values, count in parts:
+            codes = codes * (count + 1) + np.where(values < 0, count, values)
+        widths = math.prod(count + 1 for _, count in parts)
+        answers = whole.answered(codes[whole.seen], codes[whole.queried], widths, tests, groups)
+        return answers.named & answers.right
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
@@ -209,18 +235,19 @@ class _Question:
 
     def __init__(self, cells: Integers, queried: Integers, seen: Integers) -> None:
         self.queried, self.seen = queried, seen
-        # Only values that are examined are distinguished; all others are the last.
-        distinct, self._own = np.unique(cells[queried], return_inverse=True)
-        place = np.full(int(cells.max(initial=0)) + 1, len(distinct), dtype=np.int64)
-        place[distinct] = np.arange(len(distinct))
-        self._width = len(distinct) + 1
-        self._cells = place[cells[seen]]
+        self._all = cells
+        self._own, self._cells = cells[queried], cells[seen]
+        self._width = int(cells.max(initial=0)) + 1
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
+
+    def of_original(self) -> _Question:
+        """The same of all records, nothing suppressed."""
+        return _Question(self._all, self.queried, np.flatnonzero(self._all >= 0))
 
     def answered(
         self, seen: Integers, queried: Integers, values: int, tests: int, groups: Integers | None = None
-    ) -> Booleans:
-        """Which of the examined cells the records with the same value show.
+    ) -> Answers:
+        """What the records with the same value show of the examined cells.
 
         `groups`: of all records: those of one group bear witness once; shape (n,).
         """
@@ -234,20 +261,69 @@ class _Question:
             disclosed = np.flatnonzero(wanted[seen] >= 0)
             seen, cells, values = wanted[seen[disclosed]], cells[disclosed], len(distinct)
             groups = None if groups is None else groups[disclosed]
-            sizes = np.bincount(seen, minlength=values)[queried]
-            same = _counts(seen * self._width + cells, queried * self._width + self._own, values * self._width)
-        else:
-            counts = np.bincount(seen * self._width + cells, minlength=values * self._width)
-            table = counts.reshape(values, self._width)
-            sizes, same = table.sum(axis=1)[queried], table[queried, self._own]
-        share = self._shares[self._own]
-        # Of what no record shows, `same` is 0.
-        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)[queried]
+        sizes, most, value = _majorities(seen, cells, values, self._width)
+        share = self._shares[value]
+        witnesses = sizes if groups is None else groups_of_each(seen, groups, values)
         unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
         by_chance = (witnesses - 1) * unlikely < math.log(BY_CHANCE * tests)
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
-        enough = (sizes >= FEWEST_EQUIVALENT) & (same >= CERTAIN * sizes)
-        return np.asarray(enough & (sizes - same <= allowed) & ~by_chance & (share < 1))
+        enough = (sizes >= FEWEST_EQUIVALENT) & (most >= CERTAIN * sizes)
+        is_rule = enough & (sizes - most <= allowed) & ~by_chance & (share < 1)
+        return Answers(is_rule[queried], value[queried] == self._own, share[queried])
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What rules say of examined cells, one entry for each of them.
+
+    `named`: whether a rule says which value it has. `right`: whether that is its value. `base`: share of the published
+    records that have the value.
+    """
+
+    named: Booleans
+    right: Booleans
+    base: NDArray[np.float64]
+
+    def certain(self, original: Booleans) -> Booleans:
+        """Cells that an intruder would be sure of, and mostly right; shape of `named`.
+
+        Taken of all cells together that such rules name, never of a single one: that would tell which of the guesses
+        are right. `original`: whether the rule holds of the original as well; others are there because of what was
+        suppressed, and that they are right must not be what the distribution alone would give.
+        """
+        found = np.zeros(len(self.named), dtype=np.bool_)
+        for holds in (True, False):
+            own = self.named & (original == holds)
+            right, named = int((self.right & own).sum()), int(own.sum())
+            if named:
+                base = float(self.base[own].mean())
+                if is_certain(right, named, base) and (holds or bdtrc(right - 1, named, base) < LEVEL):
+                    found |= own
+        return found
+
+
+def is_certain(right: int, named: int, base: float) -> bool:
+    """Whether rules that most published records obey give suppressed cells away, or mislead.
+
+    `right` of `named` suppressed cells are as the rules say: what the office knows. `base`: share that the published
+    distribution alone would name rightly.
+    """
+    return right > base * named and bool(bdtr(right, named, CERTAINTY) >= LEVEL)
+
+
+def _majorities(seen: Integers, cells: Integers, values: int, width: int) -> tuple[Integers, Integers, Integers]:
+    """For each code: its records, how many have its most frequent cell, and which that is; shape (values,)."""
+    sizes = np.bincount(seen, minlength=values)
+    if values * width <= 4 * len(seen) + 1_000_000:
+        table = np.bincount(seen * width + cells, minlength=values * width).reshape(values, width)
+        value = table.argmax(axis=1)
+        return sizes, table[np.arange(values), value], value
+    pairs, counts = np.unique(seen * width + cells, return_counts=True)
+    most, value = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
+    # The last one written stays: that with the most records.
+    order = np.argsort(counts, kind="stable")
+    most[pairs[order] // width], value[pairs[order] // width] = counts[order], pairs[order] % width
+    return sizes, most, value
 
 
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
@@ -260,21 +336,13 @@ def determining_values(given: Integers, found: Integers, tests: int, groups: Int
     disclosed = np.zeros(len(given), dtype=np.bool_)
     if len(there):
         question = _Question(found, there, there)
-        disclosed[there] = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+        answers = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+        disclosed[there] = answers.named & answers.right
     return disclosed
 
 
 def _state(cells: Booleans) -> int:
     return hash(np.packbits(cells).tobytes())
-
-
-def _counts(pairs: Integers, queried: Integers, most: int) -> Integers:
-    """How often each of the given numbers below `most` is among the pairs."""
-    if most <= 4 * len(pairs) + 1_000_000:
-        return np.bincount(pairs, minlength=most)[queried]
-    found, counted = np.unique(pairs, return_counts=True)
-    places = np.minimum(np.searchsorted(found, queried), max(len(found) - 1, 0))
-    return np.where(found[places] == queried, counted[places], 0) if len(found) else np.zeros_like(queried)
 
 
 def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integers:
