@@ -216,7 +216,10 @@ def test_the_form_of_numbers_does_not_tell_in_which_parts_none_was_changed(tmp_p
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"protect": [{"method": "record_suppression", "params": {"k": 3, "keys": ["region"]}}]}, "record_suppression takes records or cells away"),
+        (
+            {"protect": [{"method": "record_suppression", "params": {"k": 3, "keys": ["region"]}}]},
+            "record_suppression takes records or cells away",
+        ),
         ({"on_input_violation": "drop"}, "on_input_violation: drop"),
         ({"release": {"order": "random"}}, "keeps the order"),
         ({"edits": ["(region, age) in original"]}, "ties masked variables to unmasked ones"),
