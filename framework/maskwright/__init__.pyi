@@ -156,6 +156,7 @@ from maskwright.plugins.parameter_markers import NamesFile as NamesFile
 from maskwright.plugins.parameter_markers import NamesPartition as NamesPartition
 from maskwright.plugins.parameter_markers import NamesVariables as NamesVariables
 from maskwright.plugins.parameter_markers import PromisesK as PromisesK
+from maskwright.plugins.parameter_markers import PublishedIf as PublishedIf
 from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
 from maskwright.plugins.partition import Partition as Partition
 from maskwright.plugins.registry import find_measure as find_measure

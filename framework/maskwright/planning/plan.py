@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.edits.edit_set import EditSet
 from maskwright.planning.model import with_steps
 from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.plugins.parameter_markers import files_named
+from maskwright.plugins.parameter_markers import files_named, unpublished_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -224,6 +224,7 @@ def step_json(step: Step, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]
         | {name: path.name for name, path in files_named(step.params).items()}
         | step.planning.model_dump(mode="json")
         | ({"within": list(dict.fromkeys([*step.within, *own.get("within", ())]))} if step.within else {}),
+        "unpublished": list(unpublished_fields(step.params)),
         "changes_cells": step.method.changes_cells,
         "takes": None,
         "groups": list(groups),

@@ -167,6 +167,36 @@ class NamesFile(ParameterMarker):
     """
 
 
+@dataclass(frozen=True)
+class PublishedIf(ParameterMarker):
+    """A parameter that goes into the public record, the codebook and ``about.json`` only where a switch says so.
+
+    Several fields may bear it.
+
+    Attributes
+    ----------
+    switch : str
+        Name of a parameter of the same model, true or false.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pydantic import BaseModel
+    >>> from maskwright import PublishedIf
+    >>> class Params(BaseModel, extra="forbid", frozen=True):
+    ...     chance: Annotated[float, PublishedIf("publish_chance")] = 0.8
+    ...     publish_chance: bool = False
+    """
+
+    switch: str
+
+
+def unpublished_fields(params: BaseModel) -> tuple[str, ...]:
+    """Names of the parameters whose values are kept from the public."""
+    marks = [(name, mark) for name, mark in _marks(type(params)) if isinstance(mark, PublishedIf)]
+    return tuple(name for name, mark in marks if not getattr(params, mark.switch))
+
+
 def naming_fields(model: type[BaseModel]) -> tuple[str, ...]:
     """Names of the fields whose values name variables."""
     return _fields_with(model, *NAMING)
@@ -254,6 +284,9 @@ def marking_error(model: type[BaseModel], *, of_method: bool) -> str | None:
         if kind in seen and kind not in SEVERAL:
             return f"{kind.__name__} marks both {seen[kind]!r} and {name!r}; there can be one"
         seen[kind] = name
+        switches = {field for field, info in model.model_fields.items() if info.annotation is bool}
+        if isinstance(mark, PublishedIf) and mark.switch not in switches:
+            return f"parameter {name!r} is PublishedIf({mark.switch!r}), which is no parameter that is true or false"
         fits, wanted = _TYPES[kind]
         fitting = [fits(each) for each in _alternatives(model.model_fields[name].annotation)]
         # Beside names there may be a number of variables, or a word for some of them.
@@ -320,11 +353,12 @@ _TYPES: Mapping[type[ParameterMarker], tuple[Callable[[object], bool], str]] = {
     ),
     NamesFile: (lambda kind: kind is Path, "Path or Path | None"),
     NamesVariables: (_is_names_of_variables, f"{_NAMES}, a list of such lists, or a dict by name"),
+    PublishedIf: (lambda _: True, "any"),
 }
 """What the types in the union of a marked field may be, None aside, and how that is said."""
 
 NAMING = (KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, NamesVariables)
 """Markers of fields whose values name variables."""
 
-SEVERAL = (DependentVariables, CompanionVariables, NamesVariables, NamesFile)
+SEVERAL = (DependentVariables, CompanionVariables, NamesVariables, NamesFile, PublishedIf)
 """Markers that several fields of one model may bear."""

@@ -114,6 +114,7 @@ WRONG_METHODS = [
     (of(x=(Annotated[set[str], mw.IndependentVariables()], set())), "marked IndependentVariables, so its type"),
     (of(w=(Annotated[int, mw.NamesVariables()], 0)), "marked NamesVariables, so its type must be tuple[str, ...]"),
     (of(w=(Annotated[int, mw.UsesWeights()], 0)), "marked UsesWeights, so its type must be bool"),
+    (of(w=(Annotated[int, mw.PublishedIf("x")], 0)), "PublishedIf('x'), which is no parameter that is true or false"),
     (of(p=(Annotated[int, mw.NamesPartition()], 0)), "marked NamesPartition, so its type must be str"),
     (of(k=(Annotated[int, mw.PromisesK], 3)), "parameter 'k': write PromisesK(), not PromisesK"),
     (of(k=(Annotated[int, mw.PromisesK()] | None, 3)), "'k': put PromisesK() around its whole type, not inside"),

@@ -34,6 +34,7 @@ from maskwright.plugins.parameter_markers import (
     NamesPartition,
     NamesVariables,
     PromisesK,
+    PublishedIf,
     UsesWeights,
 )
 from maskwright.plugins.partition import Partition
@@ -60,7 +61,7 @@ INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, E
 """What these hold, and what errors are made of."""
 
 MARKERS = (PromisesK, KeyVariables, DependentVariables, IndependentVariables, CompanionVariables, UsesWeights,
-           NamesPartition, NamesVariables, NamesFile)  # fmt: skip
+           NamesPartition, NamesVariables, NamesFile, PublishedIf)  # fmt: skip
 """What a parameter means to the planner."""
 
 MADE_FROM = (

@@ -194,6 +194,9 @@ class StepRecord(RecordPart):
     step: int = Field(description="1 for the first.")
     method: Public[str]
     params: Public[dict[str, object]] = Field(description="Of the method and of the planner.")
+    unpublished: tuple[str, ...] = Field(
+        default=(), description="Names of the parameters whose values are kept from the public record."
+    )
     changes_cells: Public[bool] = Field(
         default=True,
         description="False: it takes whole records away, and every cell of the others is as it was, weights apart.",
@@ -205,6 +208,11 @@ class StepRecord(RecordPart):
         default=None,
         description="Of data of several levels: what a step that draws records takes.",
     )
+
+    def public_json(self) -> dict[str, Any]:
+        """Plain data with what may be published: parameters but for those that are kept back."""
+        public = super().public_json()
+        return public | {"params": {k: each for k, each in self.params.items() if k not in self.unpublished}}
 
 
 class PlannedEdit(RecordPart):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Claims, CompanionVariables, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, Masked, Method, PublishedIf
 from maskwright_builtin.methods.post_randomisation.markov import MarkovMatrix, mixed, neighbours
 from maskwright_builtin.methods.post_randomisation.randomisation import (
     Randomising,
@@ -25,7 +25,9 @@ class OrdinalNoiseParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of ordinal noise."""
 
     places: int = Field(default=1, ge=1, strict=True, description="Most places by which a category moves. Usual: 1, 2.")
-    retain: float = Field(default=0.5, ge=0, lt=1, description="Least probability that a category stays.")
+    retain: Annotated[float, PublishedIf("publish_matrix")] = Field(
+        default=0.5, ge=0, lt=1, description="Least probability that a category stays."
+    )
     invariant: bool = Field(
         default=True,
         description="Expected frequencies of the categories are those of the original; false: each category within "
@@ -38,8 +40,8 @@ class OrdinalNoiseParams(BaseModel, extra="forbid", frozen=True):
     )
     publish_matrix: bool = Field(
         default=False,
-        description="Put the matrices into the public record, for analysts who correct for them; not those from which "
-        "frequencies of fewer than 10 records can be computed.",
+        description="Put the matrices, and the parameters that give them, into the public record, for analysts who "
+        "correct for them; not those from which frequencies of fewer than 10 records can be computed.",
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from maskwright import Block, Claims, CompanionVariables, InputError, Masked, Method
+from maskwright import Block, Claims, CompanionVariables, InputError, Masked, Method, PublishedIf
 from maskwright_builtin.methods.post_randomisation.markov import (
     MarkovMatrix,
     Retaining,
@@ -39,7 +39,7 @@ SUM = 1e-9
 class PramParams(BaseModel, extra="forbid", frozen=True):
     """Parameters of PRAM."""
 
-    retain: float = Field(
+    retain: Annotated[float, PublishedIf("publish_matrix")] = Field(
         default=0.8,
         ge=0,
         lt=1,
@@ -47,7 +47,7 @@ class PramParams(BaseModel, extra="forbid", frozen=True):
         "category is drawn from their frequencies. Not invariant: otherwise it becomes one of the others, each as "
         "likely.",
     )
-    matrix: dict[str, dict[str, float]] | None = Field(
+    matrix: Annotated[dict[str, dict[str, float]] | None, PublishedIf("publish_matrix")] = Field(
         default=None,
         description="Markov matrix: {category: {category it becomes: probability}}; a row for each category that "
         "occurs, sums 1; left out is 0. For all variables of the step.",
@@ -62,13 +62,13 @@ class PramParams(BaseModel, extra="forbid", frozen=True):
         description="'direct': the rarest category changes with probability 'theta', a category k with theta f_min / "
         "f_k, and becomes each other one as likely; invariant, and 'retain' is not used.",
     )
-    theta: float | None = Field(
+    theta: Annotated[float | None, PublishedIf("publish_matrix")] = Field(
         default=None,
         gt=0,
         le=1,
         description="Of the direct construction: probability that the rarest category changes.",
     )
-    nearness: float | None = Field(
+    nearness: Annotated[float | None, PublishedIf("publish_matrix")] = Field(
         default=None,
         gt=0,
         allow_inf_nan=False,
@@ -94,8 +94,8 @@ class PramParams(BaseModel, extra="forbid", frozen=True):
     )
     publish_matrix: bool = Field(
         default=False,
-        description="Put the matrices into the public record, for analysts who correct for them; not those from which "
-        "frequencies of fewer than 10 records can be computed.",
+        description="Put the matrices, and the parameters that give them, into the public record, for analysts who "
+        "correct for them; not those from which frequencies of fewer than 10 records can be computed.",
     )
 
     @field_validator("matrix")

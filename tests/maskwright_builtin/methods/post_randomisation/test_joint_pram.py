@@ -183,6 +183,16 @@ def test_matrices_are_published_where_that_is_asked(tmp_path):
     before = np.array([counts[tuple(cell)] for cell in matrix["categories"]])
     np.testing.assert_allclose(before @ np.array(matrix["probabilities"]), before, rtol=1e-9)
     assert matrix["records"] == 1500
+    assert [each["params"].get("retain") for each in public["steps"]] == [0.8, None]
+
+
+def test_a_matrix_that_is_not_published_stands_nowhere_in_public(tmp_path):
+    given = {category: {other: 0.91 if other == category else 0.09 for other in "fm"} for category in "fm"}
+    params = {"matrix": given, "invariant": False}
+    pipeline(tmp_path, [{"method": "pram", "variables": ["sex"], "params": params}])
+    public = (tmp_path / "public.json").read_text(encoding="utf-8")
+    assert "0.91" not in public
+    assert not {"matrix", "retain", "theta", "nearness"} & json.loads(public)["steps"][0]["params"].keys()
 
 
 def test_a_matrix_that_tells_of_few_records_is_withheld(tmp_path):
