@@ -192,6 +192,7 @@ _CATALOGUE = (
     NoticeKind("reading"),
     NoticeKind("records-dropped"),
     NoticeKind("released-before"),
+    NoticeKind("removal-distorts", "variable", is_caution=True),
     NoticeKind("repeated-keys", "variable"),
     NoticeKind("replaces-another-file"),
     NoticeKind("rules"),

@@ -118,8 +118,7 @@ def mask(
         from maskwright.masking.suppressing.suppression_steps import remove
 
         removal = remove(adjusted, protected.standardisation, context)
-        removed = tuple(removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan))
-        distorted = replace(distorted, doubts=(*distorted.doubts, *removed))
+        distorted += removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan)
     else:
         stated = in_published_terms(context, adjusted).edits
         removal = Removal(adjusted, (), np.arange(len(adjusted)), stated, adjusted, stated=stated)
@@ -294,7 +293,7 @@ def _result(
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *spike_notices(lost, plan),
-            *moved[1].mended,
+            *moved[1].notices,
             *range_notices(range_counts(context.original, masked, numeric), edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data, plan, edits),

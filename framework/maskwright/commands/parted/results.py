@@ -99,7 +99,7 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *spike_notices(lost, plan), *distorted.mended,
+            *_warnings(plan, notes), *zero_notices(zeros), *spike_notices(lost, plan), *distorted.notices,
             *range_notices(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
         ),
