@@ -175,7 +175,7 @@ def _checked(
     )
     records = {level.name: len(level) for level in linked}
     wrong = _once(
-        doubt
+        doubt.on(level.name)
         for level in linked if any(each.violations for each in arrival[level.name].edits)
         for doubt in wrong_edit_doubts(
             arrival[level.name].edits, bound.edits[level.name], with_columns_of_rules(linked, bound, level.name),

@@ -144,9 +144,10 @@ class PlannedLevels:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Of all levels."""
+        """Of all levels, but for those that were seen when these were loaded."""
+        seen = {(each.kind, each.subject, each.level) for each in self.loaded.doubts}
         own = (doubt.on(name) for name, ready in self.every.items() for doubt in ready.doubts)
-        return (*own, *self.disclosed)
+        return (*(each for each in own if (each.kind, each.subject, each.level) not in seen), *self.disclosed)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
