@@ -211,6 +211,7 @@ _CATALOGUE = (
     NoticeKind("violated-and-unmasked", "edit"),
     NoticeKind("violated-still"),
     NoticeKind("waiver-not-needed"),
+    NoticeKind("without-spread", "step", is_caution=True),
 )
 
 NOTICE_KINDS: Mapping[str, NoticeKind] = {kind.name: kind for kind in _CATALOGUE}

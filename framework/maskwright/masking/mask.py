@@ -11,6 +11,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import as_far_as, is_inside
+from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
@@ -37,6 +38,7 @@ from maskwright.masking.masking_result import (
     method_doubts,
     method_warnings,
     published_note_doubts,
+    spread_findings,
     structural_zeros,
     uncut_notices,
     zero_notices,
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from maskwright.data.dataset import Dataset
-    from maskwright.foundation.doubts import Doubt
     from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
@@ -271,6 +272,7 @@ def _result(
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
+    equal = tuple(spread_findings(plan, [each.without_spread for each in results]))
     lost = tuple(lost_spikes(left, masked, numeric))
     return MaskingResult(
         masked=replace(masked, notes=()),
@@ -289,6 +291,7 @@ def _result(
         zeros=zeros,
         notices=(
             *method_warnings(plan, results),
+            *(each for each in equal if isinstance(each, Notice)),
             *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
@@ -304,6 +307,7 @@ def _result(
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),
+            *(each for each in equal if isinstance(each, Doubt)),
             *published_note_doubts(plan, [each.notes for each in results], [each.counts for each in categories]),
             *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),

@@ -124,12 +124,12 @@ class _Moved:
         of_mean = shares * away
         of_deviation = shares * (away**2 - deviation**2) / (2 * deviation) if deviation > 0 else np.zeros(len(values))
         share = float(np.mean(kept))
-        by_chance = (
+        mean_by_chance, deviation_by_chance = (
             _farthest_by_chance(np.bincount(units, weights=each).astype(np.float64), share)
             for each in (of_mean, of_deviation)
         )
         earlier = before.method_mean + before.mean, before.method_deviation + before.deviation
-        return cls(mean_left - mean, deviation_left - deviation, *by_chance, earlier)
+        return cls(mean_left - mean, deviation_left - deviation, mean_by_chance, deviation_by_chance, earlier)
 
     def is_beyond(self, bound: float, *, by_chance: bool = True) -> bool:
         """Whether one of them moved farther, by removing alone and all in all; `by_chance`: and than it may by that."""

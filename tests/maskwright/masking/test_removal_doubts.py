@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.testing.pipeline_runs import offered
+
+if TYPE_CHECKING:
+    from maskwright.masking.masking_result import MaskingResult
 
 
 def _people(seed: int, n: int = 600) -> pd.DataFrame:
@@ -30,16 +33,16 @@ def _people(seed: int, n: int = 600) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _masked(frame: pd.DataFrame, method: str | None = None, **asked: Any) -> mw.MaskingResult:
+def _masked(frame: pd.DataFrame, method: str | None = None, **asked: Any) -> MaskingResult:
     declared = {name: {"role": "other"} for name in frame} | asked.pop("declared", {})
     return mask_request(masking_request(frame, method, seed=1, declared=declared, **asked), is_released=False)
 
 
-def _doubts(done: mw.MaskingResult) -> dict[str, str]:
+def _doubts(done: MaskingResult) -> dict[str, str]:
     return {doubt.subject: doubt.message for doubt in done.doubts if doubt.kind == "adjustment-distorts"}
 
 
-def _cautions(done: mw.MaskingResult) -> dict[str, str]:
+def _cautions(done: MaskingResult) -> dict[str, str]:
     return {each.subject: str(each) for each in done.notices if each.kind == "removal-distorts" and each.is_caution}
 
 
@@ -47,11 +50,11 @@ def _keys(frame: pd.DataFrame, **stated: object) -> dict[str, dict[str, object]]
     return {name: {"role": "quasi_identifier", **(stated if name == "age" else {})} for name in frame}
 
 
-def _suppressed(frame: pd.DataFrame, k: int, method: str = "local_suppression", **stated: object) -> mw.MaskingResult:
+def _suppressed(frame: pd.DataFrame, k: int, method: str = "local_suppression", **stated: object) -> MaskingResult:
     return _masked(frame, method, params={"k": k, "keys": list(frame)}, declared=_keys(frame, **stated))
 
 
-def _farther(done: mw.MaskingResult, frame: pd.DataFrame) -> float:
+def _farther(done: MaskingResult, frame: pd.DataFrame) -> float:
     """The farther of mean and standard deviation of age, by numpy."""
     left, before = done.masked["age"].values[~done.masked["age"].missing], frame["age"].to_numpy(dtype=float)
     return float(max(abs(left.mean() - before.mean()), abs(left.std() - before.std())) / before.std(ddof=1))
