@@ -82,7 +82,8 @@ def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np
         ``x + e`` with e from N(0, (p s)^2), s the standard deviation (ddof = 1) of the variable's values, or from
         N(0, sd^2), then corrected as requested. Covariances between variables stay in expectation, so that
         correlations shrink by 1 / (1 + p^2); `correlated_noise` keeps them. Missing cells stay missing. A variable
-        whose values are all equal stays (`Masked.without_spread`) where noise is in proportion to its spread or corrected.
+        whose values are all equal stays (`Masked.without_spread`) where noise is in proportion to its spread or is
+        corrected.
 
     References
     ----------
