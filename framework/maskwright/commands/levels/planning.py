@@ -145,9 +145,8 @@ class PlannedLevels:
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Of all levels, but for those that were seen when these were loaded."""
-        seen = {(each.kind, each.subject, each.level) for each in self.loaded.doubts}
         own = (doubt.on(name) for name, ready in self.every.items() for doubt in ready.doubts)
-        return (*(each for each in own if (each.kind, each.subject, each.level) not in seen), *self.disclosed)
+        return (*(each for each in own if not self.loaded.is_known(each)), *self.disclosed)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
