@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 WIDTH = 118
-MANY_VALUES = 20
-"""Different numbers from which a quasi-identifier is published in bands."""
+BANDS = 5
+"""Bands of a quasi-identifier that has more numbers: what few have is not emptied, which would move its mean."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _on_violation(linked: LinkedFiles | None) -> Iterator[str]:
 
 def _protection(found: Description) -> Iterator[str]:
     keys = [each for each in found.variables if each.role == "quasi_identifier"]
-    many = [each.name for each in keys if each.is_numeric and each.distinct > MANY_VALUES]
+    many = [each.name for each in keys if each.is_numeric and each.distinct > BANDS]
     amounts = [each.name for each in found.variables if each.role == "confidential" and each.is_numeric]
     yield "protect:"
     if amounts:
@@ -242,7 +242,7 @@ def _protection(found: Description) -> Iterator[str]:
     if many:
         yield "  - method: recoding            # bands instead of numbers that single persons out"
         yield f"    variables: {_flow(many)}"
-        yield "    params: {bands: 5}"
+        yield f"    params: {{bands: {BANDS}}}"
     if keys:
         yield "  - method: local_suppression   # cells are emptied until 3 records share each combination of keys"
         yield f"    variables: {_flow([each.name for each in keys])}"

@@ -192,6 +192,7 @@ _CATALOGUE = (
     NoticeKind("reading"),
     NoticeKind("records-dropped"),
     NoticeKind("released-before"),
+    NoticeKind("removal-distorts", "variable", is_caution=True),
     NoticeKind("repeated-keys", "variable"),
     NoticeKind("replaces-another-file"),
     NoticeKind("rules"),
@@ -210,6 +211,7 @@ _CATALOGUE = (
     NoticeKind("violated-and-unmasked", "edit"),
     NoticeKind("violated-still"),
     NoticeKind("waiver-not-needed"),
+    NoticeKind("without-spread", "step", is_caution=True),
 )
 
 NOTICE_KINDS: Mapping[str, NoticeKind] = {kind.name: kind for kind in _CATALOGUE}

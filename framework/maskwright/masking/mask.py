@@ -11,6 +11,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.normalisation import as_far_as, is_inside
+from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
@@ -37,6 +38,7 @@ from maskwright.masking.masking_result import (
     method_doubts,
     method_warnings,
     published_note_doubts,
+    spread_findings,
     structural_zeros,
     uncut_notices,
     zero_notices,
@@ -59,7 +61,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from maskwright.data.dataset import Dataset
-    from maskwright.foundation.doubts import Doubt
     from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
@@ -120,8 +121,7 @@ def mask(
         from maskwright.masking.suppressing.suppression_steps import remove
 
         removal = remove(adjusted, protected.standardisation, context)
-        removed = tuple(removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan))
-        distorted = replace(distorted, doubts=(*distorted.doubts, *removed))
+        distorted += removal_doubts(distortion, adjusted, removal, protected.standardisation, context.plan)
     else:
         stated = in_published_terms(context, adjusted).edits
         removal = Removal(adjusted, (), np.arange(len(adjusted)), stated, adjusted, stated=stated)
@@ -278,6 +278,7 @@ def _result(
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(context.original, masked, plan))
+    equal = tuple(spread_findings(plan, [each.without_spread for each in results]))
     lost = tuple(lost_spikes(left, masked, numeric))
     return MaskingResult(
         masked=replace(masked, notes=()),
@@ -296,11 +297,12 @@ def _result(
         zeros=zeros,
         notices=(
             *method_warnings(plan, results),
+            *(each for each in equal if isinstance(each, Notice)),
             *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
             *zero_notices(zeros),
             *spike_notices(lost, plan),
-            *moved[1].mended,
+            *moved[1].notices,
             *range_notices(range_counts(context.original, masked, numeric), edits),
             *conflict_notices(units),
             *coded_value_notices(protected.coded, removal.data, plan, edits),
@@ -311,6 +313,7 @@ def _result(
         doubts=(
             *protected.doubts,
             *method_doubts(plan, results),
+            *(each for each in equal if isinstance(each, Doubt)),
             *published_note_doubts(plan, [each.notes for each in results], [each.counts for each in categories]),
             *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),

@@ -22,6 +22,7 @@ from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from maskwright.foundation.arrays import Integers
     from maskwright.masking.adjusting.distortion import Distortion
@@ -154,6 +155,29 @@ def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]
         for doubt in result.doubts:
             message = f"{step.method.name} on {_shown(group)}: {doubt}"
             yield Doubt("method-warned", str(step.number), message, place=step.place)
+
+
+def spread_findings(plan: Plan, found: Sequence[Mapping[str, AbstractSet[int]]]) -> Iterator[Doubt | Notice]:
+    """On variables that have no spread to scale a change by, group by group of the plan: a doubt in most strata.
+
+    `found`: the strata in which each variable of a group has none.
+    """
+    for group, equal in zip(plan.groups, found, strict=True):
+        step = plan.steps[group.step - 1]
+        of = 1 if group.strata is None else max(len(group.strata.strata), 1)
+        for count in dict.fromkeys(map(len, equal.values())):
+            names = ", ".join(name for name, strata in equal.items() if len(strata) == count)
+            where = f"in {count} of {of} strata " * (of > 1)
+            message = (
+                f"{names}: {where}true values are published unchanged, because those that are masked together are all "
+                "equal and have no spread to scale a change by"
+            )
+            if 2 * count > of:
+                message = f"{step.method.name} on {_shown(group)}: {message}"
+                yield Doubt("method-warned", str(step.number), message, count, of, step.place)
+            else:
+                message = f"{step} on {_shown(group)}: {message}"
+                yield Notice("without-spread", str(step.number), message, count, of, step.place)
 
 
 def _shown(group: Group) -> str:

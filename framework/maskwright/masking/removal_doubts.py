@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.distortion_doubts import declaration, least_moved
+from maskwright.foundation.findings import Notice
+from maskwright.masking.distortion_doubts import (
+    MOST_GONE,
+    MOVED_BY_REMOVAL,
+    DistortionDoubts,
+    declaration,
+    least_moved,
+)
 from maskwright.masking.protecting.variable_group import sampling_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.masking.adjusting.distortion import Distortion
+    from maskwright.masking.adjusting.distortion import Distortion, Shift
     from maskwright.masking.context import Standardisation
     from maskwright.masking.masking_result import Removal
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
 BY_CHANCE = 1e-4
@@ -28,32 +36,52 @@ BY_CHANCE = 1e-4
 
 def removal_doubts(
     found: Distortion, before: Dataset, removal: Removal, standardisation: Standardisation, plan: Plan
-) -> Iterator[Doubt]:
-    """Look at each variable of which cells or records went.
+) -> DistortionDoubts:
+    """Look at each variable of which cells or records went; what is moved as suppression does is a notice.
 
     `found`: how far each was moved before that. `before`: Masked, with all records.
     """
     weights = _both_weights(before, removal)
+    steps = plan.steps[plan.shaping :]
+    is_random = not all(step.is_deterministic for step in steps)
+    way = _way(steps, are_cells=len(removal.data) == len(before))
+    doubts, notices = [], []
     for shift in found.shifts:
-        column, left = before[shift.variable], removal.data[shift.variable]
+        name = shift.variable
+        column, left = before[name], removal.data[name]
         there = np.flatnonzero(~column.missing)
         kept = np.zeros(len(before), dtype=np.bool_)
         kept[removal.rows[~left.missing]] = True
         kept = kept[there]
         if not kept.any() or kept.all():
             continue
-        values = column.values[there] / standardisation.scale[shift.variable]
+        values = column.values[there] / standardisation.scale[name]
         full, published = weights[0][there], weights[1][there]
         # Whole households go together or not; cells go one by one.
         units = np.arange(len(there)) if before.households is None else before.households[there]
-        moved = _Moved.of(values, kept, full, published, units)
-        least = least_moved(len(there), plan.variables[shift.variable].distortion)
-        earlier = shift.method_mean + shift.mean, shift.method_deviation + shift.deviation
-        ways = ((moved.mean, moved.mean_by_chance), (moved.deviation, moved.deviation_by_chance))
-        if any(
-            min(abs(by), abs(by + was)) > max(least, chance) for (by, chance), was in zip(ways, earlier, strict=True)
-        ):
-            yield _doubt(shift.variable, moved, kept, are_cells=len(removal.data) == len(before))
+        moved = _Moved.of(values, kept, full, published, units, shift)
+        gone, cells = int(np.sum(~kept)), len(kept)
+        declared = plan.variables[name].distortion
+        least = most = least_moved(cells, declared)
+        only_removed = name not in plan.replaced
+        if only_removed and declared is None and gone <= MOST_GONE * cells:
+            most = least_moved(cells, None, MOVED_BY_REMOVAL)
+        # What a method chooses without drawing is no sample, in which chance would explain as much.
+        by_chance = is_random or not only_removed
+        if not moved.is_beyond(least, by_chance=by_chance):
+            continue
+        message = (
+            f"removing {gone} of its {cells} values moved its mean by {moved.mean:+.2f} and its standard deviation by "
+            f"{moved.deviation:+.2f} standard deviations of the original"
+            f"{', more than by chance' * moved.is_beyond(least)}: those that are {way.became} differ from the others"
+        )
+        if moved.is_beyond(most, by_chance=by_chance):
+            hint = f"{way.remedy}; or {declaration(name, moved.mean, moved.deviation)}."
+            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=hint))
+        else:
+            message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
+            notices.append(Notice("removal-distorts", name, message, gone, cells))
+    return DistortionDoubts(tuple(doubts), notices=tuple(notices))
 
 
 def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:
@@ -68,15 +96,21 @@ def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class _Moved:
-    """How far removing moved the mean and the standard deviation, and how far it may by chance; in one unit."""
+    """How far removing moved the mean and the standard deviation, and how far it may by chance; in one unit.
+
+    `earlier`: how far both were moved before.
+    """
 
     mean: float
     deviation: float
     mean_by_chance: float
     deviation_by_chance: float
+    earlier: tuple[float, float]
 
     @classmethod
-    def of(cls, values: Floats, kept: Booleans, full: Floats, published: Floats, units: Integers) -> _Moved:
+    def of(
+        cls, values: Floats, kept: Booleans, full: Floats, published: Floats, units: Integers, before: Shift
+    ) -> _Moved:
         """Compare all cells with those that are left.
 
         `full`, `published`: weights of the cells, the published ones as far as cells are left. `units`: that are
@@ -90,11 +124,20 @@ class _Moved:
         of_mean = shares * away
         of_deviation = shares * (away**2 - deviation**2) / (2 * deviation) if deviation > 0 else np.zeros(len(values))
         share = float(np.mean(kept))
-        by_chance = (
+        mean_by_chance, deviation_by_chance = (
             _farthest_by_chance(np.bincount(units, weights=each).astype(np.float64), share)
             for each in (of_mean, of_deviation)
         )
-        return cls(mean_left - mean, deviation_left - deviation, *by_chance)
+        earlier = before.method_mean + before.mean, before.method_deviation + before.deviation
+        return cls(mean_left - mean, deviation_left - deviation, mean_by_chance, deviation_by_chance, earlier)
+
+    def is_beyond(self, bound: float, *, by_chance: bool = True) -> bool:
+        """Whether one of them moved farther, by removing alone and all in all; `by_chance`: and than it may by that."""
+        ways = ((self.mean, self.mean_by_chance), (self.deviation, self.deviation_by_chance))
+        return any(
+            min(abs(by), abs(by + was)) > (max(bound, chance) if by_chance else bound)
+            for (by, chance), was in zip(ways, self.earlier, strict=True)
+        )
 
 
 def _moments(values: Floats, weights: Floats) -> tuple[float, float]:
@@ -114,19 +157,17 @@ def _farthest_by_chance(effects: Floats, share: float) -> float:
     return third + sqrt(third**2 + 2 * exponent * variance)
 
 
-def _doubt(name: str, moved: _Moved, kept: Booleans, *, are_cells: bool) -> Doubt:
-    gone, cells = int(np.sum(~kept)), len(kept)
-    what = "suppressed" if are_cells else "left out"
-    message = (
-        f"removing {gone} of its {cells} values moved its mean by {moved.mean:+.2f} and its standard deviation by "
-        f"{moved.deviation:+.2f} standard deviations of the original, more than by chance: those that are {what} "
-        "differ from the others"
-    )
-    way = (
-        "Recode the keys, so that fewer cells have to go" if are_cells
-        else "Draw the same share of all kinds of records, or let weights make up for what is left out"
-    )  # fmt: skip
-    return Doubt(
-        "adjustment-distorts", name, message, gone, cells,
-        hint=f"{way}; or {declaration(name, moved.mean, moved.deviation)}.",
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Way:
+    """What became of the values that went, and what lets more of them stay."""
+
+    became: str
+    remedy: str
+
+
+def _way(steps: Sequence[Step], *, are_cells: bool) -> _Way:
+    if are_cells:
+        return _Way("suppressed", "Recode the keys, so that fewer cells have to go")
+    if any(step.method.has_keys for step in steps):
+        return _Way("left out", "Recode the keys, so that fewer records have to go")
+    return _Way("left out", "Draw the same share of all kinds of records, or let weights make up for what is left out")

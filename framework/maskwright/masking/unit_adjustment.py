@@ -101,6 +101,11 @@ def adjust_unit(
     zeros = _zero_targets(unit, values, members, current, edits, scale, context)
     adjustment = adjusted(zeros)
     if zeros is not None and adjustment.infeasible.any():
+        # An equality may leave no values on the sides on which noise put its variables: it chooses others.
+        near = adjusted(zeros.without_sides(adjustment.infeasible))
+        zeros = zeros.with_sides_of(near.values, adjustment.infeasible)
+        adjustment = adjusted(zeros)
+    if zeros is not None and adjustment.infeasible.any():
         # Edits come before structural zeros.
         adjustment = adjusted(zeros.without(adjustment.infeasible))
     adjustment = replace(adjustment, cost=adjustment.cost / weight)

@@ -69,6 +69,9 @@ class Masked:
     doubts : tuple of str
         Sentences, like those of `warnings`, on what the method is for and could not do: records that it left as they
         were, too few partners. Each stops the release unless the pipeline waives it.
+    without_spread : tuple of str
+        Variables that stay as they are because their values in the block are all equal, with no spread to scale a
+        change by. A notice names in how many strata; where it is most of them, it is a doubt.
 
     Examples
     --------
@@ -91,6 +94,7 @@ class Masked:
     missing_codes: NDArray[np.int64] | None = None
     doubts: tuple[str, ...] = ()
     suppressed: NDArray[np.bool_] | None = None
+    without_spread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,7 +20,7 @@ def mask_columns(
     change: Callable[[Floats, int], Floats],
     notes: Mapping[str, Any] | None = None,
     *,
-    doubts: Sequence[str] = (),
+    without_spread: Sequence[str] = (),
     limits: Sequence[Limit] = (),
 ) -> Masked:
     """Replace the values of each column; missing cells stay missing.
@@ -39,8 +39,8 @@ def mask_columns(
             values[present, position] = new
         block.progress((position + 1) / block.p)
     return Masked(
-        values, block.missing.copy(), notes={"changed_cells": changed, **(notes or {})}, doubts=tuple(doubts),
-        limits=tuple(limits),
+        values, block.missing.copy(), notes={"changed_cells": changed, **(notes or {})}, limits=tuple(limits),
+        without_spread=tuple(without_spread),
     )  # fmt: skip
 
 
@@ -67,11 +67,3 @@ def spreads_of(moments: ExactMoments) -> Floats:
     deviations = np.sqrt(np.maximum(np.diag(moments.covariance), 0.0))
     largest = np.maximum(np.abs(moments.low), np.abs(moments.high))
     return np.where(deviations > 1e-12 * largest, deviations, 0.0)
-
-
-def unchanged(names: Sequence[str]) -> str:
-    """Doubt of methods that perturb in proportion to the spread, about variables that have none."""
-    return (
-        f"{', '.join(names)}: true values are published unchanged, because those that are masked together are all "
-        "equal and have no spread to scale a change by"
-    )

@@ -138,6 +138,25 @@ def test_init_writes_a_pipeline_whose_plan_has_only_doubts_that_its_comments_nam
     assert main(["plan", str(path)]) == 0
 
 
+@pytest.mark.parametrize("seed", [2, 3])
+def test_what_init_proposes_for_persons_in_households_is_released(seed: int, tmp_path: Path) -> None:
+    """Sizes are published in bands: with the large ones alone suppressed their mean would be another."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.choice(np.arange(1, 8), 400, p=[0.36, 0.33, 0.13, 0.11, 0.04, 0.02, 0.01])
+    size = np.repeat(sizes, sizes)[:400]
+    frame = pd.DataFrame({
+        "age": rng.integers(0, 95, 400), "household_size": size, "region": rng.choice(list("abcdef"), 400),
+        "sex": rng.choice(["f", "m"], 400), "education": rng.choice(["none", "school", "trade", "degree"], 400),
+        "income": rng.lognormal(10, 0.6, 400).round(),
+    })  # fmt: skip
+    frame.sample(frac=1, random_state=seed).to_csv(tmp_path / "people.csv", index=False)
+    assert main(["init", str(tmp_path / "people.csv"), "--to", str(tmp_path / "pipeline.yaml")]) == 0
+    mw.run(tmp_path / "pipeline.yaml")
+    bands = pd.read_csv(tmp_path / "people-masked.csv")["household_size"].dropna().unique()
+    assert "below 2" in bands
+    assert 2 <= len(bands) <= 5
+
+
 def test_a_pipeline_that_is_there_is_left_alone_without_force(office: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = office.parent / "pipeline.yaml"
     path.write_text("mine", encoding="utf-8")

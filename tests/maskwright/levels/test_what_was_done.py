@@ -309,3 +309,15 @@ def test_no_column_of_the_structure_is_proposed_in_a_rule(tmp_path: Path) -> Non
         mw.run(tmp_path / "p.yaml")
     assert "`sum(plant.staff) == total` holds in all records: did you mean that?" in str(refused.value)
     assert "rows that differ" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("edit", "level"), [("rent >= 2000", "household"), ("income >= 5000", "person")])
+def test_an_edit_that_may_be_wrong_is_said_once_with_its_level(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], edit: str, level: str
+) -> None:
+    with pytest.raises(mw.OpenDoubts):
+        masked_homes(tmp_path, homes(), [edit], [means("rent", "total"), means("income")])
+    for command in ("plan", "run"):
+        assert main([command, str(tmp_path / "p.yaml"), "--json"]) == 1
+        doubts = json.loads(capsys.readouterr().out)["doubts"]
+        assert [(each["subject"], each["level"]) for each in doubts if each["id"] == "W109"] == [("edit-1", level)]

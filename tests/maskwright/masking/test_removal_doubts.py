@@ -1,9 +1,9 @@
-"""Removing that changes means or spreads is a doubt; a random sample is none."""
+"""Removing that changes means or spreads much is a doubt, and somewhat a caution; a random sample is neither."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
 from maskwright.testing.pipeline_runs import offered
+
+if TYPE_CHECKING:
+    from maskwright.masking.masking_result import MaskingResult
 
 
 def _people(seed: int, n: int = 600) -> pd.DataFrame:
@@ -30,10 +33,31 @@ def _people(seed: int, n: int = 600) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def _moved(frame: pd.DataFrame, method: str, params: dict[str, Any], **asked: Any) -> dict[str, str]:
+def _masked(frame: pd.DataFrame, method: str | None = None, **asked: Any) -> MaskingResult:
     declared = {name: {"role": "other"} for name in frame} | asked.pop("declared", {})
-    done = mask_request(masking_request(frame, method, params=params, seed=1, declared=declared, **asked))
+    return mask_request(masking_request(frame, method, seed=1, declared=declared, **asked), is_released=False)
+
+
+def _doubts(done: MaskingResult) -> dict[str, str]:
     return {doubt.subject: doubt.message for doubt in done.doubts if doubt.kind == "adjustment-distorts"}
+
+
+def _cautions(done: MaskingResult) -> dict[str, str]:
+    return {each.subject: str(each) for each in done.notices if each.kind == "removal-distorts" and each.is_caution}
+
+
+def _keys(frame: pd.DataFrame, **stated: object) -> dict[str, dict[str, object]]:
+    return {name: {"role": "quasi_identifier", **(stated if name == "age" else {})} for name in frame}
+
+
+def _suppressed(frame: pd.DataFrame, k: int, method: str = "local_suppression", **stated: object) -> MaskingResult:
+    return _masked(frame, method, params={"k": k, "keys": list(frame)}, declared=_keys(frame, **stated))
+
+
+def _farther(done: MaskingResult, frame: pd.DataFrame) -> float:
+    """The farther of mean and standard deviation of age, by numpy."""
+    left, before = done.masked["age"].values[~done.masked["age"].missing], frame["age"].to_numpy(dtype=float)
+    return float(max(abs(left.mean() - before.mean()), abs(left.std() - before.std())) / before.std(ddof=1))
 
 
 @pytest.mark.waived("adjustment-distorts")
@@ -43,53 +67,96 @@ def test_a_random_sample_is_no_doubt(fraction: float) -> None:
     for seed in range(5):
         frame = _people(seed)
         params = {"fraction": fraction}
-        assert _moved(frame.drop(columns=["weight", "home"]), "sampling", params) == {}
-        assert _moved(frame.drop(columns="weight"), "sampling", params, cluster="home") == {}
         weighted = {"declared": {"weight": {"role": "weight"}}}
-        assert _moved(frame.drop(columns="home"), "sampling", params | {"strata": ["region"]}, **weighted) == {}
+        for done in (
+            _masked(frame.drop(columns=["weight", "home"]), "sampling", params=params),
+            _masked(frame.drop(columns="weight"), "sampling", params=params, cluster="home"),
+            _masked(frame.drop(columns="home"), "sampling", params=params | {"strata": ["region"]}, **weighted),
+        ):
+            assert (_doubts(done), _cautions(done)) == ({}, {})
 
 
-def _without_the_oldest(block: mw.Block, params: object, rng: np.random.Generator) -> mw.Removed:
-    age = block.values[:, list(block.names).index("age")]
-    return mw.Removed(kept_rows=np.flatnonzero(age < 70))
+@pytest.mark.parametrize(("oldest", "is_doubt"), [(60, True), (70, False)])
+def test_a_choice_of_records_is(oldest: int, is_doubt: bool) -> None:
+    """Without the old the others are younger, the more so the more are left out; their assets are as they were."""
 
+    def without_the_oldest(block: mw.Block, params: object, rng: np.random.Generator) -> mw.Removed:
+        age = block.values[:, list(block.names).index("age")]
+        return mw.Removed(kept_rows=np.flatnonzero(age < oldest))
 
-@pytest.mark.waived("adjustment-distorts")
-def test_a_choice_of_records_is() -> None:
-    """Without those above 70 the others are younger; their assets have nothing to do with age."""
     chosen = mw.Method(
-        name="without_the_oldest", remove=_without_the_oldest, summary="Keeps the young.", scope="all",
+        name="without_the_oldest", remove=without_the_oldest, summary="Keeps the young.", scope="all",
         claims=mw.Claims(removes={"records"}), example="method: without_the_oldest\n",
     )  # fmt: skip
+    frame = _people(3)[["age", "assets"]]
     with offered([chosen]):
-        moved = _moved(_people(3)[["age", "assets"]], "without_the_oldest", {})
-    assert list(moved) == ["age"]
-    assert "those that are left out differ from the others" in moved["age"]
+        done = _masked(frame, "without_the_oldest")
+    assert (_farther(done, frame) > 0.2) is is_doubt
+    said, silent = (_doubts(done), _cautions(done)) if is_doubt else (_cautions(done), _doubts(done))
+    assert (list(said), silent) == (["age"], {})
+    assert "those that are left out differ from the others" in said["age"]
 
 
-@pytest.mark.waived("adjustment-distorts")
-def test_suppressing_the_extremes_is() -> None:
+@pytest.mark.parametrize(("n", "k"), [(600, 5), (600, 3), (2000, 3)])
+def test_suppressing_the_extremes_is_as_far_as_it_moves_them(n: int, k: int) -> None:
     """Ages that few have are far from the mean: what is left spreads less, by as much as numpy says."""
-    frame = _people(1)[["age", "region"]]
-    request = masking_request(
-        frame, "local_suppression", params={"k": 3, "keys": ["age", "region"]}, seed=1,
-        declared={name: {"role": "quasi_identifier"} for name in frame},
-    )  # fmt: skip
-    done = mask_request(request)
-    left = done.masked["age"].values[~done.masked["age"].missing]
-    (doubt,) = [doubt for doubt in done.doubts if doubt.kind == "adjustment-distorts"]
-    moved = (np.std(left) - np.std(frame["age"])) / np.std(frame["age"], ddof=1)
-    assert doubt.subject == "age"
-    assert doubt.count == len(frame) - len(left)
-    assert float(re.findall(r"deviation by ([+-]\d\.\d\d)", doubt.message)[0]) == pytest.approx(moved, abs=0.011)
-    assert "Recode the keys" in str(doubt.hint)
+    frame = _people(1, n)[["age", "region"]]
+    done = _suppressed(frame, k)
+    left = int(np.sum(~done.masked["age"].missing))
+    moved = _farther(done, frame)
+    assert moved > 0.05
+    said = _doubts(done) if moved > 0.2 or left < n / 2 else _cautions(done)
+    assert list(said) == ["age"]
+    assert len(_doubts(done)) + len(_cautions(done)) == 1
+    assert f"removing {n - left} of its {n} values" in said["age"]
+    assert max(abs(float(each)) for each in re.findall(r"by ([+-]\d\.\d\d)", said["age"])) == pytest.approx(
+        moved, abs=0.011
+    )
+
+
+def test_a_step_that_changes_values_may_move_them_less() -> None:
+    """What is suppressed of ages that are rounded, too, is a doubt where it is a caution of ages alone."""
+    frame = _people(1, 2000)[["age", "region"]]
+    rounded = {"method": "rounding", "variables": ["age"], "params": {"base": 1}}
+    suppressed = {"method": "local_suppression", "params": {"k": 3, "keys": ["age", "region"]}}
+    done = _masked(frame, steps=[rounded, suppressed], declared=_keys(frame))
+    assert (list(_doubts(done)), list(_cautions(done))) == (["age"], [])
+
+
+def test_what_most_records_lose_is_a_doubt() -> None:
+    """Also where what is left moved no farther than a sample of as many would."""
+    frame = _people(5, 200)[["age", "region"]].assign(age=np.random.default_rng(5).integers(20, 90, 200))
+    done = _suppressed(frame, 3)
+    gone = int(np.sum(done.masked["age"].missing))
+    assert gone > 100
+    assert 1 / np.sqrt(200) < _farther(done, frame) < 0.2
+    assert f"removing {gone} of its 200 values" in _doubts(done)["age"]
+    assert "by chance" not in _doubts(done)["age"]
+
+
+def test_the_remedy_is_one_of_the_method() -> None:
+    frame = _people(2, 300)[["age", "region"]]
+    for method, remedy in (("local_suppression", "fewer cells"), ("record_suppression", "fewer records")):
+        done = _suppressed(frame, 5, method)
+        (doubt,) = [each for each in done.doubts if each.kind == "adjustment-distorts"]
+        assert doubt.hint is not None
+        assert doubt.hint.startswith(f"Recode the keys, so that {remedy} have to go; or declare")
+
+
+def test_a_declared_distortion_has_the_last_word() -> None:
+    frame = _people(1, 2000)[["age", "region"]]
+    moved = _farther(_suppressed(frame, 3), frame)
+    assert 0.05 < moved < 0.2
+    strict, lenient = (_suppressed(frame, 3, distortion=bound) for bound in (moved * 0.9, moved * 1.1))
+    assert (list(_doubts(strict)), list(_cautions(strict))) == (["age"], [])
+    assert (_doubts(lenient), _cautions(lenient)) == ({}, {})
 
 
 def test_a_distortion_that_is_declared_is_released() -> None:
     frame = _people(1)[["age", "region"]]
-    declared = {"age": {"role": "quasi_identifier"}, "region": {"role": "quasi_identifier"}}
-    asked: dict[str, Any] = {"params": {"k": 3, "keys": ["age", "region"]}, "seed": 1}
+    declared = _keys(frame)
+    asked: dict[str, Any] = {"params": {"k": 5, "keys": ["age", "region"]}, "seed": 1}
     with pytest.raises(mw.OpenDoubts, match="W309 adjustment-distorts: age: removing"):
         mw.protect(frame, "local_suppression", declared=declared, **asked)
-    declared["age"]["distortion"] = 0.9  # type: ignore[assignment]
+    declared["age"]["distortion"] = 0.9
     assert len(mw.protect(frame, "local_suppression", declared=declared, **asked)) == len(frame)

@@ -137,3 +137,23 @@ def test_noise_beyond_zero_is_mirrored() -> None:
     assert ((masked["export"] == 0) == ~some).all()
     assert (masked["export"] == 1).sum() <= 5
     assert masked["export"][some].median() == pytest.approx(data["export"][some].median(), rel=0.35)
+
+
+@pytest.mark.parametrize("stated", [[], ["a >= 0"], ["a >= 0", "b >= 0", "cost >= 0"]], ids=["none", "one", "parts"])
+@pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
+def test_zeros_of_sums_stay_whatever_the_signs_that_noise_gives_their_parts(method: str, stated: list[str]) -> None:
+    """Where a is 0, b and the sum are on one side, also where noise has put them on both."""
+    rng = np.random.default_rng(8)
+    parts = {
+        name: np.where(rng.random(800) < share, 0, 1 + rng.lognormal(5, 1, 800).round())
+        for name, share in (("a", 0.3), ("b", 0.5), ("cost", 0.2))
+    }
+    data = pd.DataFrame(parts).assign(total=parts["a"] + parts["b"], profit=parts["a"] + parts["b"] - parts["cost"])
+    edits = ["a + b == total", "total - cost == profit", *stated]
+    declared = {name: {"decimals": 0, "distortion": 1} for name in data}
+    params = {"p": 0.5, "structural_zeros": list(data)}
+    masked = mw.protect(data, method, edits=edits, params=params, seed=8, declared=declared)
+    assert ((masked == 0) == (data == 0)).all(axis=None)
+    assert mw.validate(masked, edits).ok
+    assert all((masked[rule[:-5]] >= 0).all() for rule in stated)
+    assert bool((masked["a"] < 0).any()) is not bool(stated)

@@ -63,7 +63,7 @@ def doubts_across_levels(
     `returned`, `kept`: levels as the steps made them, and with the edits. `shaped`: variables of a level that steps
     mask.
     """
-    every: list[DistortionDoubts] = []
+    every = DistortionDoubts()
     top = loaded.linked.names[0]
     edits = EditSet(tuple(edit for own in loaded.bound.edits.values() for edit in own))
     left = _obeying_records(loaded)
@@ -87,12 +87,8 @@ def doubts_across_levels(
             first, before, after = (each.taken(rows) for each in states)
             return Distortion.of(first, before, after, names, scale)
 
-        every.append(distortion_beyond_errors(found, obeying, effects, variables, ready.plan, edits))
-    return DistortionDoubts(
-        tuple(doubt for each in every for doubt in each.doubts),
-        {name: share for each in every for name, share in each.doing_most.items()},
-        tuple(text for each in every for text in each.mended),
-    )
+        every += distortion_beyond_errors(found, obeying, effects, variables, ready.plan, edits)
+    return every
 
 
 def wrong_edits_across_levels(

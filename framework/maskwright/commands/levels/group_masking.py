@@ -369,7 +369,7 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
                 {"step": step.number, "variables": list(group.variables)}
                 for group, step in with_steps(each.plan.groups, each.plan.steps)
             ),
-            notices=(*spike_notices(lost, each.plan), *distorted.mended),
+            notices=(*spike_notices(lost, each.plan), *distorted.notices),
             doubts=(
                 *guarantee_doubts(each.plan, each.original, data, {}),
                 *spike_doubts(lost, each.plan),

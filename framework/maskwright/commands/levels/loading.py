@@ -114,6 +114,12 @@ class LoadedLevels:
     mended: CorrectedLevels | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
 
+    def is_known(self, doubt: Doubt) -> bool:
+        """Whether what a doubt says of its subject was said when the levels were loaded."""
+        return any(
+            (each.kind, each.subject, each.level) == (doubt.kind, doubt.subject, doubt.level) for each in self.doubts
+        )
+
     def forget_cells_of_files(self) -> None:
         """Let go of the cells of the files as they were read, wherever these data are held.
 
@@ -175,7 +181,7 @@ def _checked(
     )
     records = {level.name: len(level) for level in linked}
     wrong = _once(
-        doubt
+        doubt.on(level.name)
         for level in linked if any(each.violations for each in arrival[level.name].edits)
         for doubt in wrong_edit_doubts(
             arrival[level.name].edits, bound.edits[level.name], with_columns_of_rules(linked, bound, level.name),

@@ -270,7 +270,7 @@ def mask_levels(
         )
         in_doubt = wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts)
         masked = replace(
-            masked, doubts=(*distorted.doubts, *in_doubt), notices=(*masked.notices, *distorted.mended)
+            masked, doubts=(*distorted.doubts, *in_doubt), notices=(*masked.notices, *distorted.notices)
         )  # fmt: skip
     originals = {level.name: level.data for level in loaded.linked}
     plans = {name: ready.plan for name, ready in planned.ready.items()}

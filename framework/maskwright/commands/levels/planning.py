@@ -144,9 +144,9 @@ class PlannedLevels:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Of all levels."""
+        """Of all levels, but for those that were seen when these were loaded."""
         own = (doubt.on(name) for name, ready in self.every.items() for doubt in ready.doubts)
-        return (*own, *self.disclosed)
+        return (*(each for each in own if not self.loaded.is_known(each)), *self.disclosed)
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -285,6 +285,7 @@ def _masked_group(
         "records": len(data),
         "notes": _plain(result.notes),
         "doubts": list(result.doubts),
+        "without_spread": {name: sorted(strata) for name, strata in result.without_spread.items()},
         "scarce": _scarce(data, planned.variables, step),
         "units": [unit_facts(number, found) for number, found in zip(units, done, strict=True)],
         "moved": moved_facts(done),

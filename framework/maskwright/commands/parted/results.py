@@ -21,6 +21,7 @@ from maskwright.masking.masking_result import (
     Removal,
     category_notices,
     published_note_doubts,
+    spread_findings,
     zero_notices,
 )
 from maskwright.masking.protecting.assembling import gather_notes
@@ -83,6 +84,7 @@ def masking_result(
         )
     lost = tuple(_lost_spikes(tasks.parts))
     zeros = tuple(_zeros(tasks.parts, plan))
+    equal = tuple(spread_findings(plan, [_without_spread(facts) for facts in tasks.groups]))
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
         masked=masked,
@@ -99,12 +101,14 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *zero_notices(zeros), *spike_notices(lost, plan), *distorted.mended,
+            *_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)), *zero_notices(zeros),
+            *spike_notices(lost, plan), *distorted.notices,
             *range_notices(_left(tasks.parts), edits),
             *_conflicts(units), *category_notices(counts, plan),
         ),
         doubts=(
-            *_doubts(tasks, plan), *spike_doubts(lost, plan), *published_note_doubts(plan, notes, counts),
+            *_doubts(tasks, plan), *(each for each in equal if isinstance(each, Doubt)), *spike_doubts(lost, plan),
+            *published_note_doubts(plan, notes, counts),
             *distorted.doubts,
         ),
         terms=terms,
@@ -150,6 +154,15 @@ def _notes(facts: Sequence[Facts]) -> dict[str, Any]:
     for each in facts:
         gather_notes(notes, each.get("notes", {}))
     return notes
+
+
+def _without_spread(facts: Sequence[Facts]) -> dict[str, set[int]]:
+    """Strata in which each variable has no spread, of all parts."""
+    found: dict[str, set[int]] = {}
+    for each in facts:
+        for name, strata in each.get("without_spread", {}).items():
+            found.setdefault(name, set()).update(strata)
+    return found
 
 
 def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:

@@ -191,11 +191,27 @@ def equality_within(comparison: x.Comparison) -> Conjunction:
     match left, operator, right:
         case x.Function("abs", (argument,)), "<=", x.Number(tolerance) if tolerance >= 0:
             return _nearly_zero(argument, tolerance)
-        case _, "==", _:
+    rounding = _rounding(comparison)
+    return None if rounding is None else _rounded_parts(*rounding)
+
+
+def within_half_a_unit(node: x.Expression) -> x.Expression:
+    """``round(f) == g`` without saying where halves go, ``abs(f - g) <= 1/2``; any other node as it is."""
+    rounding = _rounding(node)
+    if rounding is None:
+        return node
+    argument, unit, other = rounding
+    return x.Comparison("<=", x.Function("abs", (x.Arithmetic("-", argument, other),)), x.Number(unit / 2))
+
+
+def _rounding(node: x.Expression) -> tuple[x.Expression, Fraction, x.Expression] | None:
+    """Of ``round(f) == g``: f, the unit, and g."""
+    match node:
+        case x.Comparison("==", left, right):
             for rounded, other in ((left, right), (right, left)):
                 unit = _unit_of_rounding(rounded)
                 if unit is not None:
-                    return _rounded_parts(*unit, other)
+                    return *unit, other
     return None
 
 

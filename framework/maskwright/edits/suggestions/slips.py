@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
 from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import expression_of
+from maskwright.edits.algebra.conjunctions import within_half_a_unit
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
 from maskwright.edits.evaluation.check import evaluate
-from maskwright.edits.expression import variable_names
+from maskwright.edits.expression import rewritten, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
 from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
+from maskwright.edits.suggestions.part_verdicts import counted, rounded_halves
 from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 from maskwright.edits.suggestions.rounding import COVERED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.edits.edit import Edit, Relation
     from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.suggestions.part_verdicts import Columns
 
 Plain = LinearPart | ProductPart | PolynomialPart | RangePart
 """Parts of which slips are looked for."""
@@ -39,13 +44,14 @@ ENOUGH = 0.95
 POWERS = tuple(Fraction(10) ** power for power in (1, -1, 2, -2, 3, -3))
 """Shifts of a decimal point, and factors between units."""
 
+MOST_DIGITS = 4
+"""Decimals of a factor that may have been meant."""
+
 MOST_VARIABLES = 60
 MOST_NAMED = 2
 
 _FLIPPED: Mapping[Relation, Relation] = {"<=": ">=", "<": ">", ">=": "<=", ">": "<"}
 _LOOSER: Mapping[Relation, tuple[Relation, ...]] = {"==": ("<=", ">="), "<": ("<=",), ">": (">=",)}
-
-Columns = Mapping[str, "NDArray[np.float64]"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,8 @@ class Meant:
     """A rule that may have been meant.
 
     `held`, `of`: records in which it holds, and of which it speaks. `stated`: edit that says so already; '' for none.
-    `by_rounding`: the edit itself but for its tolerance, which holds in all records.
+    `by_rounding`: the edit itself but for its tolerance, which holds in all records. `halves`: where it is ``round(f)
+    == g`` but for halves, which the edit rounds up: where they go in the records that violate it.
     """
 
     rule: str
@@ -61,6 +68,7 @@ class Meant:
     of: int
     stated: str = ""
     by_rounding: bool = False
+    halves: Literal["", "to even", "down"] = ""
 
 
 def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...]:
@@ -74,30 +82,42 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     }  # fmt: skip
     grid = {name: sample[name].variable.decimals for name in columns}
     worst: tuple[float, Plain, NDArray[np.bool_], str] | None = None
-    for part, rows, opening in _plain_parts(edit, sample):
+    # Slips are looked for in what is rounded; where halves go is another matter.
+    unrounded = rewritten(edit.expression, within_half_a_unit)
+    is_rounded = unrounded != edit.expression
+    for part, rows, opening in _plain_parts(edit, classify(unrounded) if is_rounded else edit.parts, sample):
         if isinstance(part, Plain) and set(part.variables) <= columns.keys():
-            held, of = _counted(part, columns, rows)
+            held, of = counted(part, columns, rows)
             if of and (worst is None or held / of < worst[0]):
                 worst = held / of, part, rows, opening
     if worst is None:
         return ()
     _, part, rows, opening = worst
+    halves = rounded_halves(part, columns, rows) if is_rounded else ""
+    kinds = [[part]] if halves else []
     found = []
-    for kind in _slips(part, columns, grid, rows):
-        fitting = [(each, *_counted(each, columns, rows)) for each in kind]
+    for kind in (*kinds, *_slips(part, columns, grid, rows)):
+        fitting = [(each, *counted(each, columns, rows)) for each in kind]
         # The part as it is may hold where the edit does not, which rounds halves in one direction.
         fitting = [
             (each, held, of) for each, held, of in fitting
-            if of and held >= (of if each == part else ENOUGH * of)
+            if of and held >= (of if each == part and not halves else ENOUGH * of)
         ]  # fmt: skip
         if fitting:
             best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])
             as_strict = _is_equality(best) or not _is_equality(part)
+            if is_rounded and not as_strict:
+                continue  # It would say nothing of what is rounded.
             rounded = held == of and _is_equality(best) and _without_tolerance(best) == _without_tolerance(part)
-            found.append((as_strict, Meant(opening + _text(best), held, of, _stated(best, edit, known), rounded)))
+            text = rule_text(expression_of(best)) if is_rounded else _text(best)
+            meant = Meant(opening + text, held, of, _stated(best, edit, known), rounded, halves if best == part else "")
+            found.append((as_strict, meant))
     # What says as much as the edit comes first, then what holds in more records, then the slip that is made more often.
     found.sort(key=lambda entry: (not entry[0], -round(entry[1].held / entry[1].of, 2)))
-    different = list({each.rule: (strict, each) for strict, each in reversed(found)}.values())[::-1]
+    first: dict[str, tuple[bool, Meant]] = {}
+    for strict, each in found:
+        first.setdefault(each.rule, (strict, each))
+    different = list(first.values())
     several = isinstance(part, RangePart) or (len(different) > 1 and different[1][0] and _is_equality(part))
     return tuple(each for _, each in different[: MOST_NAMED if several else 1])
 
@@ -110,10 +130,10 @@ def _is_equality(part: Part) -> bool:
     return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
 
 
-def _plain_parts(edit: Edit, data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
+def _plain_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
     """Parts of an edit, the records that each is for, and the words before it."""
     every = np.ones(len(data), dtype=np.bool_)
-    for part in edit.parts:
+    for part in parts:
         if not isinstance(part, GoverningPart):
             yield part, every, ""
             continue
@@ -126,58 +146,6 @@ def _plain_parts(edit: Edit, data: Dataset) -> Iterator[tuple[Part, NDArray[np.b
             opening = "where its condition holds: "
         for each in part.consequent:
             yield each, verdict.holds & ~verdict.unknown, opening
-
-
-def _counted(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> tuple[int, int]:
-    """Records in which a part holds, and of which it speaks; a record of zeros says nothing of an equality."""
-    cells = np.stack([columns[name][rows] for name in part.variables], axis=1)
-    speaks = ~np.isnan(cells).any(axis=1)
-    if isinstance(part, LinearPart) and part.relation == "==" and not part.constant:
-        speaks &= cells.any(axis=1)
-    return int(np.count_nonzero(_holds(part, columns, rows) & speaks)), int(np.count_nonzero(speaks))
-
-
-def _holds(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    with np.errstate(all="ignore"):
-        match part:
-            case LinearPart():
-                terms = [float(factor) * columns[name][rows] for name, factor in part.coefficients]
-                size = np.sum(np.abs(terms), axis=0) + abs(float(part.constant))
-                over = np.sum(terms, axis=0) - float(part.constant)
-                return _compared(over, part.relation, 1e-9 * size + float(part.tolerance))
-            case ProductPart():
-                left = float(part.coefficient) * _monomial(part.left, columns, rows)
-                right = float(part.constant) * _monomial(part.right, columns, rows)
-                slack = 1e-9 * (np.abs(left) + np.abs(right)) + float(getattr(part, "tolerance", 0))
-                return _compared(left - right, part.relation, slack)
-            case PolynomialPart():
-                terms = [float(factor) * _monomial(powers, columns, rows) for factor, powers in part.terms]
-                slack = 1e-9 * np.sum(np.abs(terms), axis=0) + float(part.tolerance)
-                return _compared(np.sum(terms, axis=0), "==", slack)
-            case RangePart():
-                values = columns[part.variable][rows]
-                if part.numbers is not None:
-                    return np.isin(values, [float(each) for each in part.numbers])
-                low = -np.inf if part.low is None else float(part.low)
-                high = np.inf if part.high is None else float(part.high)
-                above = values >= low if part.low_closed else values > low
-                return above & (values <= high if part.high_closed else values < high)
-    raise AssertionError(f"no verdict for {type(part).__name__}")
-
-
-def _monomial(powers: Sequence[tuple[str, int]], columns: Columns, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
-    result = np.ones(int(rows.sum()))
-    for name, power in powers:
-        result = result * columns[name][rows] ** float(power)
-    return result
-
-
-def _compared(over: NDArray[np.float64], relation: Relation, slack: NDArray[np.float64]) -> NDArray[np.bool_]:
-    if relation == "==":
-        return np.abs(over) <= slack
-    if relation in ("<=", "<"):
-        return over <= slack if relation == "<=" else over < -slack
-    return over >= -slack if relation == ">=" else over > slack
 
 
 def _slips(
@@ -221,8 +189,32 @@ def _of_sum(
         if part.relation == "=="
     )  # fmt: skip
     yield _rounded(part, columns, grid, rows)
-    yield (each for other in signs if not part.tolerance for each in _rounded(other, columns, grid, rows))
+    factors = [*_with_another_factor(part, columns, rows)]
+    yield factors
+    for unrounded in (signs, factors) if not part.tolerance else ():
+        yield (each for other in unrounded for each in _rounded(other, columns, grid, rows))
     yield (replace(part, relation=relation, tolerance=Fraction(0)) for relation in _LOOSER.get(part.relation, ()))
+
+
+def _with_another_factor(part: LinearPart, columns: Columns, rows: NDArray[np.bool_]) -> Iterator[LinearPart]:
+    """A multiple of one variable that is another one up to a constant: with the factor of most records, in few digits.
+
+    It is read off the records that have the largest values, where rounding matters least.
+    """
+    if part.relation != "==" or len(part.coefficients) != 2:
+        return
+    (first, factor), (second, other) = part.coefficients
+    x, y = columns[first][rows], columns[second][rows]
+    there = ~np.isnan(x) & ~np.isnan(y) & (x != 0)
+    if not there.any():
+        return
+    x, y = x[there], y[there]
+    largest = np.argsort(-np.abs(x), kind="stable")[: max(1, len(x) // 10)]
+    typical = float(np.median((float(part.constant) - float(other) * y[largest]) / x[largest]))
+    for digits in range(MOST_DIGITS + 1):
+        new = Fraction(str(round(typical, digits)))
+        if new not in (0, factor):
+            yield replace(part, coefficients=((first, new), (second, other)))
 
 
 def _of_product(part: ProductPart, others: Sequence[str]) -> Iterator[Iterable[ProductPart]]:
@@ -273,7 +265,7 @@ def _rounded(
     """An equality with the least tolerance that explains by rounding what any does, but for errors."""
     if _is_equality(part):
         wider = [replace(part, tolerance=step) for step in _roundings(part, grid) if step >= part.tolerance]
-        held = [_counted(each, columns, rows)[0] for each in wider]
+        held = [counted(each, columns, rows)[0] for each in wider]
         yield from [each for each, records in zip(wider, held, strict=True) if records >= COVERED * held[-1]][:1]
 
 

@@ -26,13 +26,15 @@ class ZeroTargets:
     """What structural zeros ask of rows that are records.
 
     `variables`: those of the adjustment unit. `zeros`, `others`: cells that have to be 0, and that may not be; shape
-    (r, q). `side`: 1 where such a cell may not be negative, -1 where it may not be positive; shape (r, q).
+    (r, q). `side`: 1 where such a cell may not be negative, -1 where it may not be positive; shape (r, q). `stated`:
+    variables of which an edit or a declaration says so; shape (q,).
     """
 
     variables: tuple[Variable, ...]
     zeros: Booleans
     others: Booleans
     side: Floats
+    stated: Booleans
     scale: Floats
 
     @classmethod
@@ -43,11 +45,14 @@ class ZeroTargets:
         """Each cell on the side of 0 on which its masked value lies, or on that which edits leave."""
         side = np.where(values < 0, -1.0, 1.0)
         signs = dict(_signs(edits))
+        stated = np.zeros(len(variables), dtype=np.bool_)
         for place, variable in enumerate(variables):
             low, high = variable.lower, variable.upper
             declared = 1.0 if low is not None and low >= 0 else -1.0 if high is not None and high <= 0 else None
-            side[:, place] = signs.get(variable.name, declared or side[:, place])
-        return cls(tuple(variables), zeros, others, side, scale)
+            one = signs.get(variable.name, declared)
+            if one is not None:
+                side[:, place], stated[place] = one, True
+        return cls(tuple(variables), zeros, others, side, stated, scale)
 
     def reflected(self, values: Floats) -> Floats:
         """Masked values, those beyond 0 mirrored: moved to the nearest value, all would be the smallest one."""
@@ -75,6 +80,15 @@ class ZeroTargets:
     def without(self, rows: Booleans) -> ZeroTargets:
         """The same without some rows, which may be anything; `rows`: shape (r,)."""
         return replace(self, zeros=self.zeros & ~rows[:, None], others=self.others & ~rows[:, None])
+
+    def without_sides(self, rows: Booleans) -> ZeroTargets:
+        """The same where other cells of some rows are on any side of 0, or at it, if not stated; `rows`: shape (r,)."""
+        return replace(self, others=self.others & (~rows[:, None] | self.stated))
+
+    def with_sides_of(self, values: Floats, rows: Booleans) -> ZeroTargets:
+        """The same where cells of some rows are on the side of these values, if not stated; `rows`: shape (r,)."""
+        chosen = np.where(values < 0, -1.0, 1.0)
+        return replace(self, side=np.where(rows[:, None] & ~self.stated, chosen, self.side))
 
     def _bounded(self) -> Iterator[tuple[int, Variable, int]]:
         for place, each in enumerate(self.variables):

@@ -14,6 +14,7 @@ from maskwright.plugins.method import Limit, Masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
@@ -35,7 +36,8 @@ class GroupResult:
     the method: numbers summed over blocks, except smallest and largest ones. `kept_rows`: records of the dataset that
     the method kept, ascending, where it dropped some; shape (n,). `weights`: their sampling weights, where the method
     changed them; shape (n,). `limits`: found in the data by the method, in every call. `doubts`: what the method could
-    not do of what it is for. `suppressed`: missing cells that lose their missing code; shape (n, g). `missing_codes`:
+    not do of what it is for. `without_spread`: strata in which variables have no spread to scale a change by, and stay.
+    `suppressed`: missing cells that lose their missing code; shape (n, g). `missing_codes`:
     positions of the codes of missing cells in those of the columns, where the method drew records: the old ones are of
     other records then; shape (n, g).
     """
@@ -50,6 +52,7 @@ class GroupResult:
     weights: Floats | None = None
     limits: tuple[Limit, ...] = ()
     doubts: tuple[str, ...] = ()
+    without_spread: Mapping[str, AbstractSet[int]] = field(default_factory=dict)
     missing_codes: Integers | None = None
     suppressed: Booleans | None = None
 
@@ -75,11 +78,12 @@ class GroupResult:
 
 
 def assemble(
-    records: Sequence[Integers], results: Sequence[Masked], shape: tuple[int, ...], variables: tuple[Variable, ...]
-) -> GroupResult:
+    records: Sequence[Integers], results: Sequence[Masked], shape: tuple[int, ...], variables: tuple[Variable, ...],
+    strata: Integers,
+) -> GroupResult:  # fmt: skip
     """Put the results of method calls together, in the order of the file.
 
-    `records`: that each call masked; shape (m,).
+    `records`: that each call masked; shape (m,). `strata`: of each record; shape (n,).
     """
     values = np.full(shape, np.nan)
     missing = np.ones(shape, dtype=np.bool_)
@@ -107,11 +111,18 @@ def assemble(
         gather_notes(notes, result.notes)
     changed = next((result.variables for result in results if result.variables is not None), variables)
     changed = tuple(_with_own_labels(before, after) for before, after in zip(variables, changed, strict=True))
-    doubts = tuple(dict.fromkeys(doubt for result in results for doubt in result.doubts))
+    doubts = dict.fromkeys(doubt for result in results for doubt in result.doubts)
+    equal: dict[str, set[int]] = {}
+    names = [each.name for each in variables]
+    for own, result in zip(records, results, strict=True):
+        for name in result.without_spread:
+            equal.setdefault(name, set()).add(int(strata[own[0]]))
+            if np.count_nonzero(~result.missing[:, names.index(name)]) == 1:
+                doubts[f"{name}: a true value is published unchanged, because no other is masked with it"] = None
     return GroupResult(
         values, missing, changed, labels if clustered else None,
         np.concatenate(representatives) if clustered else None, notes,
-        limits=_widest(results), doubts=doubts, suppressed=suppressed, missing_codes=codes,
+        limits=_widest(results), doubts=tuple(doubts), without_spread=equal, suppressed=suppressed, missing_codes=codes,
     )  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def protect_group(
 
     results = _in_order(protect, len(calls), context.execution.workers)
     progress(1.0)
-    result = assemble([call.records for call in calls], results, source.values.shape, source.variables)
+    result = assemble([call.records for call in calls], results, source.values.shape, source.variables, work.strata)
     if source.zeros is not None:
         values, missing = np.where(source.zeros, 0.0, result.values), result.missing & ~source.zeros
         result = replace(result, values=values, missing=missing)

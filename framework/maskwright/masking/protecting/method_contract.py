@@ -111,6 +111,7 @@ def checked_masked(method: Method, params: BaseModel, block: Block, masked: obje
         labels=_own(masked.labels, np.int64), representatives=_own(masked.representatives, np.float64),
         notes=frozen(dict(masked.notes)), limits=limits, missing_codes=_own(masked.missing_codes, np.int64),
         doubts=tuple(masked.doubts), suppressed=_own(masked.suppressed, np.bool_),
+        without_spread=tuple(masked.without_spread),
     )  # fmt: skip
 
 
@@ -137,6 +138,8 @@ def _wrong(method: Method, params: BaseModel, block: Block, masked: Any) -> Iter
     yield from _wrong_clusters(method, params, block, masked, shape)
     if not all(isinstance(doubt, str) for doubt in masked.doubts):
         yield "gave doubts that are not a tuple of sentences"
+    if not set(masked.without_spread) <= set(block.names):
+        yield "named variables as without spread that are not in the block"
     yield from wrong_notes(block, masked)
 
 

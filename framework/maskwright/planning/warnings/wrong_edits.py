@@ -50,11 +50,12 @@ def wrong_edit_doubts(
     `data`: the original, or a sample of it, in which rules that may have been meant are looked up. `leaving_out`: edits
     of which other doubts speak.
     """
-    rates = {each.name: _rate(each) for each in outcomes if each.name not in leaving_out and _speaks(each)}
+    own = [each for each in outcomes if each.name not in leaving_out]
+    rates = _rates(own)
     stated = {edit.name: edit for edit in edits}
     found = {
-        name: limit for name, (violations, of) in rates.items() if name in stated
-        for limit in [_limit(name, rates, stated[name])] if is_beyond(violations, of, limit)
+        each.name: limit for each in own if each.violations and each.name in stated
+        for limit in [_limit(each, rates)] if is_beyond(*rates[each.name], limit)
     }  # fmt: skip
     dirty = _dirty(found, rates)
     for name, limit in found.items():
@@ -65,8 +66,11 @@ def wrong_edit_doubts(
 
 def violated_by_errors(outcomes: Iterable[EditOutcome]) -> list[str]:
     """Edits that some records violate, and no more than errors explain."""
-    found = [(each.name, *_rate(each)) for each in outcomes if each.violations]
-    return [name for name, violations, of in found if not is_beyond(violations, of, USUAL_ERRORS)]
+    own = [*outcomes]
+    rates = _rates(own)
+    return [
+        each.name for each in own if each.violations and not is_beyond(*rates[each.name], _limit(each, rates))
+    ]  # fmt: skip
 
 
 def distorting_edit_doubts(
@@ -78,9 +82,13 @@ def distorting_edit_doubts(
     `doing_most`: such edits, with the share of the cost. `known`: doubts from before masking.
     """
     doubted = {each.subject for each in known if each.kind == "edit-may-be-wrong"}
-    for each in outcomes if doing_most else ():
+    own = [*outcomes] if doing_most else []
+    rates = _rates(own)
+    for each in own:
         violations, of = _rate(each)
-        if each.name in doing_most and each.name not in doubted and is_beyond(violations, of, FEW_ERRORS):
+        if each.name not in doing_most or each.name in doubted:
+            continue
+        if is_beyond(violations, of, _limit(each, rates, FEW_ERRORS)):
             why = f"and keeping it is {100 * doing_most[each.name]:.0f} % of what adjusting costs"
             yield _doubt(next(edit for edit in edits if edit.name == each.name), violations, of, why, edits, data, "")
 
@@ -102,20 +110,21 @@ def is_beyond(violations: int, of: int, limit: float) -> bool:
     return of * apart >= -math.log(CHANCE)
 
 
-def _speaks(each: EditOutcome) -> bool:
-    return each.fired > each.unknown or each.violations > 0
-
-
 def _rate(each: EditOutcome) -> tuple[int, int]:
     """Violations, and the records that the edit is for and whose verdict is known."""
     return each.violations, max(each.fired - each.unknown, each.violations)
 
 
-def _limit(name: str, rates: Mapping[str, tuple[int, int]], edit: Edit) -> float:
+def _rates(outcomes: Iterable[EditOutcome]) -> dict[str, tuple[int, int]]:
+    """Of the edits that speak of any record."""
+    return {each.name: rate for each in outcomes for rate in [_rate(each)] if rate[1]}
+
+
+def _limit(edit: EditOutcome, rates: Mapping[str, tuple[int, int]], usual: float = USUAL_ERRORS) -> float:
     """Share that errors explain: that of the other edits of the file, where it is a dirty one."""
-    others = [violations / of for other, (violations, of) in rates.items() if other != name]
+    others = [violations / of for name, (violations, of) in rates.items() if name != edit.name]
     like = OF_OTHERS * median(others) if others else 0.0
-    return max(USUAL_ERRORS if edit.severity == "error" else SOFT, min(like, MOST_ERRORS))
+    return max(usual if edit.severity == "error" else SOFT, min(like, MOST_ERRORS))
 
 
 def _dirty(found: Collection[str], rates: Mapping[str, tuple[int, int]]) -> str:
@@ -140,6 +149,12 @@ def _doubt(edit: Edit, violations: int, of: int, why: str, edits: EditSet, data:
 
 
 def _said(found: tuple[Meant, ...]) -> str:
+    if found and found[0].halves:
+        which = "all" if found[0].by_rounding else "most"
+        return (
+            f"; in {which} of these the value to round ends in a half, which the edit rounds up and the data round "
+            f"{found[0].halves}: write `{found[0].rule}`, which holds in {_most(found[0], 'the records')}"
+        )
     if found and found[0].by_rounding:
         return f"; all of these are within what rounding explains: `{found[0].rule}` holds in all records"
     rules = [f"`{each.rule}`" + f", as edit {each.stated!r} says," * bool(each.stated) + f" holds in {_most(each)}"
@@ -147,5 +162,5 @@ def _said(found: tuple[Meant, ...]) -> str:
     return f"; {', or '.join(rules)}: did you mean that?" if rules else ""
 
 
-def _most(each: Meant) -> str:
-    return "all records" if each.held == each.of else f"{math.floor(1000 * each.held / each.of) / 10:g} % of them"
+def _most(each: Meant, them: str = "them") -> str:
+    return "all records" if each.held == each.of else f"{math.floor(1000 * each.held / each.of) / 10:g} % of {them}"

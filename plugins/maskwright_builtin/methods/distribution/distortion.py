@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright import Block, Claims, InputError, Masked, Method
-from maskwright_builtin.methods.column_masking import mask_columns, spread, unchanged
+from maskwright_builtin.methods.column_masking import mask_columns, spread
 from maskwright_builtin.numerics.ordering import matched_by_rank
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def protect_by_distribution(block: Block, params: ProbabilityDistributionParams,
         Every family is fitted (see `families.fit`), the one with the smallest Kolmogorov-Smirnov statistic is kept, and
         as many values as the variable has are drawn from it; the r-th smallest original value becomes the r-th
         smallest drawn one. Notes name the family and its statistic. Missing cells stay missing. A variable whose
-        values are all equal stays, with a doubt.
+        values are all equal stays (`Masked.without_spread`).
 
     Raises
     ------
@@ -59,12 +60,12 @@ def protect_by_distribution(block: Block, params: ProbabilityDistributionParams,
     from maskwright_builtin.methods.distribution.families import best_fit
 
     notes: dict[str, Any] = {}
-    doubts: list[str] = []
+    equal: list[str] = []
 
     def change(values: Floats, position: int) -> Floats:
         name = block.names[position]
         if spread(values) == 0.0:
-            doubts.append(unchanged([name]))
+            equal.append(name)
             return values
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = best_fit(params.families, values)
@@ -85,7 +86,7 @@ def protect_by_distribution(block: Block, params: ProbabilityDistributionParams,
         return matched_by_rank(values, drawn)
 
     masked = mask_columns(block, change)
-    return Masked(masked.values, masked.missing, notes={**masked.notes, **notes}, doubts=tuple(doubts))
+    return replace(masked, notes={**masked.notes, **notes}, without_spread=tuple(equal))
 
 
 PROBABILITY_DISTRIBUTION = Method(

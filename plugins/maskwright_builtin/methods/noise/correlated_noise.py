@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright import Block, Claims, ExactMoments, Gathering, Masked, Method, uniform_by_record
-from maskwright_builtin.methods.column_masking import spread, spreads_of, unchanged
+from maskwright_builtin.methods.column_masking import spread, spreads_of
 from maskwright_builtin.methods.noise.independent_noise import NoiseParams
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _masked(block: Block, values: Floats, varies: Booleans) -> Masked:
     block.progress(1.0)
     return Masked(
         values, block.missing.copy(), notes={"changed_cells": changed},
-        doubts=(unchanged(constant),) if constant else (),
+        without_spread=tuple(constant),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Block, Claims, ExactMoments, Gathering, Masked, Method, uniform_by_record
-from maskwright_builtin.methods.column_masking import mask_columns, spread, spread_of, unchanged
+from maskwright_builtin.methods.column_masking import mask_columns, spread, spread_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,8 @@ def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np
         ``x + e`` with e from N(0, (p s)^2), s the standard deviation (ddof = 1) of the variable's values, or from
         N(0, sd^2), then corrected as requested. Covariances between variables stay in expectation, so that
         correlations shrink by 1 / (1 + p^2); `correlated_noise` keeps them. Missing cells stay missing. A variable
-        whose values are all equal stays, with a doubt, where noise is in proportion to its spread or corrected.
+        whose values are all equal stays (`Masked.without_spread`) where noise is in proportion to its spread or is
+        corrected.
 
     References
     ----------
@@ -91,17 +92,17 @@ def protect_by_additive_noise(block: Block, params: AdditiveNoiseParams, rng: np
     """
     if params.correction == "none":
         return _by_record(block, params, rng)
-    doubts: list[str] = []
+    equal: list[str] = []
 
     def change(values: Floats, position: int) -> Floats:
         deviation = spread(values)
         if deviation == 0.0:
-            doubts.append(unchanged([block.names[position]]))
+            equal.append(block.names[position])
             return values
         size = params.p * deviation if params.sd is None else params.sd * block.variables[position].day
         return corrected(values, values + size * rng.standard_normal(len(values)), params.correction)
 
-    return mask_columns(block, change, doubts=doubts)
+    return mask_columns(block, change, without_spread=equal)
 
 
 def _by_record(block: Block, params: AdditiveNoiseParams, rng: np.random.Generator) -> Masked:
@@ -114,16 +115,16 @@ def _by_record(block: Block, params: AdditiveNoiseParams, rng: np.random.Generat
         sizes = [params.p * spread_of(ExactMoments.from_json(found[name])) for name in block.names]
     else:
         sizes = [params.sd * variable.day for variable in block.variables]
-    doubts: list[str] = []
+    equal: list[str] = []
 
     def change(values: Floats, position: int) -> Floats:
         if sizes[position] == 0.0:
-            doubts.append(unchanged([block.names[position]]))
+            equal.append(block.names[position])
             return values
         own = drawn[~block.missing[:, position], position]
         return np.asarray(values + sizes[position] * own)
 
-    return mask_columns(block, change, doubts=doubts)
+    return mask_columns(block, change, without_spread=equal)
 
 
 def moments_of_some(block: Block, params: AdditiveNoiseParams) -> dict[str, Any]:  # noqa: ARG001 - the contract

@@ -36,6 +36,7 @@ def masked(rules: list[str]) -> MaskingResult:
     )
 
 
+@pytest.mark.waived("adjustment-distorts")  # What is suppressed of few records differs from the rest.
 def test_nothing_is_known_of_a_cell_that_was_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = ["a + b + c == total"]
     decided = masked(rules)

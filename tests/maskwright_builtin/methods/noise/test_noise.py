@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 import maskwright as mw
+from maskwright.foundation.progress import Quiet
 from maskwright.plugins.registry import find_method
 
 METHODS = ["additive_noise", "correlated_noise", "multiplicative_noise"]
@@ -39,7 +40,7 @@ def test_additive_noise_in_the_unit_of_the_variables(table, make_block, protect)
     assert protect("additive_noise", constant, sd=2.0).values.std() == pytest.approx(2.0, rel=0.1)
     kept = protect("additive_noise", constant, sd=2.0, correction="mean_and_variance")
     assert np.all(kept.values == 3.0)
-    assert kept.doubts
+    assert len(kept.without_spread) == 1
 
 
 def test_additive_noise_has_one_size(protect, make_block, table):
@@ -113,10 +114,11 @@ def test_missing_cells_stay_missing_and_do_not_count(make_block, protect, method
 
 def test_a_variable_without_spread_stays_and_is_told(make_block, protect):
     for method in ("additive_noise", "correlated_noise"):
-        masked = protect(method, make_block([[1e9, 1.0], [1e9, 2.0], [1e9, 3.0]]), correction="mean_and_variance")
+        block = make_block([[1e9, 1.0], [1e9, 2.0], [1e9, 3.0]])
+        masked = protect(method, block, correction="mean_and_variance")
         assert masked.values[:, 0].tolist() == [1e9] * 3
         assert masked.notes["changed_cells"] == 3
-        assert "no spread" in masked.doubts[0]
+        assert masked.without_spread == block.names[:1]
     zeros = protect("multiplicative_noise", make_block([0.0, 0.0]))
     assert "all 0" in zeros.notes["warnings"][0]
 
@@ -156,3 +158,47 @@ def test_the_notice_names_the_variables_that_stay() -> None:
     frame = pd.DataFrame({"a": rng.normal(size=50), "b": rng.normal(size=50), "c": 4.0, "d": 5.0})
     with pytest.raises(mw.OpenDoubts, match=r"W305 .*: c, d: true values are published unchanged"):
         mw.protect(frame, "correlated_noise", seed=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("additive_noise", {}), ("additive_noise", {"correction": "mean_and_variance"}), ("correlated_noise", {}),
+        ("probability_distribution", {}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(("equal", "stops"), [(1, False), (3, False), (4, True)])
+def test_what_is_equal_in_a_stratum_stays_and_stops_only_where_it_is_most_of_them(
+    method: str, params: dict[str, str], equal: int, stops: bool
+) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"region": np.repeat(list("abcdef"), 60), "income": rng.normal(900, 90, 360)})
+    frame["wages"] = np.where(np.arange(360) < 60 * equal, 1200.0, rng.normal(800, 90, 360))
+    steps = [{"method": method, "variables": ["income", "wages"], "within": ["region"], "params": params}]
+    declared = {"region": {"role": "other"}, "wages": {"unchanged": 100}}
+    heard: list[str] = []
+
+    class Heard(Quiet):
+        def notice(self, text: str) -> None:
+            if isinstance(text, mw.Caution):
+                heard.append(text)
+
+    said = f"wages: in {equal} of 6 strata true values are published unchanged, because those that are masked together"
+    if stops:
+        with pytest.raises(mw.OpenDoubts, match=f"W305 .*{said}"):
+            mw.protect(frame, steps=steps, seed=1, declared=declared, reporter=Heard())
+        assert not any("true values" in each for each in heard)
+        return
+    masked = mw.protect(frame, steps=steps, seed=1, declared=declared, reporter=Heard())
+    assert [each for each in heard if said in each]
+    assert (masked["wages"][: 60 * equal] == 1200).all()
+    assert (masked["wages"] != frame["wages"])[60 * equal :].all()
+
+
+def test_the_only_value_of_a_stratum_stops_a_release() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"region": np.repeat(list("abcdef"), 60), "income": rng.normal(900, 90, 360)})
+    frame.loc[1:59, "income"] = None
+    steps = [{"method": "additive_noise", "variables": ["income"], "within": ["region"]}]
+    with pytest.raises(mw.OpenDoubts, match=r"W305 .*income: a true value is published unchanged"):
+        mw.protect(frame, steps=steps, seed=1, declared={"region": {"role": "other"}})
