@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from maskwright.foundation.arrays import arrow_array, numbers_of
 
@@ -70,6 +72,9 @@ def groups_of_each(codes: NDArray[np.int64], groups: NDArray[np.int64], counted:
 EXCEPTIONS = 0.05
 """Share of the exceptions that chance would leave, up to which a dependency is one."""
 
+EXCEPTIONS_OF_COUNTS = 0.2
+"""The same of a number of records: households that have a weight in common by chance are counted together."""
+
 BY_CHANCE = 1000
 """One in so many files has a dependency, or a conditional that is suggested, by chance alone."""
 
@@ -98,7 +103,8 @@ class Dependency:
     by_count: bool = False
 
     def __str__(self) -> str:
-        return f"the number of records with the same {self.given[0]}" if self.by_count else " and ".join(self.given)
+        names = " and ".join(self.given)
+        return f"the number of records with the same {names}" if self.by_count else names
 
 
 class ValueCodes:
@@ -123,6 +129,17 @@ class ValueCodes:
             self._distinct[name] = int(self.of(name).max(initial=-1)) + 1
         return self._distinct[name]
 
+    def numbers(self, name: str) -> NDArray[np.float64]:
+        """Values of a variable as numbers, NaN where missing or where the category is none; shape (n,)."""
+        column = self._data[name]
+        values = column.values.astype(np.float64)
+        if not column.variable.is_numeric:
+            texts = pa.array([*column.variable.categories, None], pa.string())
+            is_number = pc.match_substring_regex(texts, r"^[0-9]{1,15}$")
+            numbers = pc.cast(pc.if_else(is_number, texts, None), pa.float64())
+            values = numbers_of(numbers, np.float64, np.nan)[column.values]
+        return np.where(column.missing, np.nan, values)
+
     def together(self, names: Sequence[str], rows: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """Codes of the combinations of one or two variables, -1 where a cell is missing; of all records, or of some."""
         parts = [self.of(name) if rows is None else self.of(name)[rows] for name in names]
@@ -143,14 +160,19 @@ def dense(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def determines(
-    given: NDArray[np.int64], found: NDArray[np.int64], tests: int = 1, groups: NDArray[np.int64] | None = None
+    given: NDArray[np.int64],
+    found: NDArray[np.int64],
+    tests: int = 1,
+    groups: NDArray[np.int64] | None = None,
+    exceptions: float = EXCEPTIONS,
 ) -> bool:
     """Whether one code determines another, but for few records, and not by chance.
 
     Of the r records whose `given` another record has before them, chance would let r (1 - s) differ from that record,
-    s being the probability that two records agree in `found`; at most `EXCEPTIONS` of that many may differ from the
-    most frequent value of those with the same `given`. All r agree by chance with probability s^r, which has to be
-    below one in `BY_CHANCE` times the number of tests. Values that one record alone has say nothing, for or against.
+    s being the probability that two records agree in `found`; at most a share of `exceptions` of that many may differ
+    from the most frequent value of those with the same `given`. All r agree by chance with probability s^r, which has
+    to be below one in `BY_CHANCE` times the number of tests. Values that one record alone has say nothing, for or
+    against.
 
     `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,). `groups`: of the
     records: those of one group bear witness once, and values that one group alone has say nothing; shape (n,).
@@ -174,7 +196,7 @@ def determines(
     alike = float(shares @ shares)
     if alike >= 1 or repeats * -math.log(alike) < math.log(BY_CHANCE * tests):
         return False
-    allowed = EXCEPTIONS * rows * (1 - alike)
+    allowed = exceptions * rows * (1 - alike)
     return _exceptions(given, found, len(sizes), allowed) <= allowed
 
 
@@ -249,11 +271,16 @@ class Dependencies:
             given = self.codes.of(other)
             if determines(given, found, 2 * len(others), self._groups((other,))):
                 yield Dependency(name, (other,))
-            counts = np.bincount(given[given >= 0])
-            if not _may_be_sizes(counts):
-                continue
-            if determines(np.where(given >= 0, counts[given], -1), found, 2 * len(others)):
+            if self._is_counted(found, given, 2 * len(others)):
                 yield Dependency(name, (other,), by_count=True)
+
+    def _is_counted(self, found: NDArray[np.int64], given: NDArray[np.int64], tests: int) -> bool:
+        """Whether the number of records with the same `given` determines another variable."""
+        counts = np.bincount(given[given >= 0])
+        if not _may_be_sizes(counts):
+            return False
+        of_record = np.where(given >= 0, counts[given], -1)
+        return determines(of_record, found, tests, exceptions=EXCEPTIONS_OF_COUNTS)
 
     def _pairs(self, name: str, alone: set[str]) -> Iterator[Dependency]:
         candidates = [
@@ -272,8 +299,11 @@ class Dependencies:
                     self.codes.together((other, one), rows), found[rows], 1, None if groups is None else groups[rows]
                 ):
                     continue
-                if determines(self.codes.together((other, one)), found, tests, groups):
+                both = self.codes.together((other, one))
+                if determines(both, found, tests, groups):
                     yield Dependency(name, (other, one))
+                elif self._spanning is None and self._is_counted(found, both, tests):
+                    yield Dependency(name, (other, one), by_count=True)
 
     def _is_wanted(self, name: str, given: tuple[str, ...]) -> bool:
         return self._spanning is None or self._spanning.asks(name, given)

@@ -13,7 +13,9 @@ from maskwright.foundation.arrays import Booleans
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
 from maskwright.masking.suppressing.value_inference import (
     CERTAIN,
+    CERTAINTY,
     FEWEST_EQUIVALENT,
+    MAJORITY,
     SingleValues,
     is_certain,
     majority_values,
@@ -230,7 +232,7 @@ class Reader:
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
         names = [said.get(name, name) for name in given]
-        equal = f"the number of records with the same {names[0]}" if by_count else " and ".join(names)
+        equal = f"the number of records with the same {' and '.join(names)}" if by_count else " and ".join(names)
         without = tuple(dict.fromkeys(each for name in given if (each := ends.get(name, name))))
         return InferencePath(f"other records: those that agree in {equal} show one value", without)
 
@@ -307,13 +309,20 @@ class Reader:
         candidates = hidden & (given >= 0) & (values >= 0)
         if not candidates.any():
             return candidates
-        wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
-        wanted[given[candidates]] = True
-        seen = ~hidden & (given >= 0) & (values >= 0) & wanted[given]
-        named = majority_values(given, values, seen)
+        published = ~hidden & (given >= 0) & (values >= 0)
         shares = np.bincount(values[~hidden & (values >= 0)], minlength=int(values.max()) + 1).astype(np.float64)
         shares /= max(float(shares.sum()), 1.0)
-        own = candidates & (named >= 0)
-        right = own & (named == values)
-        is_sure = own.any() and is_certain(int(right.sum()), int(own.sum()), float(shares[named[own]].mean()))
-        return right if is_sure else np.zeros(self._n, dtype=np.bool_)
+        numbers = codes.numbers(dependency.name) if dependency.by_count else np.full(self._n, np.nan)
+        if published.any() and np.mean(numbers[published] == given[published]) >= CERTAINTY:
+            # The size of a household is the number of its records, also where no published one has as many.
+            own, right = candidates, candidates & (numbers == given)
+            base = float(shares[values[right]].mean()) if right.any() else 1.0
+        else:
+            wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
+            wanted[given[candidates]] = True
+            share = MAJORITY if dependency.by_count else CERTAIN
+            named = majority_values(given, values, published & wanted[given], share)
+            own = candidates & (named >= 0)
+            right = own & (named == values)
+            base = float(shares[named[own]].mean()) if own.any() else 1.0
+        return right if is_certain(int(right.sum()), int(own.sum()), base) else np.zeros(self._n, dtype=np.bool_)

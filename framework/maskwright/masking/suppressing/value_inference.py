@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CERTAIN = 0.95
 """Share of the published records with the same values that show the value of a suppressed cell when it is known."""
 
+MAJORITY = 0.5
+"""The same where a number of records shows it, which several groups that are equal by chance have together."""
+
 FEWEST_EQUIVALENT = 10
 """Published records that have to show it where one value, and not a whole variable, gives a cell away."""
 
@@ -345,7 +348,7 @@ def _state(cells: Booleans) -> int:
     return hash(np.packbits(cells).tobytes())
 
 
-def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integers:
+def majority_values(given: Integers, found: Integers, seen: Booleans, share: float = CERTAIN) -> Integers:
     """What nearly all that are seen, and have the same `given`, have; -1 where nearly all do not agree.
 
     `given`, `found`: codes 0, 1, ..., -1 where there is none; shape (groups,). `seen`: groups, or records, of which
@@ -358,7 +361,7 @@ def majority_values(given: Integers, found: Integers, seen: Booleans) -> Integer
     width = int(found[both].max()) + 1
     pairs, counts = np.unique(given[both] * width + found[both], return_counts=True)
     sizes = np.bincount(given[both])
-    sure = counts >= CERTAIN * sizes[pairs // width]
+    sure = counts > share * sizes[pairs // width] - 1e-9
     by_given = np.full(int(given.max()) + 1, -1, dtype=np.int64)
     by_given[pairs[sure] // width] = pairs[sure] % width
     return np.where(given >= 0, by_given[np.maximum(given, 0)], -1)

@@ -266,3 +266,34 @@ def test_a_code_does_not_stay_where_its_label_is_suppressed_throughout() -> None
     gone = np.asarray(masked["label"].missing)
     assert gone[(frame["label"] == "E").to_numpy()].all()
     assert not (gone & ~np.asarray(masked["code"].missing)).any()
+
+
+@pytest.mark.parametrize("role", ["weight", "other"])
+def test_a_size_is_not_counted_by_what_a_household_has_in_common(tmp_path: Path, role: str) -> None:
+    """The household's identifier is left out; 200 households have 193 weights."""
+    rng = np.random.default_rng(1)
+    sizes = rng.choice([1, 2, 3, 4, 5, 6, 7], 200, p=[0.3, 0.33, 0.15, 0.13, 0.05, 0.03, 0.01])
+    home = np.repeat(np.arange(200), sizes)
+    frame = pd.DataFrame({
+        "home": home, "size": sizes[home], "region": rng.choice([*"abc"], 200)[home],
+        "sex": rng.choice([*"fm"], len(home)), "w": (300 + rng.integers(0, 3000, 200) / 5).round(1)[home],
+    })  # fmt: skip
+    frame.sample(frac=1, random_state=2).to_csv(tmp_path / "d.csv", index=False)
+    keys = {name: {"role": "quasi_identifier", "type": "nominal"} for name in ("size", "region", "sex")}
+    pipeline = {
+        "maskwright": 1, "seed": 1, "release": {"order": "random"}, "output": {"data": str(tmp_path / "m.csv")},
+        "data": {
+            "source": str(tmp_path / "d.csv"), "cluster": "home",
+            "variables": {"home": {"role": "identifier"}, "w": {"role": role}, **keys},
+        },
+        "protect": [{"method": "local_suppression", "variables": [*keys], "params": {"k": 5}}],
+    }  # fmt: skip
+    if role == "weight":
+        with pytest.raises(mw.OpenDoubts, match=r"size: .*the number of records with the same w"):
+            mw.run(pipeline)
+        return
+    mw.run(pipeline)
+    masked = pd.read_csv(tmp_path / "m.csv")
+    counted = masked.groupby("w")["sex"].transform("size")
+    assert masked["size"].isna().sum() > 50
+    assert counted[masked["size"].isna()].isna().all()
