@@ -64,6 +64,16 @@ def no_waiting_for_disks() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def memory_is_kept() -> Iterator[None]:
+    """Freed memory stays for the next test; that it is given back between steps has a test of its own."""
+    from maskwright.foundation.processes import resources
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resources, "_trim", lambda: lambda kept: 0)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def waived_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waive the kinds of doubts that a test marked `waived` names, as if its pipelines named each subject."""

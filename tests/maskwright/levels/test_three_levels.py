@@ -31,7 +31,7 @@ from three_levels import LEVELS, RULES, World
 if TYPE_CHECKING:
     from maskwright.pipeline.resolved import LevelSources
 
-WORLDS = [*range(50), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(50, 500))]
+WORLDS = [*range(20), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 500))]
 FORMS = ("flat", "linked", "nested")
 HAND_WRITTEN = (
     ("Region", "sum(Household/Person/wage) = number(total)"),
