@@ -65,13 +65,14 @@ def no_waiting_for_disks() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def memory_is_kept() -> Iterator[None]:
-    """Freed memory stays for the next test; that it is given back between steps has a test of its own."""
+def memory_is_kept() -> Iterator[Callable[[], Callable[[int], int]]]:
+    """Freed memory stays for the next test; a test that it is given back takes what is replaced here from this."""
     from maskwright.foundation.processes import resources
 
+    given_back = resources._trim
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resources, "_trim", lambda: lambda kept: 0)
-        yield
+        yield given_back
 
 
 @pytest.fixture(autouse=True)
