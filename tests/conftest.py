@@ -64,17 +64,6 @@ def no_waiting_for_disks() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def memory_is_kept() -> Iterator[Callable[[], Callable[[int], int]]]:
-    """Freed memory stays for the next test; a test that it is given back takes what is replaced here from this."""
-    from maskwright.foundation.processes import resources
-
-    given_back = resources._trim
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(resources, "_trim", lambda: lambda kept: 0)
-        yield given_back
-
-
 @pytest.fixture(autouse=True)
 def waived_kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Waive the kinds of doubts that a test marked `waived` names, as if its pipelines named each subject."""
