@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BINDINGS = ("exact", "xpath1")
 
 
-@settings(max_examples=100 if os.environ.get("SLOW") else 25)
+@settings(max_examples=200 if os.environ.get("SLOW") else 25)
 @given(st.integers(0, 2**32))
 def test_both_agree_on_random_rules_and_dirty_cells(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     rng = random.Random(seed)
