@@ -59,7 +59,7 @@ def table() -> dict[str, dict[str, bool]]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_levels_demo(tmp_path_factory.mktemp("levels"), 200).edits.parent
+    return write_levels_demo(tmp_path_factory.mktemp("levels"), 60).edits.parent
 
 
 def test_every_row_is_tried() -> None:

@@ -111,7 +111,7 @@ def expect_nothing_wrong(tally: Tally) -> None:
 
 
 def test_releases_of_random_categorical_worlds_hold_what_they_say() -> None:
-    expect_nothing_wrong(run(36, 0))
+    expect_nothing_wrong(run(24, 0))
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ Edit sets are made from a witness record on the published grid, so that they can
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -182,7 +183,7 @@ def _protect(world: World, frame: pd.DataFrame, method: str, params: dict[str, A
 
 
 @pytest.mark.parametrize("k", [2, 5])
-@pytest.mark.parametrize("seed", [0, 7, 1866, *range(20, 30)])
+@pytest.mark.parametrize("seed", [0, 7, 1866, *range(20, 25)])
 @pytest.mark.covering(2)
 def test_of_records_that_obey_what_is_in_doubt_has_moved(seed: int, k: int) -> None:
     """Means of records that obey sums and bounds obey them: no edit is in doubt, and no variable that stays."""
@@ -221,7 +222,7 @@ def test_edits_that_most_records_violate_may_be_wrong(seed: int) -> None:
             assert int(said[f"edit-{number}"]) == broken
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if os.environ.get("SLOW") else 30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7]), st.sampled_from([1, 3, "all"]))
 def test_microaggregation_releases_only_what_obeys(seed: int, k: int, group_size: int | str) -> None:
     """Sums, products, inequalities and governing rules at once; k holds on every group of bound variables."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from decimal import Decimal
 from typing import Any
 
@@ -303,7 +304,7 @@ def tables(draw) -> pa.Table:
     return pa.table({name: columns[name] for name in order})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if os.environ.get("SLOW") else 25, deadline=None)
 @given(table=tables())
 def test_untouched_columns_of_any_frame_are_equal_in_value_type_and_order(table: pa.Table) -> None:
     others = [name for name in table.column_names if name != "income"]

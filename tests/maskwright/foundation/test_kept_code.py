@@ -69,17 +69,10 @@ def said(folder: Path, cache: Path | None = None) -> list[int]:
     return [int(each) for each in done.stdout.split()]
 
 
-def test_code_is_made_anew_when_what_it_calls_or_a_constant_of_another_file_changes(folder: Path) -> None:
-    assert said(folder) == [20, 0]
-    assert said(folder) == [20, 1]
-    (folder / "callee.py").write_text(PACKAGE["callee.py"].replace("+ 1", "+ 2"), encoding="utf-8")
-    assert said(folder) == [30, 0]
-    (folder / "constants.py").write_text("FACTOR = 20\n", encoding="utf-8")
-    assert said(folder) == [60, 0]
-    assert said(folder) == [60, 1]
-
-
-def test_code_is_found_by_a_copy_and_by_who_keeps_code_elsewhere(folder: Path, tmp_path: Path) -> None:
+def test_code_is_found_by_copies_and_made_anew_when_what_it_calls_or_a_constant_changes(
+    folder: Path, tmp_path: Path
+) -> None:
+    """A copy has other dates, and may keep its code elsewhere; the constant stands in another file."""
     assert said(folder) == [20, 0]
     copy = tmp_path / "installed" / "toy_kernels"
     copy.parent.mkdir()
@@ -91,6 +84,8 @@ def test_code_is_found_by_a_copy_and_by_who_keeps_code_elsewhere(folder: Path, t
     (copy / "callee.py").write_text(PACKAGE["callee.py"].replace("+ 1", "+ 2"), encoding="utf-8")
     assert said(copy, tmp_path / "elsewhere") == [30, 0]
     assert said(copy, tmp_path / "elsewhere") == [30, 1]
+    (copy / "constants.py").write_text("FACTOR = 20\n", encoding="utf-8")
+    assert said(copy) == [60, 0]
 
 
 def test_code_of_the_built_in_kernels_depends_on_the_files_that_they_call() -> None:

@@ -35,8 +35,9 @@ QUIET = [
     "--no-sandbox", "--disable-background-networking", "--disable-component-update", "--disable-default-apps",
     "--disable-domain-reliability", "--disable-gpu", "--disable-software-rasterizer", "--disable-sync",
     "--no-first-run", "--no-pings", "--disable-extensions", "--disable-crash-reporter", "--disable-breakpad",
+    "--process-per-site", "--renderer-process-limit=1",
 ]  # fmt: skip
-"""A browser that draws on the processor, without emulating a graphics card, and contacts nobody of its own accord."""
+"""A browser that draws on the processor, in one process for all tabs, and contacts nobody of its own accord."""
 
 
 @pytest.fixture(scope="session")

@@ -103,10 +103,10 @@ def test_a_key_that_the_files_have_too_stays_in_them(tmp_path: Path) -> None:
     assert files(tmp_path / "out") == files(tmp_path / "memory")
 
 
-def test_clusters_are_of_records_of_all_folders_and_bytes_of_no_engine(tmp_path: Path) -> None:
+def test_clusters_are_of_records_of_all_folders_and_bytes_of_no_number_of_workers(tmp_path: Path) -> None:
     hive(tmp_path / "in", "parquet")
     step = [{"method": "microaggregation", "variables": ["net", "tax"], "params": {"k": 3}}]
-    for name, execution in (("out", LOCAL), ("two", {"engine": "processes", "workers": 2, "block_size": 50})):
+    for name, execution in (("out", LOCAL | {"workers": 1}), ("two", LOCAL | {"workers": 2})):
         mw.run(settings(tmp_path, name, protect=step, execution=execution))
     assert files(tmp_path / "out") == files(tmp_path / "two")
     masked = pd.concat([read(tmp_path / "out" / name) for name, n in manifest(tmp_path / "out") if n])

@@ -156,12 +156,12 @@ def test_any_number_of_parts_and_any_engine_give_the_same_values(folder: Path) -
     ]
     rules = ["wages + tax == gross", "if region == 'north' then size == 'one'"]
     ran(folder, "two", steps, parts=2, edits=rules)
-    for workers in (1, 2):
-        execution = {"engine": "processes", "workers": workers, "block_size": 300}
-        ran(folder, f"pool-{workers}", steps, edits=rules, execution=execution)
-    one, other = ([path.read_bytes() for path in sorted((folder / f"pool-{n}").iterdir())] for n in (1, 2))
+    for engine, workers in (("local", 1), ("processes", 2)):
+        execution = {"engine": engine, "workers": workers, "block_size": 300}
+        ran(folder, engine, steps, edits=rules, execution=execution)
+    one, other = ([path.read_bytes() for path in sorted((folder / of).iterdir())] for of in ("local", "processes"))
     assert one == other
-    pd.testing.assert_frame_equal(read_parts(folder / "two", 2), read_parts(folder / "pool-1", 5))
+    pd.testing.assert_frame_equal(read_parts(folder / "two", 2), read_parts(folder / "processes", 5))
 
 
 def test_numbers_of_blocks_and_categories_that_a_rule_ties_them_to_in_either_order(folder: Path) -> None:

@@ -53,7 +53,7 @@ def cells(path: Path, table: str, name: str) -> list[Any]:
         return [row[0] for row in connection.execute(f'SELECT "{name}"::VARCHAR FROM {table}').fetchall()]
 
 
-def test_every_type_comes_back_and_one_column_is_masked(office: Path, pipeline: Pipeline) -> None:
+def test_every_type_comes_back_and_one_column_is_masked_alike_by_one_seed(office: Path, pipeline: Pipeline) -> None:
     path = pipeline({"source": office.name, "table": "persons"}, TYPES, "masked.duckdb")
     mw.run(path)
     masked = office.with_name("masked.duckdb")
@@ -72,15 +72,11 @@ def test_every_type_comes_back_and_one_column_is_masked(office: Path, pipeline: 
     assert sorted(each.name for each in office.parent.iterdir()) == [
         "about.json", "masked.duckdb", "office.duckdb", "pipeline.yaml", "run.json",
     ]  # fmt: skip
-
-
-def test_the_same_seed_gives_the_same_records(office: Path, pipeline: Pipeline) -> None:
-    path = pipeline({"source": office.name, "table": "persons"}, TYPES, "masked.duckdb")
-    tables = []
-    for _ in range(2):
-        mw.run(path)
-        tables.append([cells(office.with_name("masked.duckdb"), "persons", name) for name in (*TYPES, "income")])
-    assert tables[0] == tables[1]
+    with duckdb.connect(masked, read_only=True) as first:
+        rows = first.execute("SELECT * FROM persons").fetchall()
+    mw.run(path)
+    with duckdb.connect(masked, read_only=True) as again:
+        assert again.execute("SELECT * FROM persons").fetchall() == rows
 
 
 @pytest.mark.parametrize("output", ["masked.sqlite", "masked.csv", "masked.parquet"])
