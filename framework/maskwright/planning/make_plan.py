@@ -34,7 +34,7 @@ from maskwright.planning.missing_patterns import LEAST
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.planning.step_variables import StepVariables, other_order, variables_of_steps
+from maskwright.planning.step_variables import StepVariables, in_running_order, other_order, variables_of_steps
 from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
@@ -84,6 +84,7 @@ def make_plan(
 ) -> Plan:
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
+    steps = in_running_order(steps, variables)
     found = _grouped(steps, variables, edits, data)
     chosen, groups, units, limits, changes = found.chosen, found.groups, found.units, found.limits, found.changes
     recoded = changes.recoded

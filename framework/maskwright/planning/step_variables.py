@@ -8,47 +8,97 @@ from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.model import key_names
 from maskwright.plugins.parameter_markers import DependentVariables, IndependentVariables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from maskwright.planning.model import Step
-
-    VariablesOf = Callable[[Sequence[Step]], tuple[Sequence[Sequence[str]], int]]
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
+    from maskwright.planning.model import Step
+
+    VariablesOf = Callable[[Sequence[Step]], tuple[Sequence["StepVariables"], int]]
 
 
 MOST_STEPS = 6
 """Of more steps not every order is tried."""
 
 
-def wrong_order(steps: Sequence[Step], names: Sequence[Sequence[str]], variables_of: VariablesOf) -> list[Problem]:
+@dataclass(frozen=True)
+class StepVariables:
+    """Variables of one step.
+
+    `names`: masked by the step, in file order. `known`: all variables of the file as the step finds them: a step before
+    may have made categories of numbers. `keys`: those of them by which it counts equal records.
+    """
+
+    names: tuple[str, ...]
+    known: Mapping[str, Variable]
+    keys: tuple[str, ...] = ()
+
+
+def wrong_order(steps: Sequence[Step], chosen: Sequence[StepVariables], variables_of: VariablesOf) -> list[Problem]:
     """Steps after which a promise of an earlier one no longer holds, with an order that works if there is one."""
-    broken = list(_broken(steps, names))
+    broken = list(_broken(steps, chosen))
     if not broken:
         return []
     hint = _way_out(steps, variables_of)
     return [replace(problem, hint=hint) for problem in broken]
 
 
-def _broken(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> Iterator[Problem]:
-    for position, (step, own) in enumerate(zip(steps, names, strict=True), 1):
-        for other, theirs in zip(steps[position:], names[position:], strict=True):
-            if not other.only_removes and ("cells" in step.method.claims.removes or step.method.has_keys):
+def in_running_order(steps: Sequence[Step], variables: Sequence[Variable]) -> list[Step]:
+    """Steps in the order in which they run: who is rare in the published keys leaves before clusters are formed.
+
+    A step that leaves out whole records by keys that are published as they are, or recoded, takes the same ones
+    wherever it stands; behind steps that promise clusters it would leave fewer than k of many. Of keys that are masked
+    otherwise, it waits for the values that are published.
+    """
+    chosen, _ = _chosen(steps, variables)
+    order = list(range(len(steps)))
+    for position, (step, own) in enumerate(zip(steps, chosen, strict=True)):
+        if not _leaves_out_by_keys(step):
+            continue
+        earlier = order[: order.index(position)]
+        changing = [
+            each for each in earlier
+            if steps[each].method.changes_cells and not set(own.keys).isdisjoint(chosen[each].names)
+        ]  # fmt: skip
+        counting = [each for each in earlier if steps[each].moves_records or not steps[each].method.changes_cells]
+        first = max((order.index(each) + 1 for each in (*changing, *counting)), default=0)
+        place = next((at for at, each in enumerate(earlier) if at >= first and steps[each].k is not None), len(earlier))
+        if any("detail" not in steps[each].method.claims.removes for each in changing):
+            place = max([len(earlier), *(at for at, each in enumerate(order) if not steps[each].only_removes)])
+        order.remove(position)
+        order.insert(place, position)
+    return [steps[position] for position in order]
+
+
+def _leaves_out_by_keys(step: Step) -> bool:
+    return step.method.has_keys and step.method.claims.removes == {"records"}
+
+
+def _broken(steps: Sequence[Step], chosen: Sequence[StepVariables]) -> Iterator[Problem]:
+    for position, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
+        for other, theirs in zip(steps[position:], chosen[position:], strict=True):
+            if not other.only_removes and _needs_published(step, own, theirs):
                 yield Problem(
                     f"{step} works on the values that are published, and {other} changes values after it",
                     other.place,
                 )
                 break
-            if _guarantee(step) is not None and _takes(other, step, set(own) & set(theirs)):
+            if _guarantee(step) is not None and _takes(other, step, set(own.names) & set(theirs.names)):
                 yield Problem(
                     f"{step} promises k = {_guarantee(step)}, and {other} takes away from its groups",
                     other.place,
                 )
                 break
+
+
+def _needs_published(step: Step, own: StepVariables, later: StepVariables) -> bool:
+    """Whether a step has to see what later ones make of values: of its keys alone, where it only leaves out records."""
+    if _leaves_out_by_keys(step):
+        return not set(own.keys).isdisjoint(later.names)
+    return "cells" in step.method.claims.removes or step.method.has_keys
 
 
 def _guarantee(step: Step) -> int | None:
@@ -59,33 +109,35 @@ def _takes(step: Step, before: Step, common: set[str]) -> bool:
     """Whether a step takes away from the groups of another that masks some of the same variables.
 
     Of clusters a step that suppresses takes the rest as well, where fewer than k would be left; and steps that suppress
-    cells run again until each has what it promises.
+    cells or records run again until each has what it promises.
     """
-    if "records" in step.method.claims.removes:
-        return before.k is None or not step.method.has_keys
-    again = before.k is not None or "cells" in before.method.claims.removes
-    return "cells" in step.method.claims.removes and bool(common) and not (step.method.has_keys and again)
+    if step.method.has_keys and (before.k is not None or before.only_removes):
+        return False
+    removes = step.method.claims.removes
+    return "records" in removes or ("cells" in removes and bool(common))
 
 
 def order_without_mistakes(steps: Sequence[Step], variables_of: VariablesOf) -> str | None:
     """An order in which every step can mask its variables and does something to them."""
 
     def works(moved: Sequence[Step]) -> bool:
-        names, mistakes = variables_of(moved)
-        return not mistakes and _keeps_promises(moved, names) and not _limits_bands(moved, names)
+        chosen, mistakes = variables_of(moved)
+        return not mistakes and _keeps_promises(moved, chosen) and not _limits_bands(moved, chosen)
 
     return other_order(steps, works)
 
 
-def _keeps_promises(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
-    return next(_broken(steps, names), None) is None and not _undone(steps, names)
+def _keeps_promises(steps: Sequence[Step], chosen: Sequence[StepVariables]) -> bool:
+    return next(_broken(steps, chosen), None) is None and not _undone(steps, chosen)
 
 
-def _limits_bands(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
+def _limits_bands(steps: Sequence[Step], chosen: Sequence[StepVariables]) -> bool:
     """Whether a step sets limits to what an earlier one has made bands of: limits in numbers do nothing there."""
     return any(
-        "detail" in step.method.claims.removes and later.method.claims.limits is not None and set(own) & set(theirs)
-        for (step, own), (later, theirs) in combinations(zip(steps, names, strict=True), 2)
+        "detail" in step.method.claims.removes
+        and later.method.claims.limits is not None
+        and set(own.names) & set(theirs.names)
+        for (step, own), (later, theirs) in combinations(zip(steps, chosen, strict=True), 2)
     )
 
 
@@ -96,12 +148,13 @@ def leaves_equal(later: Step, changed: set[str], promised: set[str], k: int) -> 
     return later.k is not None and later.k >= k and promised <= changed
 
 
-def _undone(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
+def _undone(steps: Sequence[Step], chosen: Sequence[StepVariables]) -> bool:
     """Whether a step changes what an earlier one made equal, so that this order would be no way out."""
+    names = [set(each.names) for each in chosen]
     return any(
         step.k is not None and _guarantee(step) is not None and not later.only_removes and not own.isdisjoint(theirs)
         and not leaves_equal(later, own.intersection(theirs), own, step.k)
-        for (step, own), (later, theirs) in combinations(zip(steps, map(set, names), strict=True), 2)
+        for (step, own), (later, theirs) in combinations(zip(steps, names, strict=True), 2)
     )  # fmt: skip
 
 
@@ -115,8 +168,8 @@ def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
     _, mistakes = variables_of(steps)
 
     def works(moved: Sequence[Step]) -> bool:
-        names, more = variables_of(moved)
-        return more <= mistakes and _keeps_promises(moved, names)
+        chosen, more = variables_of(moved)
+        return more <= mistakes and _keeps_promises(moved, chosen)
 
     found = other_order(steps, works)
     if found is not None:
@@ -169,29 +222,17 @@ def _written(step: Step) -> str:
     return text.strip()
 
 
-@dataclass(frozen=True)
-class StepVariables:
-    """Variables of one step.
-
-    `names`: masked by the step, in file order. `known`: all variables of the file as the step finds them: a step before
-    may have made categories of numbers.
-    """
-
-    names: tuple[str, ...]
-    known: Mapping[str, Variable]
-
-
 def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> list[StepVariables]:
     """Choose the variables of each step."""
     found, problems = _chosen(steps, variables)
 
-    def in_other_order(moved: Sequence[Step]) -> tuple[list[tuple[str, ...]], int]:
+    def in_other_order(moved: Sequence[Step]) -> tuple[list[StepVariables], int]:
         chosen, mistakes = _chosen(moved, variables)
-        return [each.names for each in chosen], len(mistakes)
+        return chosen, len(mistakes)
 
     way = order_without_mistakes(steps, in_other_order) if problems else None
     problems = [replace(each, hint=each.hint or way) for each in problems]
-    problems += wrong_order(steps, [each.names for each in found], in_other_order)
+    problems += wrong_order(steps, found, in_other_order)
     if problems:
         raise InputError(problems)
     return found
@@ -206,7 +247,7 @@ def _chosen(steps: Sequence[Step], variables: Sequence[Variable]) -> tuple[list[
         own: list[Problem] = []
         names = _step_variables(step, known, own)
         problems.extend(replace(problem, place=step.place) for problem in own)
-        found.append(StepVariables(names, known))
+        found.append(StepVariables(names, known, key_names(step, [known[name] for name in names])))
         if "detail" in step.method.claims.removes:
             known = known | {name: _coarser(known[name]) for name in names}
     return found, problems
