@@ -307,7 +307,7 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
             f"k = {step.k} is larger than the number of {data.groups_said}, {households}: no group holds that many"
         )
     least = step.smallest_stratum(len(data), len(group))
-    if step.within or (cut_by and step.moves_records and step.planning.structural_zeros):
+    if step.k is None and (step.within or (cut_by and step.moves_records and step.planning.structural_zeros)):
         # Among fewer a record would come out as it was, or as its only neighbour.
         least = max(least, min(LEAST, len(data)))
     return stratify(data, group, cut_by, edits, least, keep=step.planning.small_strata == "keep")

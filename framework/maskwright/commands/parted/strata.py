@@ -13,8 +13,7 @@ from maskwright.data.classes.classes import Classes
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
 from maskwright.foundation.errors import InputError
-from maskwright.planning.small_strata import join_small
-from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, label
+from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, join_strata, label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,7 +122,7 @@ class Combinations:
             )
         target = np.arange(len(ordered))
         if (sizes < least).any() and len(ordered) > 1:
-            target = join_small(sizes, sizes, self._centres(ordered, scale), least)
+            target = join_strata(np.array(ordered), cuts, sizes, sizes, self._centres(ordered, scale), least)
         kept, number_of = np.unique(target, return_inverse=True)
         joined = [int(np.sum(target == each)) > 1 for each in target]
         mixed = {
