@@ -306,11 +306,17 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
         raise InputError(
             f"k = {step.k} is larger than the number of {data.groups_said}, {households}: no group holds that many"
         )
-    least = step.smallest_stratum(len(data), len(group))
+    least = smallest_stratum(step, group, cut_by, len(data))
+    return stratify(data, group, cut_by, edits, least, keep=step.planning.small_strata == "keep")
+
+
+def smallest_stratum(step: Step, group: Sequence[str], cut_by: Sequence[Criterion], n: int) -> int:
+    """Records that a stratum of a variable group of a file of n must have."""
+    least = step.smallest_stratum(n, len(group))
     if step.k is None and (step.within or (cut_by and step.moves_records and step.planning.structural_zeros)):
         # Among fewer a record would come out as it was, or as its only neighbour.
-        least = max(least, min(LEAST, len(data)))
-    return stratify(data, group, cut_by, edits, least, keep=step.planning.small_strata == "keep")
+        return max(least, min(LEAST, n))
+    return least
 
 
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:

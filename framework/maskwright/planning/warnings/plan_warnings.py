@@ -44,9 +44,13 @@ def disclosure_warnings(
         *_determined(edits, masked),
         *_singling_out(edits, masked, data),
         *_republished(edits, known, masked, groups, steps, data),
-        *_strata_of_few(groups, steps),
-        *_small_strata(groups, steps),
+        *strata_notices(groups, steps),
     )
+
+
+def strata_notices(groups: Sequence[Group], steps: Sequence[Step]) -> tuple[Notice, ...]:
+    """Notices about strata with too few records."""
+    return (*_strata_of_few(groups, steps), *_small_strata(groups, steps))
 
 
 def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[Notice]:
