@@ -50,7 +50,8 @@ class ValueCodes:
     @classmethod
     def of(cls, names: Sequence[str], variables: Mapping[str, WholeVariable]) -> ValueCodes:
         """Codes of the values of a whole file."""
-        columns, sizes = [], []
+        columns: list[tuple[str, Fraction | None, int]] = []
+        sizes: list[int] = []
         for name in names:
             known = variables[name]
             places, moments = known.variable.decimals, known.moments

@@ -173,8 +173,8 @@ def atom_expression(atom: Atom) -> Expression:  # noqa: PLR0911 - one return for
         case Band(part) if atom.is_open:
             exact = expression_of(replace(part, tolerance=Fraction(0)))
             assert isinstance(exact, Comparison)
-            bounds = ((">=", -part.tolerance), ("<", part.tolerance))
-            return all_of([Comparison(relation, exact.left, Number(bound)) for relation, bound in bounds])
+            above = Comparison(">=", exact.left, Number(-part.tolerance))
+            return all_of([above, Comparison("<", exact.left, Number(part.tolerance))])
         case Band(part):
             return expression_of(part)
         case Opaque():
