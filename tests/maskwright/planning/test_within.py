@@ -211,7 +211,7 @@ def test_a_variable_of_another_level_is_refused_by_name(tmp_path: Path) -> None:
         mw.run(tmp_path / "p.yaml")
 
 
-def test_yaml_has_the_line_and_parts_refuse_it(tmp_path: Path) -> None:
+def test_yaml_has_the_line_and_parts_have_the_same_strata(tmp_path: Path) -> None:
     firms().to_csv(tmp_path / "d.csv", index=False)
     text = (
         "maskwright: 1\ndata: {source: d.csv, variables: {region: {role: other}, size: {role: other}}}\n"
@@ -222,5 +222,31 @@ def test_yaml_has_the_line_and_parts_refuse_it(tmp_path: Path) -> None:
     whole = masked(firms(), {"method": "additive_noise", "within": ["region"]})
     assert len(pd.read_csv(tmp_path / "out.csv")) == len(whole)
     (tmp_path / "p.yaml").write_text(text + "execution: {engine: local}\n", encoding="utf-8")
-    with pytest.raises(mw.InputError, match="within"):
-        mw.run(tmp_path / "p.yaml")
+    in_memory = pd.read_csv(tmp_path / "out.csv")
+    mw.run(tmp_path / "p.yaml")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out.csv"), in_memory)
+
+
+@pytest.mark.waived("adjustment-distorts", "values-unchanged")
+@pytest.mark.parametrize("small", [0, 2])
+@pytest.mark.parametrize("power", [1, -1])
+def test_a_product_with_one_rate_in_each_stratum_keeps_its_means(small: int, power: int) -> None:
+    """Within a stratum it is linear: arithmetic means keep it and totals; a small stratum joins one."""
+    rng = np.random.default_rng(4)
+    region = np.r_[rng.choice(["a", "b", "c"], 600), ["d"] * small]
+    rate = pd.Series(region).map({"a": 2, "b": 3, "c": 5, "d": 7})
+    base = np.rint(rng.lognormal(8, 1, len(region))).astype(int)
+    data = pd.DataFrame({"region": region, "rate": rate, "base": base, "tax": base * rate})
+    rule = "base * rate == tax" if power > 0 else "tax / rate == base"
+    step = {"method": "microaggregation", "variables": ["rate", "base", "tax"], "params": {"k": 3}, "within": "region"}
+    found = mw.protect(data, edits=[rule], steps=[step], seed=3, declared={"region": {"role": "other"}})
+    assert isinstance(found, pd.DataFrame)
+    assert (found["base"] * found["rate"] == found["tax"]).all()
+    assert found.groupby(["base", "tax", "rate"]).size().min() >= 3
+    apart = data.groupby("region").filter(lambda rows: len(rows) >= 3).index
+    close = []
+    for rows in data.loc[apart].groupby("region").groups.values():
+        close.append(found["base"][rows].mean() == pytest.approx(data["base"][rows].mean(), abs=1))
+        close.append(found["tax"][rows].mean() == pytest.approx(data["tax"][rows].mean(), abs=5))
+        close.append((found["rate"][rows] == data["rate"][rows]).all())
+    assert sum(close) == 9 if not small else sum(close) >= 6
