@@ -34,7 +34,8 @@ from maskwright.planning.missing_patterns import LEAST
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.planning.step_variables import StepVariables, in_running_order, other_order, variables_of_steps
+from maskwright.planning.step_order import other_order
+from maskwright.planning.step_variables import running_order, variables_of_steps
 from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.translation.translate import Translation
+    from maskwright.planning.step_order import StepVariables
 
 
 PLANNING_SAMPLE = 100_000
@@ -84,7 +86,7 @@ def make_plan(
 ) -> Plan:
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
-    steps = in_running_order(steps, variables)
+    steps = running_order(steps, variables)
     found = _grouped(steps, variables, edits, data)
     chosen, groups, units, limits, changes = found.chosen, found.groups, found.units, found.limits, found.changes
     recoded = changes.recoded

@@ -15,7 +15,7 @@ from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.planning.model import Group, Step, with_steps
-from maskwright.planning.step_variables import leaves_equal
+from maskwright.planning.step_order import leaves_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
