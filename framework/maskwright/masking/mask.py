@@ -117,7 +117,7 @@ def mask(
     without_errors = obeying() if is_part else None
     # All cells are in `adjusted` now, and what comes needs the memory.
     protected = replace(protected, data=adjusted, results=tuple(each.without_cells() for each in protected.results))
-    if plan.steps[plan.shaping :]:
+    if any(step.only_removes and step.method.has_keys for step in plan.steps) or plan.steps[plan.shaping :]:
         from maskwright.masking.suppressing.suppression_steps import remove
 
         removal = remove(adjusted, protected.standardisation, context)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
-    from maskwright.planning.step_variables import StepVariables
+    from maskwright.planning.step_order import StepVariables
 
 
 MOST_NAMED = 5

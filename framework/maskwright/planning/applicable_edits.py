@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.model import Step
-    from maskwright.planning.step_variables import StepVariables
+    from maskwright.planning.step_order import StepVariables
     from maskwright.plugins.method import Limit
 
 

@@ -34,7 +34,8 @@ from maskwright.planning.missing_patterns import LEAST
 from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step, key_names
 from maskwright.planning.plan import Plan
 from maskwright.planning.recoded_edits import RecodedVariables
-from maskwright.planning.step_variables import StepVariables, other_order, variables_of_steps
+from maskwright.planning.step_order import other_order
+from maskwright.planning.step_variables import running_order, variables_of_steps
 from maskwright.planning.strata import Criterion, Strata, criteria, stratify
 from maskwright.planning.variable_groups import (
     Components,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.translation.translate import Translation
+    from maskwright.planning.step_order import StepVariables
 
 
 PLANNING_SAMPLE = 100_000
@@ -84,6 +86,7 @@ def make_plan(
 ) -> Plan:
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
+    steps = running_order(steps, variables)
     found = _grouped(steps, variables, edits, data)
     chosen, groups, units, limits, changes = found.chosen, found.groups, found.units, found.limits, found.changes
     recoded = changes.recoded
@@ -305,11 +308,17 @@ def _strata(step: Step, group: tuple[str, ...], cut_by: Sequence[Criterion], edi
         raise InputError(
             f"k = {step.k} is larger than the number of {data.groups_said}, {households}: no group holds that many"
         )
-    least = step.smallest_stratum(len(data), len(group))
-    if step.within or (cut_by and step.moves_records and step.planning.structural_zeros):
-        # Among fewer a record would come out as it was, or as its only neighbour.
-        least = max(least, min(LEAST, len(data)))
+    least = smallest_stratum(step, group, cut_by, len(data))
     return stratify(data, group, cut_by, edits, least, keep=step.planning.small_strata == "keep")
+
+
+def smallest_stratum(step: Step, group: Sequence[str], cut_by: Sequence[Criterion], n: int) -> int:
+    """Records that a stratum of a variable group of a file of n must have."""
+    least = step.smallest_stratum(n, len(group))
+    if step.k is None and (step.within or (cut_by and step.moves_records and step.planning.structural_zeros)):
+        # Among fewer a record would come out as it was, or as its only neighbour.
+        return max(least, min(LEAST, n))
+    return least
 
 
 def with_fewer_records(plan: Plan, group: Group, original: Dataset) -> Group:

@@ -19,32 +19,54 @@ _MOST_MERGED_ONE_BY_ONE = 500
 
 
 def join_small(
-    counts: Integers, sizes: Integers, centres: Floats, k: int, counted: Callable[[Integers], Floats] | None = None
+    counts: Integers,
+    sizes: Integers,
+    centres: Floats,
+    k: int,
+    counted: Callable[[Integers], Floats] | None = None,
+    stages: Sequence[Integers] = (),
 ) -> Integers:
     """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
 
     `counts`: what k counts: records, or households; shape (s,). `sizes`: records; shape (s,). `centres`: standardised
-    means; shape (s, p). Returns stratum that each of them is in then; shape (s,).
+    means; shape (s, p). `stages`: codes; strata with the same one are joined with one another before those of the next
+    stage; shape (s,). Returns stratum that each of them is in then; shape (s,).
     """
     target, centres = np.arange(len(counts)), centres.copy()
     total = counts.astype(np.float64)
     alive = sizes > 0
-    if np.sum(counts < k) > _MOST_MERGED_ONE_BY_ONE:
-        _merge_many(counts, centres, target, alive, total, k)
+    for codes in (*stages, np.zeros(len(counts), dtype=np.int64)):
+        small = np.unique(codes[alive & (total < k)])
+        for code in small[np.bincount(codes[alive], minlength=int(codes.max()) + 1)[small] > 1]:
+            _join_nearest(np.flatnonzero(alive & (codes == code)), centres, target, alive, total, k, counted)
+    return target
+
+
+def _join_nearest(
+    own: Integers,
+    centres: Floats,
+    target: Integers,
+    alive: Booleans,
+    total: Floats,
+    k: int,
+    counted: Callable[[Integers], Floats] | None,
+) -> None:
+    """Join the small ones of some strata with the nearest of them."""
+    if np.sum(total[own] < k) > _MOST_MERGED_ONE_BY_ONE:
+        _merge_many(own, centres, target, alive, total, k)
         if counted is not None:
-            total = counted(target)
-    while (total[alive] < k).any() and alive.sum() > 1:
-        small = int(min(np.flatnonzero(alive), key=lambda number: (total[number], number)))
-        others = np.array([number for number in np.flatnonzero(alive) if number != small])
-        distance = np.sum((centres[others] - centres[small]) ** 2, axis=1)
-        into = int(others[np.argmin(distance)])
+            total[:] = counted(target)
+    while (total[own] < k).any() and len(own) > 1:
+        small = int(min(own, key=lambda number: (total[number], number)))
+        own = own[own != small]
+        distance = np.sum((centres[own] - centres[small]) ** 2, axis=1)
+        into = int(own[np.argmin(distance)])
         weight = total[small] + total[into]
         centres[into] = (centres[into] * total[into] + centres[small] * total[small]) / weight
         total[into], alive[small] = weight, False
         target[target == small] = into
         if counted is not None:
             total[into] = counted(target)[into]
-    return target
 
 
 def households_in(codes: Integers, households: Integers, count: int) -> Integers:
@@ -52,19 +74,20 @@ def households_in(codes: Integers, households: Integers, count: int) -> Integers
     return np.bincount(Classes.of([codes, households]).keys[0], minlength=count)
 
 
-def _merge_many(sizes: Integers, centres: Floats, target: Integers, alive: Booleans, total: Floats, k: int) -> None:
+def _merge_many(own: Integers, centres: Floats, target: Integers, alive: Booleans, total: Floats, k: int) -> None:
     """Merge thousands of small strata at once, each into the nearest large one, or all into the largest."""
     from scipy.spatial import cKDTree
 
-    small = np.flatnonzero(sizes < k)
-    large = np.flatnonzero(sizes >= k)
+    small, large = own[total[own] < k], own[total[own] >= k]
     if not len(large):
-        large = np.array([int(np.argmax(sizes))])
+        large = own[[int(np.argmax(total[own]))]]
         small = small[small != large[0]]
     _, nearest = cKDTree(centres[large]).query(centres[small])
     into = large[np.asarray(nearest)]
-    target[small] = into
-    np.add.at(total, into, sizes[small])
+    became = np.arange(len(target))
+    became[small] = into
+    target[:] = became[target]
+    np.add.at(total, into, total[small])
     alive[small] = False
 
 

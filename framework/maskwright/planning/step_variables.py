@@ -1,200 +1,42 @@
-"""Which variables each step masks, in which form, and the order of steps."""
+"""Which variables each step masks, and in which form."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.model import key_names
+from maskwright.planning.step_order import StepVariables, in_running_order, order_without_mistakes, wrong_order
 from maskwright.plugins.parameter_markers import DependentVariables, IndependentVariables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from maskwright.planning.model import Step
-
-    VariablesOf = Callable[[Sequence[Step]], tuple[Sequence[Sequence[str]], int]]
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
-
-
-MOST_STEPS = 6
-"""Of more steps not every order is tried."""
-
-
-def wrong_order(steps: Sequence[Step], names: Sequence[Sequence[str]], variables_of: VariablesOf) -> list[Problem]:
-    """Steps after which a promise of an earlier one no longer holds, with an order that works if there is one."""
-    broken = list(_broken(steps, names))
-    if not broken:
-        return []
-    hint = _way_out(steps, variables_of)
-    return [replace(problem, hint=hint) for problem in broken]
-
-
-def _broken(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> Iterator[Problem]:
-    for position, (step, own) in enumerate(zip(steps, names, strict=True), 1):
-        for other, theirs in zip(steps[position:], names[position:], strict=True):
-            if not other.only_removes and ("cells" in step.method.claims.removes or step.method.has_keys):
-                yield Problem(
-                    f"{step} works on the values that are published, and {other} changes values after it",
-                    other.place,
-                )
-                break
-            if _guarantee(step) is not None and _takes(other, step, set(own) & set(theirs)):
-                yield Problem(
-                    f"{step} promises k = {_guarantee(step)}, and {other} takes away from its groups",
-                    other.place,
-                )
-                break
-
-
-def _guarantee(step: Step) -> int | None:
-    return None if step.planning.k_guarantee == "report" else step.promised
-
-
-def _takes(step: Step, before: Step, common: set[str]) -> bool:
-    """Whether a step takes away from the groups of another that masks some of the same variables.
-
-    Of clusters a step that suppresses takes the rest as well, where fewer than k would be left; and steps that suppress
-    cells run again until each has what it promises.
-    """
-    if "records" in step.method.claims.removes:
-        return before.k is None or not step.method.has_keys
-    again = before.k is not None or "cells" in before.method.claims.removes
-    return "cells" in step.method.claims.removes and bool(common) and not (step.method.has_keys and again)
-
-
-def order_without_mistakes(steps: Sequence[Step], variables_of: VariablesOf) -> str | None:
-    """An order in which every step can mask its variables and does something to them."""
-
-    def works(moved: Sequence[Step]) -> bool:
-        names, mistakes = variables_of(moved)
-        return not mistakes and _keeps_promises(moved, names) and not _limits_bands(moved, names)
-
-    return other_order(steps, works)
-
-
-def _keeps_promises(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
-    return next(_broken(steps, names), None) is None and not _undone(steps, names)
-
-
-def _limits_bands(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
-    """Whether a step sets limits to what an earlier one has made bands of: limits in numbers do nothing there."""
-    return any(
-        "detail" in step.method.claims.removes and later.method.claims.limits is not None and set(own) & set(theirs)
-        for (step, own), (later, theirs) in combinations(zip(steps, names, strict=True), 2)
-    )
-
-
-def leaves_equal(later: Step, changed: set[str], promised: set[str], k: int) -> bool:
-    """Whether a step leaves at least k records equal in the `promised` variables when it masks `changed` together."""
-    if "equals" in later.method.claims.preserves:
-        return changed <= promised
-    return later.k is not None and later.k >= k and promised <= changed
-
-
-def _undone(steps: Sequence[Step], names: Sequence[Sequence[str]]) -> bool:
-    """Whether a step changes what an earlier one made equal, so that this order would be no way out."""
-    return any(
-        step.k is not None and _guarantee(step) is not None and not later.only_removes and not own.isdisjoint(theirs)
-        and not leaves_equal(later, own.intersection(theirs), own, step.k)
-        for (step, own), (later, theirs) in combinations(zip(steps, map(set, names), strict=True), 2)
-    )  # fmt: skip
-
-
-def _way_out(steps: Sequence[Step], variables_of: VariablesOf) -> str:
-    """An order that works, if need be with promises that are only reported; or that there is none."""
-    if len(steps) > MOST_STEPS:
-        return "put steps that suppress last, and steps that take records away first"
-    found = order_without_mistakes(steps, variables_of)
-    if found is not None:
-        return found
-    _, mistakes = variables_of(steps)
-
-    def works(moved: Sequence[Step]) -> bool:
-        names, more = variables_of(moved)
-        return more <= mistakes and _keeps_promises(moved, names)
-
-    found = other_order(steps, works)
-    if found is not None:
-        return found
-    promising = [position for position, step in enumerate(steps) if _guarantee(step) is not None]
-    for size in range(1, len(promising) + 1):
-        for chosen in combinations(promising, size):
-            reporting = [_reporting(step) if position in chosen else step for position, step in enumerate(steps)]
-            found = other_order(reporting, works)
-            if found is not None:
-                whose = " and ".join(f"step {steps[position].number}" for position in chosen)
-                return (
-                    f"no order keeps all promises; with 'k_guarantee: report' in the params of {whose}, whose smallest "
-                    f"class is then reported and not promised, {found}"
-                )
-    return "no order of these steps keeps what each of them promises: leave one of them out"
-
-
-def _reporting(step: Step) -> Step:
-    return replace(step, planning=step.planning.model_copy(update={"k_guarantee": "report"}))
-
-
-def other_order(steps: Sequence[Step], works: Callable[[Sequence[Step]], bool]) -> str | None:
-    """Sentence on the order that works in which as few steps as can be are past each other, with the lines to write."""
-    if len(steps) > MOST_STEPS:
-        return None
-    orders = permutations(range(len(steps)))
-    for order in sorted(orders, key=lambda order: sum(first > second for first, second in combinations(order, 2))):
-        moved = [steps[position] for position in order]
-        if works(moved):
-            listed = ", ".join(map(str, moved))
-            return "\n".join([f"this order works: {listed}; write", *(f"      - {_written(each)}" for each in moved)])
-    return None
-
-
-def _written(step: Step) -> str:
-    """A step as one line of a pipeline."""
-    import yaml  # of refused steps
-
-    params = {
-        **step.params.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        **step.planning.model_dump(mode="json", exclude_unset=True),
-    }
-    entry = {
-        "method": step.method.name, "variables": None if step.variables is None else list(step.variables),
-        "groups": [list(group) for group in step.groups], "unit": step.unit, "params": params,
-    }  # fmt: skip
-    given = {key: value for key, value in entry.items() if value}
-    text: str = yaml.safe_dump(given, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
-    return text.strip()
-
-
-@dataclass(frozen=True)
-class StepVariables:
-    """Variables of one step.
-
-    `names`: masked by the step, in file order. `known`: all variables of the file as the step finds them: a step before
-    may have made categories of numbers.
-    """
-
-    names: tuple[str, ...]
-    known: Mapping[str, Variable]
+    from maskwright.planning.model import Step
 
 
 def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> list[StepVariables]:
     """Choose the variables of each step."""
     found, problems = _chosen(steps, variables)
 
-    def in_other_order(moved: Sequence[Step]) -> tuple[list[tuple[str, ...]], int]:
+    def in_other_order(moved: Sequence[Step]) -> tuple[list[StepVariables], int]:
         chosen, mistakes = _chosen(moved, variables)
-        return [each.names for each in chosen], len(mistakes)
+        return chosen, len(mistakes)
 
     way = order_without_mistakes(steps, in_other_order) if problems else None
     problems = [replace(each, hint=each.hint or way) for each in problems]
-    problems += wrong_order(steps, [each.names for each in found], in_other_order)
+    problems += wrong_order(steps, found, in_other_order)
     if problems:
         raise InputError(problems)
     return found
+
+
+def running_order(steps: Sequence[Step], variables: Sequence[Variable]) -> list[Step]:
+    """Steps in the order in which they run."""
+    return in_running_order(steps, _chosen(steps, variables)[0])
 
 
 def _chosen(steps: Sequence[Step], variables: Sequence[Variable]) -> tuple[list[StepVariables], list[Problem]]:
@@ -206,7 +48,7 @@ def _chosen(steps: Sequence[Step], variables: Sequence[Variable]) -> tuple[list[
         own: list[Problem] = []
         names = _step_variables(step, known, own)
         problems.extend(replace(problem, place=step.place) for problem in own)
-        found.append(StepVariables(names, known))
+        found.append(StepVariables(names, known, key_names(step, [known[name] for name in names])))
         if "detail" in step.method.claims.removes:
             known = known | {name: _coarser(known[name]) for name in names}
     return found, problems

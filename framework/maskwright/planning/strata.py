@@ -2,8 +2,8 @@
 
 Records on different sides of a governing edit's condition, with different signs in a product, or (when asked) with
 different cells missing, different structural zeros or different values of the variables of `within` are clustered
-apart. A stratum with fewer than k records is merged into the nearest one, of the same `within` where that has k; the
-representatives of its clusters are then adjusted.
+apart. A stratum with fewer than k records is merged into the nearest one: with the same cells missing where k records
+have them so, else of the same `within` where that has k; the representatives of its clusters are then adjusted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.planning.small_strata import centres_of, households_in, join_small
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
@@ -322,6 +322,40 @@ def _renumbered(codes: Integers) -> Integers:
     return (np.cumsum(there) - 1)[codes]
 
 
+def join_strata(
+    combinations: Integers,
+    cuts: Sequence[Cut],
+    counts: Integers,
+    sizes: Integers,
+    centres: Floats,
+    k: int,
+    counted: Callable[[Integers], Floats] | None = None,
+) -> Integers:
+    """Join strata with fewer than k, as `join_small` does.
+
+    Those with the same cells missing come first, of the same value of `within` before others, where k records have
+    these cells: whoever is joined with others is known by the cells that are missing. `combinations`: shape (s, cuts).
+    """
+    stages: list[Integers] = []
+    outer = np.zeros(len(combinations), dtype=np.int64)
+    if cuts and cuts[0].criterion.apart:
+        outer = combinations[:, 0]
+    gaps = [at for at, each in enumerate(cuts) if each.gaps]
+    if gaps:
+        pattern = _renumbered_rows(combinations[:, gaps])
+        held = np.bincount(pattern, counts) if counted is None else counted(pattern)
+        alone = len(combinations) + np.arange(len(combinations))
+        stages = [
+            np.where(held[pattern] >= k, codes, alone)
+            for codes in (_renumbered_rows(np.column_stack([outer, pattern])), pattern)
+        ]
+    return join_small(counts, sizes, centres, k, counted, (*stages, outer))
+
+
+def _renumbered_rows(codes: Integers) -> Integers:
+    return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
 def _merge(
     crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
 ) -> Strata:
@@ -338,19 +372,8 @@ def _merge(
             return households_in(target[codes], households, len(combinations)).astype(np.float64)
 
         centres = centres_of(data, group, codes, len(combinations))
-        if cuts and cuts[0].criterion.apart and len(cuts) > 1:
-            for each in np.unique(combinations[:, 0]):
-                own = np.flatnonzero(combinations[:, 0] == each)
-
-                def inside(part: Integers, own: Integers = own) -> Floats:
-                    whole = np.arange(len(combinations))
-                    whole[own] = own[part]
-                    return counted(whole)[own]
-
-                of_own = join_small(counts[own], sizes[own], centres[own], k, None if households is None else inside)
-                target[own] = own[of_own]
-        else:
-            target = join_small(counts, sizes, centres, k, None if households is None else counted)
+        of_households = None if households is None else counted
+        target = join_strata(combinations, cuts, counts, sizes, centres, k, of_households)
     kept, renumbered = np.unique(target, return_inverse=True)
     merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
     labels = [label(cuts, row) for row in combinations.tolist()]

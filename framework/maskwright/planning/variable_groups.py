@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.classes.classes import Classes
 from maskwright.data.cluster_aggregation import ChosenAggregation
+from maskwright.data.record_groups import varying
+from maskwright.data.sketches.record_hashes import published_cells
 from maskwright.edits.algebra.products import solvable_for
 from maskwright.edits.edit import (
     DomainPart,
@@ -159,7 +162,8 @@ def choose_operators(
         part
         for part in inside
         if isinstance(part, ProductPart) and part.relation == "==" and set(part.variables) <= set(group)
-    ]
+        and not _is_linear_within_strata(part, data, step)
+    ]  # fmt: skip
     in_products = Components(group)
     for part in products:
         in_products.join(part.variables)
@@ -191,6 +195,19 @@ def choose_operators(
         elif variable.type == "ordinal" or (name in domain and name not in linear and name not in chosen):
             chosen[name] = "lower_median"
     return Operators(tuple(chosen.get(name, "mean") for name in group), tuple(dict.fromkeys(computed)))
+
+
+def _is_linear_within_strata(part: ProductPart, data: Dataset | None, step: Step | None) -> bool:
+    """Whether all but one variable of either side of a product have one value in each stratum of `within`."""
+    if data is None or step is None or not step.within or not {*step.within, *part.variables} <= set(data.names):
+        return False
+    strata = Classes.of([published_cells(data[name]) for name in step.within]).codes
+    same = {
+        name for name in part.variables
+        if not data[name].missing.any() and not varying(data[name].values, strata).any()
+    }  # fmt: skip
+    sides = [[power for name, power in side if name not in same] for side in (part.left, part.right)]
+    return bool(same) and all(powers in ([], [1]) for powers in sides)
 
 
 def _derived_variable(

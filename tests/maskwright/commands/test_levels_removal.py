@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import write_levels_demo
 
@@ -247,3 +249,47 @@ def test_households_are_swapped_with_others_of_their_composition(runs: Runs) -> 
     left = before[before["total"].isin(after["total"])]
     kept = after.groupby(["region", "size"]).size() - left.groupby(["region", "size"]).size()
     assert kept.abs().sum() <= 8  # households that were left out on arrival
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("names", [["cells", "whole"], ["whole", "cells"], ["of persons", "cells"]])
+def test_cells_and_whole_households_are_taken_away_in_one_run(tmp_path: Path, names: list[str], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 5, 250)
+    homes = {
+        "zone": rng.choice([*"abcd"], 250, p=[0.5, 0.35, 0.12, 0.03]),
+        "tenure": rng.choice([*"xyz"], 250, p=[0.6, 0.37, 0.03]),
+        "members": size,
+    }
+    frame = pd.DataFrame({
+        "hid": np.repeat(np.arange(250), size), "pno": np.concatenate([np.arange(each) for each in size]),
+        **{name: np.repeat(values, size) for name, values in homes.items()},
+        "job": rng.choice([*"uvw"], size.sum(), p=[0.6, 0.38, 0.02]),
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    steps: dict[str, dict[str, Any]] = {
+        "cells": {"method": "local_suppression", "params": {"k": 5, "keys": ["zone", "tenure"]}},
+        "whole": {"method": "record_suppression", "params": {"k": 9, "keys": ["zone"]}},
+        "of persons": {"method": "record_suppression", "params": {"k": 25, "keys": ["job"]}},
+    }
+    chosen = [{**steps[name], "variables": steps[name]["params"]["keys"]} for name in names]
+    touched = {name for step in chosen for name in step["variables"]}
+    mw.run({
+        "maskwright": 1, "protect": chosen, "seed": 1, "output": {"data": str(tmp_path / "m.csv")},
+        "data": {
+            "source": str(tmp_path / "d.csv"),
+            "levels": {
+                "household": {"key": "hid", "variables": [*homes]},
+                "person": {"key": "pno", "in": "household"},
+            },
+            "variables": {"members": {"release": "as is"}} | {
+                name: {"type": "nominal", **({"role": "quasi_identifier"} if name in touched else {"release": "as is"})}
+                for name in ("zone", "tenure", "job")
+            },
+        },
+    })  # fmt: skip
+    masked = pd.read_csv(tmp_path / "m.csv")
+    assert (masked.groupby("hid")["pno"].transform("size") == masked["members"]).all()
+    for step in chosen:
+        counted = masked if "job" in step["variables"] else masked.drop_duplicates("hid")
+        assert counted.groupby(step["variables"], dropna=False).size().min() >= step["params"]["k"]

@@ -188,7 +188,7 @@ def rare_by_strata(
         ready = planned(each)
         is_rare = np.zeros(len(each), dtype=np.bool_)
         for group in ready.plan.groups:
-            if ready.request.steps[group.step - 1].k is not None:
+            if ready.plan.steps[group.step - 1].k is not None:
                 is_rare |= rare_missing_records(group, k, ready.original) | _in_a_minority(group, ready.original)
         if int((~is_rare).sum()) < k:
             apart.append(each)

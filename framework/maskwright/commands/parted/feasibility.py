@@ -177,9 +177,6 @@ def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
         if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
             message = f"k = {step.k} is larger than a block, which has {size} records (block_size)"
             yield Problem(message, step.place, "execution: {block_size: 50000} is usual", step=step.number)
-        if step.within:
-            message = "'within' needs all records at once: a run over parts does not cut along it"
-            yield Problem(message, step.place, IN_MEMORY, step=step.number)
         why = refused_method(step.method)
         if why:
             yield Problem(

@@ -23,13 +23,13 @@ from maskwright.commands.parted.protecting import (
     protect_part,
 )
 from maskwright.commands.parted.shuffling import MaskedGroup, Shuffle, borders_of, shuffle
-from maskwright.commands.parted.strata import Combinations, Conditions, blocks_of, cut_of_group, survey
+from maskwright.commands.parted.strata import Combinations, Conditions, blocks_of, conditions_of, cut_of_group, survey
 from maskwright.commands.parted.task_settings import as_published
-from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
 from maskwright.masking.context import WholeFile
 from maskwright.masking.mask import group_work, limits_found, with_found_limits
 from maskwright.masking.protecting.assembling import merged_strata, notes_of_all
+from maskwright.planning.make_plan import smallest_stratum
 from maskwright.planning.strata import cut
 from maskwright.release.record.record_parts import GroupCutRecord
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: PartsPlan) -> MaskedSteps:
     """Mask every group of every step."""
-    conditions = [Conditions(group.variables, group.cut_by, EditSet(tuple(plan.edits))) for group in plan.plan.groups]
+    conditions = conditions_of(plan.plan, plan.edits, found.variables)
     strata = _strata(run, settings, found, plan.plan, conditions, plan)
     groups = tuple(replace(group, strata=each[0]) for group, each in zip(plan.plan.groups, strata, strict=True))
     whole_plan = replace(plan.plan, groups=groups)
@@ -116,8 +116,9 @@ def _strata(
         scale = [parts_plan.standardisation.scale[name] for name in group.variables]
         step = plan.steps[group.step - 1]
         cuts = cut(found.sample, group.cut_by, conditions[at].edits)
-        least = step.smallest_stratum(found.records, len(group.variables))
-        result.append(counts[at].strata(group, cuts, scale, least))
+        least = smallest_stratum(step, group.variables, group.cut_by, found.records)
+        keep = step.planning.small_strata == "keep"
+        result.append(counts[at].strata(group, cuts, scale, least, keep=keep))
     return result
 
 

@@ -35,6 +35,7 @@ from maskwright.planning.applicable_edits import (
     refuse_identifiers,
 )
 from maskwright.planning.recoded_edits import recoded_edit_notices
+from maskwright.planning.warnings.plan_warnings import strata_notices
 from maskwright.planning.warnings.publication_warnings import (
     publication_notices,
     refuse_arithmetic_on_text,
@@ -195,6 +196,10 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
         *recoded_edit_notices(plan.translations, dropped), *plan.warnings,
         *publication_notices(sample, plan, broken, ()),
     )  # fmt: skip
+    if len(sample) < found.records:
+        # Which strata are small, the whole file says.
+        of_sample = strata_notices(plan.groups, plan.steps)
+        notices = tuple(each for each in notices if each not in of_sample)
     wrong = wrong_edit_doubts(found.outcome.edits, edits, sample)
     doubts = (*found.doubts, *wrong, *undecided_doubts(found.outcome), *plan.doubts)
     return PartsPlan(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)

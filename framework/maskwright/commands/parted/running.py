@@ -25,6 +25,7 @@ from maskwright.commands.parted.masking_stages import mask_groups
 from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
+from maskwright.commands.parted.strata import conditions_of
 from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
@@ -37,6 +38,7 @@ from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.applicable_edits import identifiers_of
+from maskwright.planning.warnings.plan_warnings import strata_notices
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts
 from maskwright.plugins.engine import EngineTerms
@@ -95,6 +97,8 @@ def planned_over_parts(
     plan = planned(described, found)
     usual = with_usual_losses(described, plan.plan, plugins())
     run.pipeline = refuse_plan(usual, plan.plan)
+    # Values of `within` that cannot be numbered over parts are refused here.
+    conditions_of(plan.plan, plan.edits, found.variables)
     stated = _support(run.pipeline) if resume is None else ()
     notices = (*notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline))
     doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan))
@@ -145,6 +149,9 @@ class PlannedOverParts(PlannedRun):
         )
         masked = mask_groups(run, reported, found, plan)
         result, outcome, unchanged, first = finish_parts(run, reported, found, masked)
+        if len(found.sample) < found.records:
+            whole = masked.masking.plan
+            result = replace(result, notices=(*strata_notices(whole.groups, whole.steps), *result.notices))
         seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
         left = undecided_doubts(outcome, found.outcome)
         wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, self.doubts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,11 @@ import numpy as np
 from maskwright.data.classes.classes import Classes
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
-from maskwright.foundation.errors import InputError
+from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.errors import InputError, Problem
+from maskwright.planning.model import with_steps
 from maskwright.planning.small_strata import join_small
-from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, label
+from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, join_strata, label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,22 +28,74 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.dataset import Dataset
-    from maskwright.edits.edit_set import EditSet
     from maskwright.planning.model import Group
+    from maskwright.planning.plan import Plan
     from maskwright.planning.strata import Criterion, Cut
+
+
+LARGEST = 2**62
+"""Combinations of values that are numbered."""
+
+
+@dataclass(frozen=True)
+class ValueCodes:
+    """Codes of combinations of values, the same in every part and in the order of the values; missing cells come last.
+
+    `columns`: of each variable its name, and of a number the lowest and its decimals. `sizes`: codes of each.
+    """
+
+    columns: tuple[tuple[str, Fraction | None, int], ...]
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str], variables: Mapping[str, WholeVariable]) -> ValueCodes:
+        """Codes of the values of a whole file."""
+        columns: list[tuple[str, Fraction | None, int]] = []
+        sizes: list[int] = []
+        for name in names:
+            known = variables[name]
+            places, moments = known.variable.decimals, known.moments
+            if not known.variable.is_numeric:
+                columns.append((name, None, 0))
+                sizes.append(len(known.variable.categories) + 1)
+            elif places is None:
+                raise InputError(
+                    Problem(f"within: {name} has numbers of any precision", hint=f"declare {name} nominal")
+                )
+            else:
+                low, high = (Fraction(moments.low), Fraction(moments.high)) if moments.n else (Fraction(0), Fraction(0))
+                columns.append((name, low, places))
+                sizes.append(int((high - low) * 10**places) + 3)
+        if math.prod(sizes) > LARGEST:
+            hint = "name fewer variables, or declare them nominal"
+            raise InputError(Problem(f"within: {', '.join(names)} have too many combinations of values", hint=hint))
+        return cls(tuple(columns), tuple(sizes))
+
+    def codes(self, data: Dataset) -> NDArray[np.int64]:
+        """Code of each record; shape (n,)."""
+        found = np.zeros(len(data), dtype=np.int64)
+        for (name, low, places), size in zip(self.columns, self.sizes, strict=True):
+            column = data[name]
+            values = column.values if low is None else np.rint((column.values - float(low)) * 10.0**places)
+            found = found * size + np.where(column.missing, size - 1, np.nan_to_num(values)).astype(np.int64)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What keeps the records of a variable group apart."""
+    """What keeps the records of a variable group apart; `within`: codes of the values that do."""
 
     variables: tuple[str, ...]
     criteria: tuple[Criterion, ...]
     edits: EditSet
+    within: ValueCodes | None = None
 
     def cuts(self, data: Dataset) -> list[Cut]:
         """Each criterion applied to records."""
-        return cut(data, self.criteria, self.edits)
+        return [
+            replace(each, codes=self.within.codes(data)) if each.criterion.apart and self.within is not None else each
+            for each in cut(data, self.criteria, self.edits)
+        ]
 
     def combinations(self, data: Dataset) -> NDArray[np.int64]:
         """Codes of all criteria; shape (n, criteria)."""
@@ -54,6 +110,16 @@ class Conditions:
                 return None
             codes += [0] * len(each.variables)
         return tuple(codes)
+
+
+def conditions_of(plan: Plan, edits: EditSet, variables: Mapping[str, WholeVariable]) -> list[Conditions]:
+    """Conditions of each variable group over a whole file."""
+    found = []
+    for group, step in with_steps(plan.groups, plan.steps):
+        with step.placed(step.number, step.method.name):
+            within = ValueCodes.of(step.within, variables) if step.within else None
+        found.append(Conditions(group.variables, group.cut_by, EditSet(tuple(edits)), within))
+    return found
 
 
 def distinct_rows(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -102,28 +168,68 @@ class Combinations:
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Add what `survey` found of a part."""
         for codes, records, sums, present in rows:
-            key = tuple(int(code) for code in codes)
-            before = self._found.get(key, (0, [0] * len(sums), [0] * len(sums)))
-            self._found[key] = (
-                before[0] + records,
-                [one + int(other, 16) for one, other in zip(before[1], sums, strict=True)],
-                [one + int(other) for one, other in zip(before[2], present, strict=True)],
-            )
+            self._add(tuple(int(code) for code in codes), (records, [int(each, 16) for each in sums], present))
+
+    def _add(self, key: tuple[int, ...], counted: tuple[int, Sequence[int], Sequence[int]]) -> None:
+        records, sums, present = counted
+        before = self._found.get(key, (0, [0] * len(sums), [0] * len(sums)))
+        self._found[key] = (
+            before[0] + records,
+            [one + other for one, other in zip(before[1], sums, strict=True)],
+            [one + int(other) for one, other in zip(before[2], present, strict=True)],
+        )
 
     def strata(
+        self, group: Group, cuts: Sequence[Cut], scale: Sequence[float], least: int, *, keep: bool = False
+    ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
+        """Strata with at least so many records, the stratum of each combination, and the records of each stratum.
+
+        `keep`: those of `within` stay, however small.
+        """
+        records = sum(each for each, _, _ in self._found.values())
+        if records < least:
+            raise InputError(
+                f"k = {least} is larger than the number of records, {records}: no group of {least} records exists"
+            )
+        if not cuts or not cuts[0].criterion.apart:
+            return self._merged(group, cuts, scale, least)
+        outer = Combinations()
+        for codes, counted in self._found.items():
+            outer._add(codes[:1], counted)
+        values, sizes = outer._sizes()
+        target = np.arange(len(values))
+        if not keep:
+            target = join_small(sizes, sizes, outer._centres(values, scale), least)
+        kept, number_of, held = np.unique(target, return_inverse=True, return_counts=True)
+        became = {codes[0]: int(number) for codes, number in zip(values, number_of, strict=True)}
+        inner = Combinations()
+        for codes, counted in self._found.items():
+            inner._add((became[codes[0]], *codes[1:]), counted)
+        names = ", ".join(cuts[0].criterion.variables)
+        meanings = tuple(
+            f"value {int(first) + 1} of {names}" if number == 1 else f"{number} values of {names}"
+            for first, number in zip(kept, held, strict=True)
+        )
+        joined = [replace(cuts[0], meanings=meanings), *cuts[1:]]
+        strata, stratum_of, totals = inner._merged(group, joined, scale, 1 if keep else least)
+        small = sizes < least
+        strata = replace(
+            strata, least=least, small=(int(small.sum()), int(sizes[small].sum())), within=len(values), left=len(kept)
+        )
+        return strata, {codes: stratum_of[became[codes[0]], *codes[1:]] for codes in self._found}, totals
+
+    def _sizes(self) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+        """Combinations in order, and the records of each."""
+        ordered = sorted(self._found)
+        return ordered, np.array([self._found[codes][0] for codes in ordered], dtype=np.int64)
+
+    def _merged(
         self, group: Group, cuts: Sequence[Cut], scale: Sequence[float], least: int
     ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
-        """Strata with at least so many records, the stratum of each combination, and the records of each stratum."""
-        ordered = sorted(self._found)
-        sizes = np.array([self._found[codes][0] for codes in ordered], dtype=np.int64)
-        if int(sizes.sum()) < least:
-            raise InputError(
-                f"k = {least} is larger than the number of records, {int(sizes.sum())}: no group of {least} records "
-                "exists"
-            )
+        ordered, sizes = self._sizes()
         target = np.arange(len(ordered))
         if (sizes < least).any() and len(ordered) > 1:
-            target = join_small(sizes, sizes, self._centres(ordered, scale), least)
+            target = join_strata(np.array(ordered), cuts, sizes, sizes, self._centres(ordered, scale), least)
         kept, number_of = np.unique(target, return_inverse=True)
         joined = [int(np.sum(target == each)) > 1 for each in target]
         mixed = {

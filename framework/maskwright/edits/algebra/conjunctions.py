@@ -209,7 +209,7 @@ def _rounding(node: x.Expression) -> tuple[x.Expression, Fraction, x.Expression]
     match node:
         case x.Comparison("==", left, right):
             for rounded, other in ((left, right), (right, left)):
-                unit = _unit_of_rounding(rounded)
+                unit = unit_of_rounding(rounded)
                 if unit is not None:
                     return *unit, other
     return None
@@ -225,7 +225,7 @@ def _nearly_zero(argument: x.Expression, tolerance: Fraction) -> Conjunction:
     return None if part is None else (part,)
 
 
-def _unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | None:
+def unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | None:
     """What is rounded, and to multiples of what: ``round(f)``, ``round(f * 100) / 100``."""
     match operand:
         case x.Function("round", (argument,)):

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.conditions import all_of, any_of, expression_of
 from maskwright.edits.edit import LinearPart, ProductPart
-from maskwright.edits.expression import Expression, InSet, IsInteger, Not, Number, Text, Truth, VariableReference
-from maskwright.edits.reasoning.clauses import Atom, Clause, Integral, Member, Opaque, TextSet
-from maskwright.edits.reasoning.diophantine import product_holds
+from maskwright.edits.expression import (
+    Comparison,
+    Expression,
+    InSet,
+    IsInteger,
+    Not,
+    Number,
+    Text,
+    Truth,
+    VariableReference,
+)
+from maskwright.edits.reasoning.clauses import Atom, Band, Clause, Integral, Member, Opaque, TextSet
+from maskwright.edits.reasoning.diophantine import band_holds, product_holds
 from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
@@ -137,8 +147,9 @@ def holds_on(atom: Atom, values: Mapping[str, Value], slack: Callable[[Row], Fra
             return isinstance(value, Fraction) and value.denominator == 1
         case TextSet():
             return (values[atom.variable] in atom.texts) == atom.inside
-        case ProductPart():
-            return product_holds(atom, {name: value for name, value in values.items() if isinstance(value, Fraction)})
+        case ProductPart() | Band():
+            numbers = {name: value for name, value in values.items() if isinstance(value, Fraction)}
+            return product_holds(atom, numbers) if isinstance(atom, ProductPart) else band_holds(atom, numbers)
         case Opaque():
             return True
 
@@ -159,6 +170,13 @@ def atom_expression(atom: Atom) -> Expression:  # noqa: PLR0911 - one return for
             return found if atom.inside else Not(found)
         case ProductPart():
             return expression_of(atom)
+        case Band(part) if atom.is_open:
+            exact = expression_of(replace(part, tolerance=Fraction(0)))
+            assert isinstance(exact, Comparison)
+            above = Comparison(">=", exact.left, Number(-part.tolerance))
+            return all_of([above, Comparison("<", exact.left, Number(part.tolerance))])
+        case Band(part):
+            return expression_of(part)
         case Opaque():
             return atom.expression
 

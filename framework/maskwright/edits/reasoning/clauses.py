@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import cases
 from maskwright.edits.algebra.conditions import expression_of, negate
+from maskwright.edits.algebra.conjunctions import unit_of_rounding
+from maskwright.edits.algebra.polynomial import Polynomial, polynomial_of
 from maskwright.edits.edit import (
     CheckedPart,
     DomainPart,
@@ -21,6 +23,7 @@ from maskwright.edits.edit import (
     GoverningPart,
     LinearPart,
     Part,
+    PolynomialPart,
     ProductPart,
     RangePart,
     Relation,
@@ -28,7 +31,7 @@ from maskwright.edits.edit import (
 from maskwright.edits.reasoning.simplex import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 # Beyond this an edit is no longer taken apart; it is only evaluated.
 MOST_ALTERNATIVES = 256
@@ -63,6 +66,14 @@ class TextSet:
 
 
 @dataclass(frozen=True)
+class Band:
+    """A sum of products lies within the tolerance of 0; below it where `is_open`: halves are rounded up."""
+
+    part: PolynomialPart
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
 class Opaque:
     """A condition of the edit `source` that can be evaluated, but not reasoned about."""
 
@@ -70,7 +81,7 @@ class Opaque:
     expression: x.Expression
 
 
-Atom = Row | Member | Integral | TextSet | ProductPart | Opaque
+Atom = Row | Member | Integral | TextSet | ProductPart | Band | Opaque
 Alternative = tuple[Atom, ...]
 # A disjunction of conjunctions: () never holds, ((),) always does.
 Choice = tuple[Alternative, ...]
@@ -90,7 +101,8 @@ class Clause:
 
 def clauses_of(edit: Edit) -> tuple[Clause, ...]:
     """Clauses that an edit stands for: one for each part."""
-    return tuple(clause_of(edit.name, _choice(edit.name, part)) for part in edit.parts)
+    rounded = dict(_roundings(edit))
+    return tuple(clause_of(edit.name, _choice(edit.name, part, rounded)) for part in edit.parts)
 
 
 def clause_of(source: str, alternatives: Choice) -> Clause:
@@ -106,6 +118,8 @@ def atom_variables(atom: Atom) -> tuple[str, ...]:
             return tuple(atom.coefficients)
         case ProductPart():
             return atom.variables
+        case Band(part):
+            return part.variables
         case Opaque():
             return x.variable_names(atom.expression)
         case _:
@@ -168,19 +182,53 @@ def negative(terms: Mapping[str, Fraction]) -> dict[str, Fraction]:
     return {name: -value for name, value in terms.items()}
 
 
-def _choice(source: str, part: Part) -> Choice:
+def _roundings(edit: Edit) -> Iterator[tuple[frozenset[object], tuple[int, Fraction]]]:
+    """Terms of a rounded product less what it equals, as an edit states them or negated: the sign, and the unit."""
+    for node in x.nodes(edit.expression):
+        found = _rounding(node)
+        if found is not None and not found[0].is_affine:
+            yield frozenset(found[0].terms.items()), (1, found[1])
+            yield frozenset((-found[0]).terms.items()), (-1, found[1])
+
+
+def _rounding(node: x.Expression) -> tuple[Polynomial, Fraction] | None:
+    """What is rounded less what it equals, and the unit, of ``round(f) == g``."""
+    match node:
+        case x.Comparison("==", left, right):
+            for one, other in ((left, right), (right, left)):
+                unit = unit_of_rounding(one)
+                found = None if unit is None else polynomial_of(x.Arithmetic("-", unit[0], other))
+                if unit is not None and found is not None:
+                    return found, unit[1]
+        case _:
+            pass
+    return None
+
+
+def _choice(source: str, part: Part, rounded: Mapping[frozenset[object], tuple[int, Fraction]]) -> Choice:
     """Alternatives of a part; a single opaque one where it cannot be taken apart."""
-    found = _alternatives(source, part)
-    opaque = found is None or any(isinstance(atom, Opaque) for atoms in found for atom in atoms)
-    return ((Opaque(source, expression_of(part)),),) if found is None or opaque else found
+    near, sign, unit = part, 0, Fraction(1)
+    if isinstance(part, PolynomialPart):
+        sign, unit = rounded.get(frozenset((monomial, value) for value, monomial in part.terms), (sign, unit))
+    elif isinstance(part, CheckedPart) and (found := _rounding(part.expression)) is not None:
+        sign, unit = 1, found[1]
+        near = PolynomialPart(tuple((value, monomial) for monomial, value in found[0].terms.items()), unit / 2)
+    if isinstance(near, PolynomialPart):
+        terms = tuple((-value if sign < 0 else value, monomial) for value, monomial in near.terms)
+        atoms: Alternative = (Band(replace(near, terms=terms), is_open=sign != 0),)
+        # What is rounded to decimals equals a number with no more of them.
+        return ((*atoms, Opaque(source, expression_of(part))) if unit != 1 or near is not part else atoms,)
+    choice = None if rounded and isinstance(part, GoverningPart) else _alternatives(source, part)
+    opaque = choice is None or any(isinstance(atom, Opaque) for atoms in choice for atom in atoms)
+    return ((Opaque(source, expression_of(part)),),) if choice is None or opaque else choice
 
 
 def _alternatives(source: str, part: Part) -> Choice | None:
     match part:
         case LinearPart():
             return (tuple(linear_rows(source, part)),)
-        case ProductPart():
-            return ((part,),)
+        case ProductPart() | PolynomialPart():
+            return ((part if isinstance(part, ProductPart) else Band(part),),)
         case RangePart():
             return (_range(source, part),)
         case GoverningPart():

@@ -16,7 +16,9 @@ from maskwright.edits.reasoning.simplex import Row, smallest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.edits.edit import ProductPart
+    from maskwright.edits.reasoning.clauses import Band
 
 
 MOST_DECIMALS = 15
@@ -219,6 +221,13 @@ class Factors:
 
 
 @dataclass(frozen=True)
+class Branches:
+    """Rows of unknown variables, for either sign of the one that is divided by."""
+
+    ways: tuple[tuple[Row, ...], ...]
+
+
+@dataclass(frozen=True)
 class Unsolved:
     """Unknown variables in a form that is not solved here."""
 
@@ -247,6 +256,58 @@ def product_row(part: ProductPart, values: Mapping[str, Fraction]) -> Row | Root
     if len(side) == 2 and set(side.values()) == {1} and own:
         return Factors((unknown[0], unknown[1]), other / own)
     return Unsolved(unknown)
+
+
+def band_rows(band: Band, values: Mapping[str, Fraction]) -> tuple[Row, ...] | Branches | Unsolved | None:
+    """What a sum of products within a tolerance demands of its variables that have no value; None: it divides by 0."""
+    terms: dict[Monomial, Fraction] = {}
+    for coefficient, monomial in band.part.terms:
+        amount = _known(coefficient, monomial, values)
+        if amount is None:
+            return None
+        unknown = tuple(factor for factor in monomial if factor[0] not in values)
+        terms[unknown] = terms.get(unknown, Fraction(0)) + amount
+    terms = {monomial: value for monomial, value in terms.items() if value}
+    if _is_affine(terms):
+        return _rows_of_band(band, terms, None, 1)
+    names = tuple(dict.fromkeys(name for monomial in terms for name, _ in monomial))
+    for name in (name for name in names if any((name, -1) in monomial for monomial in terms)):
+        cleared = {_times(monomial, name): value for monomial, value in terms.items()}
+        if _is_affine(cleared):
+            return Branches(tuple(_rows_of_band(band, cleared, name, sign) for sign in (1, -1)))
+    return Unsolved(names)
+
+
+def band_holds(band: Band, values: Mapping[str, Fraction]) -> bool:
+    """Whether a sum of products lies within its tolerance, or has no value, for values of all its variables."""
+    rows = band_rows(band, values)
+    return not isinstance(rows, tuple) or all(row.holds_at(0) for row in rows)
+
+
+def _is_affine(terms: Mapping[Monomial, Fraction]) -> bool:
+    return all(not monomial or (len(monomial) == 1 and monomial[0][1] == 1) for monomial in terms)
+
+
+def _times(monomial: Monomial, name: str) -> Monomial:
+    powers = dict(monomial)
+    powers[name] = powers.get(name, 0) + 1
+    return tuple(sorted((each, power) for each, power in powers.items() if power))
+
+
+def _rows_of_band(band: Band, terms: Mapping[Monomial, Fraction], by: str | None, sign: int) -> tuple[Row, ...]:
+    """Rows of an affine sum; `by`: the variable that it was multiplied by, whose sign is `sign`."""
+    tolerance = band.part.tolerance
+    rows = []
+    for side in (1,) if not tolerance else (1, -1):
+        found = {monomial[0][0]: side * sign * value for monomial, value in terms.items() if monomial}
+        constant = -side * sign * terms.get((), Fraction(0))
+        if by is None:
+            constant += tolerance
+        else:
+            found[by] = found.get(by, Fraction(0)) - sign * tolerance
+        relation = "==" if not tolerance else "<" if band.is_open and side == 1 else "<="
+        rows.append(_row(found, -constant, Fraction(0), relation))
+    return (*rows, *([] if by is None else [_row({by: Fraction(-sign)}, Fraction(0), Fraction(0), "<")]))
 
 
 def whole_factors(number: int) -> list[int] | None:

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.edit import ProductPart
 from maskwright.edits.reasoning.answers import MOST_NODES, Chosen, Reason, Refutation, Space, Value, reduced_row
-from maskwright.edits.reasoning.clauses import Integral, Member, atom_variables
-from maskwright.edits.reasoning.diophantine import Factors, Roots, Unsolved, is_solvable, product_row, whole_factors
+from maskwright.edits.reasoning.clauses import Band, Integral, Member, atom_variables
+from maskwright.edits.reasoning.diophantine import (
+    Branches,
+    Factors,
+    Roots,
+    Unsolved,
+    band_rows,
+    is_solvable,
+    product_row,
+    whole_factors,
+)
 from maskwright.edits.reasoning.simplex import Conflict, Row, solve
 
 if TYPE_CHECKING:
@@ -36,19 +45,28 @@ class ProductSearch:
         values = {**self._fixed, **(known or {})}
         solved, unsolved = list(rows), []
         for each in products:
-            assert isinstance(each.atom, ProductPart)
-            demand = product_row(each.atom, values)
-            if isinstance(demand, Row):
-                solved.append(Chosen(each.tag, demand, each.clauses, self._basis(each)))
+            assert isinstance(each.atom, ProductPart | Band)
+            demand = (
+                product_row(each.atom, values) if isinstance(each.atom, ProductPart) else band_rows(each.atom, values)
+            )
+            if isinstance(demand, Row | tuple):
+                rows_of = (demand,) if isinstance(demand, Row) else demand
+                solved += [Chosen(each.tag, row, each.clauses, self._basis(each)) for row in rows_of]
             elif demand is not None:
                 unsolved.append((each, demand))
         found = self._numbers.on_grid(solved, self._integral)
         if isinstance(found, Refutation) or not unsolved:
             return found
-        unsolved.sort(key=lambda pair: (Roots, Factors, Unsolved).index(type(pair[1])))
+        unsolved.sort(key=lambda pair: (Roots, Factors, Branches, Unsolved).index(type(pair[1])))
         (first, demand), *_ = unsolved
+        if isinstance(demand, Branches):
+            others = [each for each in products if each is not first]
+            return self._one_of(rows, (first, others), known or {}, [({}, way) for way in demand.ways], [])
         ways, limits = self._ways(demand, solved)
-        return self._one_of(rows, (first, products), known or {}, ways, limits)
+        fixing = [
+            (way, tuple(Row("", {name: Fraction(1)}, "==", value) for name, value in way.items())) for way in ways
+        ]
+        return self._one_of(rows, (first, products), known or {}, fixing, limits)
 
     def _basis(self, each: Chosen) -> frozenset[str]:
         return frozenset(name for name in atom_variables(each.atom) if name in self._fixed)
@@ -94,7 +112,7 @@ class ProductSearch:
         rows: Sequence[Chosen],
         products: tuple[Chosen, Sequence[Chosen]],
         known: Known,
-        ways: Sequence[Known],
+        ways: Sequence[tuple[Known, tuple[Row, ...]]],
         limits: list[Chosen] | None,
     ) -> Point | Refutation:
         first, every = products
@@ -103,11 +121,8 @@ class ProductSearch:
             [Reason(basis), *([Reason(self._numbers.basis(limits))] if limits else [])]
         )
         used, is_open = set(first.clauses).union(*(each.clauses for each in limits or ())), limits is None
-        for way in ways:
-            fixing = [
-                Chosen(first.tag, Row("", {name: Fraction(1)}, "==", value), first.clauses, basis)
-                for name, value in way.items()
-            ]
+        for way, demanded in ways:
+            fixing = [Chosen(first.tag, row, first.clauses, basis) for row in demanded]
             # Rows made of products are made again: they take the new values into account.
             found = self.answer([*rows, *fixing], every, {**known, **way})
             if not isinstance(found, Refutation):
@@ -145,7 +160,7 @@ class Numbers:
         rows = [each for each in chosen if isinstance(each.atom, Row)]
         sets = [each for each in chosen if isinstance(each.atom, Member)]
         integral = {each.atom.variable: each.clauses for each in chosen if isinstance(each.atom, Integral)}
-        products = [each for each in chosen if isinstance(each.atom, ProductPart)]
+        products = [each for each in chosen if isinstance(each.atom, ProductPart | Band)]
         return self._with_sets(rows, sets, products, integral)
 
     def _with_sets(

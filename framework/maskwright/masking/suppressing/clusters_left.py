@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.record_groups import published_classes
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.masking.suppressing.cells import joined_cells, with_any
 from maskwright.planning.model import with_steps
 
@@ -19,17 +20,25 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PromisedClusters:
-    """Variables that a step masks together, and how many records at least it promises to make equal in them."""
+    """Variables that a step masks together, and how many records at least it promises to make equal in them.
+
+    `formed`: records of which k were equal before anything is taken away; shape (n,). None: where no record is.
+    """
 
     variables: tuple[str, ...]
     k: int
+    formed: Booleans | None = None
 
     def small(self, data: Dataset) -> Booleans:
         """Records to which fewer than k are equal; a missing cell is a value of its own; shape (n,)."""
         classes = published_classes(data, self.variables)
         return np.less(classes.size[classes.codes], self.k)
+
+    def taken(self, rows: Integers) -> PromisedClusters:
+        """The same of these records only."""
+        return self if self.formed is None else replace(self, formed=self.formed[rows])
 
 
 def promised_clusters(plan: Plan) -> tuple[PromisedClusters, ...]:
@@ -41,12 +50,18 @@ def promised_clusters(plan: Plan) -> tuple[PromisedClusters, ...]:
     )
 
 
+def formed_clusters(plan: Plan, data: Dataset) -> tuple[PromisedClusters, ...]:
+    """The same, with the records that are in such clusters."""
+    return tuple(replace(each, formed=~each.small(data)) for each in promised_clusters(plan))
+
+
 def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[PromisedClusters]) -> dict[str, Booleans]:
     """Cells to suppress besides, so that at least k records stay equal in what a step made equal.
 
     `data`, `shown`: as published, and without suppressed cells. Where a cluster falls into records of which different
     cells are gone, and some are fewer than k, these join the most frequent other ones of the cluster: what is gone of
-    either goes of both. Those spare what they can. A cluster that was too small before stays as it is.
+    either goes of both. Those spare what they can. A cluster that was too small before stays as it is; of one that
+    lost records, and has fewer than k left, all cells go.
     """
     found: dict[str, Booleans] = {}
     for each in promised:
@@ -62,6 +77,8 @@ def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[Promise
             left = data.with_columns(
                 {name: data[name].suppressed(gone[:, at]) for at, name in enumerate(each.variables)}
             )
+        if each.formed is not None:
+            gone = _with_rest(data, each, each.formed, gone)
         added = gone & ~before
         found = joined_cells(found, {name: added[:, at] for at, name in enumerate(each.variables)})
     return with_any(found)
@@ -125,6 +142,37 @@ def _joined(clusters: Integers, codes: Integers, sizes: Integers, k: int, gone: 
     rows = np.flatnonzero((other[part] >= 0) & (rank < most[part]))
     more[rows] |= gone[first[other[part[rows]]]]
     return more
+
+
+def _with_rest(data: Dataset, promised: PromisedClusters, formed: Booleans, gone: Booleans) -> Booleans:
+    """Suppressed cells once all are of clusters that lost records; where these are fewer than k, of others too.
+
+    `gone`: shape (n, p).
+    """
+    gone = gone.copy()
+    while True:
+        left = data.with_columns(
+            {name: data[name].suppressed(gone[:, at]) for at, name in enumerate(promised.variables)}
+        )
+        small = promised.small(left) & formed
+        if not (small & ~gone.all(axis=1)).any():
+            break
+        gone[small] = True
+    if small.any():
+        classes = published_classes(left, promised.variables)
+        sizes = classes.size
+        lacking = promised.k - int(sizes[classes.codes[small]].min())
+        sizes = np.where(np.bincount(classes.codes, gone.all(axis=1), len(sizes)) > 0, 0, sizes)
+        largest = int(np.argmax(sizes))
+        if not sizes[largest]:
+            message = "of every cluster fewer than k records would be left: no record can be published"
+            raise InputError(Problem(message, hint="Set a smaller k of the keys, or of the clusters."))
+        spared = data.households is None and sizes[largest] - lacking >= promised.k
+        smallest = int(np.argmin(np.where(sizes >= lacking, sizes, len(data) + 1)))
+        rows = np.flatnonzero(classes.codes == (largest if spared or sizes[smallest] < lacking else smallest))
+        gone[rows[:lacking] if spared else rows] = True
+        return _with_rest(data, promised, formed, gone)
+    return gone
 
 
 def _rank_within(part: Integers, count: int) -> Integers:

@@ -9,7 +9,6 @@ import numpy as np
 
 from maskwright.data.record_groups import household_columns
 from maskwright.foundation.counts import plural
-from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
 from maskwright.masking.context import MaskingContext, Standardisation, in_published_terms
@@ -18,7 +17,13 @@ from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
 from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
-from maskwright.masking.suppressing.clusters_left import cells_for_clusters, cells_of_strata, promised_clusters
+from maskwright.masking.suppressing.clusters_left import (
+    PromisedClusters,
+    cells_for_clusters,
+    cells_of_strata,
+    formed_clusters,
+    promised_clusters,
+)
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
@@ -29,8 +34,7 @@ from maskwright.masking.suppressing.inference_findings import (
 )
 from maskwright.masking.suppressing.published_cells import in_published_detail
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
-from maskwright.planning.make_plan import with_fewer_records
-from maskwright.planning.model import key_names
+from maskwright.planning.model import key_names, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,36 +45,36 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
 
 
-_MOST_ROUNDS = 100
-
-
 def remove(data: Dataset, standardisation: Standardisation, context: MaskingContext) -> Removal:
     """Run the last steps of a plan."""
     plan = context.plan
-    state = _State(data, data, np.arange(len(data)))
+    state = _State(data, data, np.arange(len(data)), formed_clusters(plan, data))
     results: list[GroupResult] = []
-    suppressing: list[_Suppressing] = []
+    left_out = 0
+    removing = [
+        _Removing.of(group, step, state, standardisation, context)
+        for group, step in with_steps(plan.groups, plan.steps)
+        if group.step <= plan.shaping and step.only_removes and step.method.has_keys
+    ]
+    # Who was left out before values were final is judged again by what is published.
+    state = _with_all_guarantees([None for _ in removing], state, removing, context)
     for position, step in enumerate(plan.steps[plan.shaping :], plan.shaping + 1):
         (group,) = [each for each in plan.groups if each.step == position]
         with stage(context.reporter, f"Removing, step {step.number}: {step.method.name}") as progress:
-            if state.data.origin is not None:
-                group = with_fewer_records(plan, group, context.original.taken(state.data.origin))
             context = in_published_terms(context, state.shown)
-            work = _work(position, group, step, state, context)
+            own, before = _Removing.of(group, step, state, standardisation, context), state
             with step.placed(step.number, step.method.name):
-                result = protect_group(state.data, work, standardisation, context, part(progress, 0.0, 0.5))
-                if result.kept_rows is not None:
-                    state, suppressing = state.taken(result), []
-                    if step.method.has_keys:
-                        state = _without_small_clusters(state, work, standardisation, context)
+                result = protect_group(state.data, own.work, standardisation, context, part(progress, 0.0, 0.5))
+                if own.keys:
+                    removing.append(own)
+                    state = _remove(state, result, own, context, part(progress, 0.5, 1.0))
+                    state = _with_all_guarantees([*(before for _ in removing[1:]), state], state, removing, context)
                 else:
-                    keys = key_names(step, [plan.variables[name] for name in group.variables])
-                    suppressing.append(_Suppressing(work, keys, standardisation))
-                    before, share = state, part(progress, 0.5, 1.0)
-                    state = _suppress(state, result, suppressing[-1], context, share)
-                    state = _with_all_guarantees(before, state, suppressing, context)
+                    state, removing = state.taken(result), []
+            left_out += 0 if result.kept_rows is None else len(before.rows) - len(result.kept_rows)
             results.append(result.without_cells())
-    if any(result.kept_rows is not None for result in results):
+    state = replace(state, left_out=len(data) - len(state.rows) - left_out)
+    if len(state.rows) < len(data):
         # Records that were left out are no longer among those that cells can be read off.
         left = _reader(state, (), plan).left(state.hidden)
         state = replace(state, read_off=replace(left, disclosed=state.read_off.disclosed))
@@ -89,7 +93,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             *lost_code_doubts(lost, edits),
         ),
         edits,
-        SuppressedAgain(tuple(suppressing), context) if suppressing or promised_clusters(plan) else None,
+        SuppressedAgain(tuple(removing), context) if removing or promised_clusters(plan) else None,
         complementary_cells(plan, state.hidden),
     )  # fmt: skip
 
@@ -101,6 +105,7 @@ class _State:
     data: Dataset
     shown: Dataset
     rows: Integers
+    promised: tuple[PromisedClusters, ...] = ()
     hidden: CellMasks = field(default_factory=dict)
     for_edits: CellMasks = field(default_factory=dict)
     for_dependencies: CellMasks = field(default_factory=dict)
@@ -111,17 +116,7 @@ class _State:
 
     def taken(self, result: GroupResult) -> _State:
         assert result.kept_rows is not None
-        return self._of(result.kept_rows, with_group(self.data, result))
-
-    def without_records(self, gone: Booleans) -> _State:
-        """After records were left out of whose cluster too few were left."""
-        rows = np.flatnonzero(~gone)
-        if not len(rows):
-            message = "of every cluster fewer than k records would be left: no record can be published"
-            raise InputError(Problem(message, hint="Set a smaller k of the keys, or of the clusters."))
-        return replace(self._of(rows, self.data.taken(rows)), left_out=self.left_out + int(gone.sum()))
-
-    def _of(self, rows: Integers, data: Dataset) -> _State:
+        rows, data = result.kept_rows, with_group(self.data, result)
         hidden, for_edits, for_dependencies, for_clusters, disclosed, read = (
             {name: gone[rows] for name, gone in each.items()}
             for each in (
@@ -135,6 +130,7 @@ class _State:
         )
         return replace(
             self, data=data, shown=self.shown.taken(rows), rows=self.rows[rows],
+            promised=tuple(each.taken(rows) for each in self.promised),
             hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies, for_clusters=for_clusters,
             by_edits=replace(self.by_edits, disclosed=disclosed), read_off=replace(self.read_off, disclosed=read),
         )  # fmt: skip
@@ -166,7 +162,7 @@ class _State:
 
     def with_clusters_left(self, plan: Plan) -> _State:
         """After cells were suppressed of clusters that show others, or of which fewer than k would stay equal."""
-        cells = cells_for_clusters(self.data, self.shown, promised_clusters(plan))
+        cells = cells_for_clusters(self.data, self.shown, self.promised)
         cells = joined_cells(cells, cells_of_strata(self.data, self.shown, plan))
         there = with_any({name: gone & ~self.shown[name].missing for name, gone in cells.items()})
         return replace(
@@ -228,7 +224,7 @@ class _State:
             yield Notice("missing-codes-suppressed", name, message, count)
         if self.left_out:
             left_out = plural(self.left_out, "record is", "records are")
-            message = f"{left_out} left out as well: of their cluster fewer than k would be left"
+            message = f"{left_out} left out as well: fewer than k would be left that are equal on the keys of a step"
             yield Notice("rare-groups-left-out", "", message, self.left_out)
 
 
@@ -250,19 +246,35 @@ def lost_codes(data: Dataset, shown: Dataset, hidden: CellMasks) -> dict[str, Bo
 
 
 @dataclass(frozen=True, eq=False)
-class _Suppressing:
-    """A step that suppresses cells, as often as it has to be run."""
+class _Removing:
+    """A step that takes away by keys, as often as it has to be run."""
 
     work: GroupWork
     keys: Sequence[str]
     standardisation: Standardisation
+    k: int | None
+
+    @classmethod
+    def of(
+        cls, group: Group, step: Step, state: _State, standardisation: Standardisation, context: MaskingContext
+    ) -> _Removing:
+        """What a step has to do with the records left."""
+        work = GroupWork(
+            step.number, group.step, step.method, step.params, group.variables, group.operators,
+            context.edits.on(group.variables), np.zeros(len(state.data), dtype=np.int64), step.companions,
+        )  # fmt: skip
+        keys = key_names(step, [context.plan.variables[name] for name in group.variables])
+        return cls(work, keys, standardisation, step.promised)
 
     def again(self, state: _State, context: MaskingContext) -> GroupResult:
         """What it takes away of what is left; observers have been notified of this step."""
-        return protect_group(state.data, self.work, self.standardisation, replace(context, observe=None))
+        work = replace(self.work, strata=np.zeros(len(state.data), dtype=np.int64))
+        return protect_group(state.data, work, self.standardisation, replace(context, observe=None))
 
     def counts(self, before: _State, after: _State) -> bool:
-        """Whether cells went that it counts: of keys, or of sensitive variables."""
+        """Whether records went, or cells that it counts: of keys, or of sensitive variables."""
+        if len(before.rows) != len(after.rows):
+            return True
         seen = [name for name in (*self.keys, *self.work.companions) if name in after.hidden]
         return any(bool(np.any(after.hidden[name] != before.hidden.get(name, False))) for name in seen)
 
@@ -271,7 +283,7 @@ class _Suppressing:
 class SuppressedAgain:
     """Steps that suppress cells, to be run again where cells go for reasons that they know nothing of."""
 
-    steps: tuple[_Suppressing, ...]
+    steps: tuple[_Removing, ...]
     context: MaskingContext
 
     def cells(self, shown: Dataset, hidden: CellMasks, lost: CellMasks) -> tuple[CellMasks, CellMasks]:
@@ -280,82 +292,62 @@ class SuppressedAgain:
         `hidden`, `lost`: suppressed cells, and cells whose missing code was taken away; shape (n,).
         """
         gone = {name: each for name, each in joined_cells(hidden, lost).items() if name in shown}
-        state = _State(without_cells(shown, gone), shown, np.arange(len(shown)), hidden)
+        suppressing = [step for step in self.steps if "cells" in step.work.method.claims.removes]
+        # No record goes any more: where cells of keys went of some records, they go of those equal to them.
+        left_out = [step for step in self.steps if step not in suppressing and step.k is not None]
+        promised = (
+            *promised_clusters(self.context.plan),
+            *(PromisedClusters(tuple(step.keys), step.k) for step in left_out if step.k is not None),
+        )
+        state = _State(without_cells(shown, gone), shown, np.arange(len(shown)), promised, hidden)
         while True:
             before = state
-            for step in self.steps:
+            for step in suppressing:
                 state = state.with_cells(step.again(state, self.context))
             state = state.with_clusters_left(self.context.plan)
-            if not any(step.counts(before, state) for step in self.steps):
+            if not any(step.counts(before, state) for step in suppressing):
                 return state.hidden, state.lost_codes()
 
 
-def _work(position: int, group: Group, step: Step, state: _State, context: MaskingContext) -> GroupWork:
-    """What a step has to do with the records left."""
-    return GroupWork(
-        step.number, position, step.method, step.params, group.variables, group.operators,
-        context.edits.on(group.variables),
-        group.strata.codes if group.strata is not None else np.zeros(len(state.data), dtype=np.int64),
-        step.companions,
-    )  # fmt: skip
-
-
-def _without_small_clusters(
-    state: _State, work: GroupWork, standardisation: Standardisation, context: MaskingContext
-) -> _State:
-    """Without records of whose cluster fewer than k are left, and those that the step leaves out of the others then."""
-    promised = promised_clusters(context.plan)
-    while True:
-        small = np.any([each.small(state.data) for each in promised], axis=0) if promised else np.zeros(1, np.bool_)
-        if not small.any():
-            return state
-        state = state.without_records(small)
-        again = replace(work, strata=np.zeros(len(state.data), dtype=np.int64))
-        result = protect_group(state.data, again, standardisation, replace(context, observe=None))
-        assert result.kept_rows is not None
-        if len(result.kept_rows) == len(state.data):
-            continue
-        gone = np.ones(len(state.data), dtype=np.bool_)
-        gone[result.kept_rows] = False
-        state = state.without_records(gone)
-
-
 def _with_all_guarantees(
-    before: _State, state: _State, steps: Sequence[_Suppressing], context: MaskingContext
+    known: Sequence[_State | None], state: _State, steps: Sequence[_Removing], context: MaskingContext
 ) -> _State:
-    """After the last of these steps, run those again whose keys went with its cells, until none lacks anything."""
-    known = [*(before for _ in steps[1:]), state]
-    while waiting := [number for number, each in enumerate(steps) if each.counts(known[number], state)]:
+    """Run steps again whose keys or records went with another, until none lacks anything.
+
+    `known`: of each step, a state in which it lacked nothing.
+    """
+    last = list(known)
+    while waiting := [
+        number for number, each in enumerate(steps) if (of := last[number]) is None or each.counts(of, state)
+    ]:
         number = waiting[0]
-        state = _suppress(state, steps[number].again(state, context), steps[number], context, silent)
-        known[number] = state
+        state = _remove(state, steps[number].again(state, context), steps[number], context, silent)
+        last[number] = state
     return state
 
 
-def _suppress(
-    state: _State, result: GroupResult, step: _Suppressing, context: MaskingContext, progress: Progress
-) -> _State:
-    """Complementary suppression after a step that suppresses; where it takes what that counts, the step runs again."""
+def _remove(state: _State, result: GroupResult, step: _Removing, context: MaskingContext, progress: Progress) -> _State:
+    """What a step takes away, and what has to go with that; where that is what the step counts, it runs again."""
     weights = _weights(context.plan)
     reader: Reader | None = None
-    for _ in range(_MOST_ROUNDS):
+    while True:
         shown = state.shown
-        state = state.with_cells(result)
+        state = state.with_cells(result) if result.kept_rows is None else state.taken(result)
         context = in_published_terms(context, state.shown)
         certain = [edit for edit in context.edits if edit.severity == "error" and not edit.shadowed]
-        if reader is None or state.shown is not shown:
-            reader = _reader(state, step.keys, context.plan)
         before = state
         while True:
-            read_off = reader.complement(state.hidden)
-            state = state.with_inferred_cells(read_off)
-            found = complement(
-                state.shown, _constant_cells(state), certain, domain=context.domain, last=step.keys,
-                never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
-            )  # fmt: skip
-            state = state.with_complement(found)
-            if found.cells:
-                continue
+            if state.hidden:
+                if reader is None or state.shown is not shown:
+                    reader, shown = _reader(state, step.keys, context.plan), state.shown
+                state = state.with_inferred_cells(reader.complement(state.hidden))
+                found = complement(
+                    state.shown, _constant_cells(state), certain, domain=context.domain, last=step.keys,
+                    never=(*weights, *household_columns(state.shown, context.plan.untouched)), progress=progress,
+                )  # fmt: skip
+                state = state.with_complement(found)
+                if found.cells:
+                    continue
             complete = state.with_clusters_left(context.plan)
             if complete is state:
                 break
@@ -363,7 +355,6 @@ def _suppress(
         if not step.counts(before, state):
             return state
         result = step.again(state, context)
-    raise AssertionError("suppression only ever grows, so it ends")
 
 
 def _constant_cells(state: _State) -> dict[str, Booleans]:

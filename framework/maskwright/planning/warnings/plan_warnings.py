@@ -15,7 +15,7 @@ from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.planning.model import Group, Step, with_steps
-from maskwright.planning.step_variables import leaves_equal
+from maskwright.planning.step_order import leaves_equal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,9 +44,13 @@ def disclosure_warnings(
         *_determined(edits, masked),
         *_singling_out(edits, masked, data),
         *_republished(edits, known, masked, groups, steps, data),
-        *_strata_of_few(groups, steps),
-        *_small_strata(groups, steps),
+        *strata_notices(groups, steps),
     )
+
+
+def strata_notices(groups: Sequence[Group], steps: Sequence[Step]) -> tuple[Notice, ...]:
+    """Notices about strata with too few records."""
+    return (*_strata_of_few(groups, steps), *_small_strata(groups, steps))
 
 
 def _determined(edits: EditSet, masked: frozenset[str]) -> Iterator[Notice]:

@@ -47,6 +47,33 @@ def test_noise_is_that_of_a_run_in_memory_for_any_parts(folder: Path, method: st
     pd.testing.assert_frame_equal(two, in_memory, check_exact=True)
 
 
+@pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
+@pytest.mark.parametrize("strata", [["area"], ["region", "area"]])
+def test_noise_within_strata_is_that_of_a_run_in_memory(tmp_path: Path, method: str, strata: list[str]) -> None:
+    """Each stratum has its own spread, in whatever part its records are; small ones join the same others."""
+    frame = survey(2_000)[["wages", "tax", "hours", "region"]]
+    rng = np.random.default_rng(3)
+    area = np.where(rng.random(2_000) < 0.004, rng.integers(-9, -5, 2_000), rng.integers(1, 5, 2_000))
+    frame["area"] = pd.array(area, dtype="Int64")
+    frame.loc[rng.random(2_000) < 0.01, "area"] = pd.NA
+    frame["wages"] = frame["wages"] * np.abs(area)
+    # The last part has areas that no other has.
+    frame = frame.sort_values("area", ignore_index=True)
+    write_parts(frame, tmp_path / "in", 3)
+    step = {"method": method, "params": {"p": 0.3}, "variables": ["wages", "tax", "hours"], "within": strata}
+    masked = {}
+    for name, execution in (("memory", {}), ("parts", {"engine": "local", "block_size": 400})):
+        settings = pipeline(tmp_path / "in", tmp_path / name, protect=[step], edits=[], measure=["sse"])
+        declared = {"region": {"role": "other"}, "area": {"role": "other"}}
+        settings["data"] = {"source": str(tmp_path / "in"), "variables": declared}
+        mw.run(settings | {"execution": execution})
+        masked[name] = read_parts(tmp_path / name, 3)
+    pd.testing.assert_frame_equal(masked["parts"], masked["memory"], check_exact=True)
+    change = (masked["parts"]["wages"] - frame["wages"]).groupby(frame["area"]).std()
+    spread = frame.groupby("area")["wages"].std()
+    assert (change / spread)[spread.index > 0].to_numpy() == pytest.approx(0.3, rel=0.25)
+
+
 def test_correlated_noise_keeps_correlations_and_equalities_with_missing_cells(folder: Path) -> None:
     masked = ran(folder, "kept", "correlated_noise", {"p": 0.5}, 4, {"engine": "local"})
     original = read_parts(folder / "in-4", 4)

@@ -14,7 +14,7 @@ from parted_world import GROUPS, pipeline, read_parts, survey, write_parts, writ
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.cli.show.explain import explain
-from maskwright.commands.parted import finishing_stages
+from maskwright.commands.parted import finishing_stages, planning
 from maskwright.foundation.progress import silent
 from maskwright.plugins.registry import plugins
 
@@ -346,3 +346,58 @@ class Told:
     def notice(self, text: str) -> None:
         """Keep it."""
         self.notices.append(text)
+
+
+WITHIN = {
+    "method": "microaggregation", "params": {"k": 5}, "variables": ["wages", "tax", "gross"],
+    "within": ["region", "area"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_clusters_within_strata_are_those_of_a_run_in_memory(
+    tmp_path: Path, sampled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strata that fit in a block are masked as in memory; which of them are small, all parts say."""
+    if sampled:
+        monkeypatch.setattr(planning, "SAMPLE", 300)
+    frame = survey(2_000)[["wages", "tax", "gross", "region"]]
+    rng = np.random.default_rng(5)
+    frame["area"] = np.where(rng.random(2_000) < 0.005, rng.choice(["p", "q"], 2_000), rng.choice(["a", "b"], 2_000))
+    write_parts(frame, tmp_path / "in", 4)
+    done = {}
+    for name, execution in (("memory", {}), ("parts", {"engine": "local", "block_size": 1_000})):
+        settings = pipeline(
+            tmp_path / "in", tmp_path / name, protect=[WITHIN], edits=["wages + tax == gross"], measure=[]
+        )
+        settings["data"] = {
+            "source": str(tmp_path / "in"),
+            "variables": {name: {"role": "other"} for name in ("region", "area")},
+        }
+        done[name] = mw.run(settings | {"execution": execution})
+    masked = read_parts(tmp_path / "parts", 4)
+    pd.testing.assert_frame_equal(masked, read_parts(tmp_path / "memory", 4), check_exact=True)
+    assert masked.groupby(["wages", "tax", "gross"]).size().min() >= 5
+    counts = frame.groupby(["region", "area"]).size()
+    said = [
+        [(each["count"], each["total"]) for each in run.record["notices"] if each["kind"] == "small-strata"]
+        for run in done.values()
+    ]
+    assert said == [[((counts < 5).sum(), len(counts))]] * 2
+    large = counts[counts >= 5].index
+    original, sums = frame.groupby(["region", "area"])["wages"].sum(), masked.groupby(["region", "area"])["wages"].sum()
+    joined = (original - sums).abs()[large] / counts[large]
+    assert (joined < 1).sum() >= len(large) - (counts < 5).sum()
+
+
+def test_strata_of_numbers_without_decimals_are_refused(tmp_path: Path) -> None:
+    frame = survey(500)[["wages", "tax", "gross", "region"]]
+    frame["area"] = np.random.default_rng(1).choice([1 / 3, 1 / 7], 500)
+    write_parts(frame, tmp_path / "in", 2)
+    settings = pipeline(tmp_path / "in", tmp_path / "out", protect=[WITHIN], edits=[], measure=[])
+    settings["data"] = {
+        "source": str(tmp_path / "in"),
+        "variables": {name: {"role": "other"} for name in ("region", "area")},
+    }
+    with pytest.raises(mw.InputError, match="within: area has numbers of any precision"):
+        mw.run(settings)
