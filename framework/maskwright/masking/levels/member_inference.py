@@ -151,14 +151,16 @@ def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mappin
     masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
     changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
     edits = [edit for own in bound.edits.values() for edit in own]
-    counts = {
-        each.name for each in bound.columns[linked.names[0]]
-        if isinstance(each, MembersColumn) and each.function == "count"
-    }  # fmt: skip
-    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
     tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if _can_equate(edit)]
-    yield from level_inference_doubts(linked, masked, tied, sizes)
-    yield from member_disclosure_doubts(linked, masked, changed, tied)
+    for pair in linked.pairs:
+        counts = {
+            each.name for each in bound.columns[pair[0]]
+            if isinstance(each, MembersColumn) and each.function == "count" and each.level == pair[1]
+        }  # fmt: skip
+        sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
+        levels = linked.pair(*pair)
+        yield from level_inference_doubts(levels, masked, tied, sizes)
+        yield from member_disclosure_doubts(levels, masked, changed, tied)
 
 
 def _can_equate(edit: Edit) -> bool:
