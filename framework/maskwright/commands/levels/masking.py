@@ -14,6 +14,7 @@ from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.pairs import on_two_levels, read_across
+from maskwright.edits.levels.structure import sources_of
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
@@ -35,7 +36,7 @@ from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,11 +44,13 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.levels.cross_level_edits import AcrossLevels
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,12 +382,10 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
     shaped = {
         level.name: [name for name in _shaped(planned, linked, level.name) if name not in promised] for level in linked
     }
-    moving = {name: [each for each in names if each not in across.standing] for name, names in shaped.items()}
+    moving = {name: [*names, *across.derived_of(name)] for name, names in shaped.items()}
     scale: dict[str, float] = {}
     for level in loaded.linked:
-        moving[level.name] += across.derived_of(level.name)
-        every = dict.fromkeys((*moving[level.name], *shaped[level.name]))
-        scale |= Standardisation.of(level.data, list(every)).scale
+        scale |= Standardisation.of(level.data, moving[level.name]).scale
     weights = {
         name: weight
         for found in planned.steps.values()
@@ -398,17 +399,17 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
         top = linked[pair[0]]
         changing = {(name, each) for name, names in moving.items() for each in names} - settled
         own, rules = on_two_levels(linked, bound, pair, changing)
+        # A total stands for those below it: onto one further above it moves itself.
         free = {name: [each for each in moving[name] if (name, each) in changing] for name in pair}
+        free[top.name] = [each for each in free[top.name] if each not in across.standing]
         found = moved_together(own, rules, free, dear, top.declared.largest_group, seed)
         left = np.flatnonzero(found.left)
-        kept = found.linked
-        totals = () if planned.otherwise is None else planned.otherwise.derived_of(top.name)
-        derives = len(left) > 0 and bool(totals) and settled.isdisjoint((top.name, each) for each in totals)
-        if planned.otherwise is not None and derives:
+        linked = linked.with_data({name: _put_on(linked, name, found.linked[name].data)[name].data for name in pair})
+        instead = None if planned.otherwise is None else _derived_of_pair(planned.otherwise, bound, pair, settled)
+        derives = len(left) > 0 and instead is not None
+        if instead is not None and derives:
             rng = generator(seed, "levels", "derived instead")
-            instead = planned.otherwise.of_level(top.name)
-            kept = derived_instead(kept, rules, instead, left, scale, shaped[top.name], rng)
-        linked = linked.with_data({name: _put_on(linked, name, kept[name].data)[name].data for name in pair})
+            linked = derived_instead(linked, bound, top.name, instead, left, scale, shaped[top.name], rng)
         together.append(found)
         notices += found.notices(derives=derives)
         settled |= read_across(rules) & changing
@@ -416,6 +417,20 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
         masked, linked=linked, results=_counted_again(masked, linked, planned), together=tuple(together),
         notices=tuple(notices),
     )  # fmt: skip
+
+
+def _derived_of_pair(
+    across: AcrossLevels, bound: BoundEdits, pair: tuple[str, str], settled: Collection[Source]
+) -> AcrossLevels | None:
+    """What the records of a level derive from those of one below; None: nothing, or records further above need it."""
+    own = across.of_level(pair[0])
+    derived = tuple(
+        each for each in own.derived
+        if all(level in pair for term, _ in each.terms for level, _ in sources_of(bound.columns, pair[0], term))
+    )  # fmt: skip
+    if not derived or any((each.level, each.variable) in settled for each in derived):
+        return None
+    return replace(own, derived=derived)
 
 
 def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLevels) -> dict[str, MaskingResult]:
