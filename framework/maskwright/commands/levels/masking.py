@@ -13,7 +13,7 @@ from maskwright.commands.levels.group_masking import mask_grouped, results_of_le
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.pairs import on_two_levels, read_across
+from maskwright.edits.levels.pairs import on_two_levels, tied_to_groups
 from maskwright.edits.levels.structure import sources_of
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
@@ -375,7 +375,7 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
 def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
     """Move groups in which an edit does not hold yet; where that cannot be, derive their totals.
 
-    The upper levels first: what edits across two levels read is not moved again for those further below.
+    The upper levels first: what makes up a total of theirs is not moved again for groups further below.
     """
     across, linked, bound = planned.across, masked.linked, loaded.bound
     promised = {name for ready in planned.ready.values() for name in guaranteed_variables(ready.plan)}
@@ -397,7 +397,8 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
     settled: set[Source] = set()
     for pair in linked.pairs:
         top = linked[pair[0]]
-        changing = {(name, each) for name, names in moving.items() for each in names} - settled
+        later = linked.names[linked.names.index(top.name) :]
+        changing = {(name, each) for name in later for each in moving[name]} - settled
         own, rules = on_two_levels(linked, bound, pair, changing)
         # A total stands for those below it: onto one further above it moves itself.
         free = {name: [each for each in moving[name] if (name, each) in changing] for name in pair}
@@ -412,7 +413,7 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
             linked = derived_instead(linked, bound, top.name, instead, left, scale, shaped[top.name], rng)
         together.append(found)
         notices += found.notices(derives=derives)
-        settled |= read_across(rules) & changing
+        settled |= tied_to_groups(rules, top.name) & changing
     return replace(
         masked, linked=linked, results=_counted_again(masked, linked, planned), together=tuple(together),
         notices=tuple(notices),

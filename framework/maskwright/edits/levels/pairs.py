@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from maskwright.edits.edit import LinearPart, RangePart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import variable_names
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
 
@@ -51,12 +53,20 @@ def on_two_levels(
     return linked.pair(*pair).with_data(data), replace(bound, edits=edits, columns=columns)
 
 
-def read_across(bound: BoundEdits) -> set[Source]:
-    """Variables, with their levels, that edits across records read."""
+def tied_to_groups(bound: BoundEdits, level: str) -> set[Source]:
+    """Variables of members that edits on the records of a level read, and not as a bound alone."""
     return {
-        source for edits in bound.edits.values() for edit in edits if spans_records(bound, edit)
-        for source in sources_of_edit(bound, edit)
+        source for edit in bound.edits[level] if spans_records(bound, edit) and can_equate(edit)
+        for source in sources_of_edit(bound, edit) if source[0] != level
     }  # fmt: skip
+
+
+def can_equate(edit: Edit) -> bool:
+    """Whether an edit says more than which of two values is larger: of such alone nothing is computed."""
+    return any(
+        not isinstance(part, RangePart) and (not isinstance(part, LinearPart) or part.relation == "==")
+        for part in edit.parts
+    )
 
 
 def _outside(
