@@ -222,7 +222,7 @@ class World:
         }  # fmt: skip
 
     def steps(self, rng: np.random.Generator) -> list[dict[str, Any]]:
-        """Steps, those that only take away last."""
+        """Steps: a sample first, what suppresses last."""
         amounts = {"region": ["area", "pensions", "gdp"], "household": ["capital", "total", "tax"],
                    "person": ["wage", "pens", "income"]}  # fmt: skip
         steps = []
@@ -237,7 +237,7 @@ class World:
                 params = {"base": 10}
             names = [each for each in amounts[level] if rng.random() < 0.85] or amounts[level]
             total = {"region": "gdp", "household": "total"}.get(level, "")
-            if total in names and rng.random() < 0.3:
+            if total in names and any(rule.endswith(f"== {total}") for rule in self.rules) and rng.random() < 0.3:
                 params |= {"totals": {total: "adjust"}} | ({"k_guarantee": "report"} if "k" in params else {})
             steps.append({"method": method, "variables": names, "params": params})
         if rng.random() < 0.3:
@@ -246,7 +246,7 @@ class World:
             names = [["sex", "edu"], ["north"], ["tenure"]][int(rng.integers(3))]
             steps.append({"method": "local_suppression", "variables": names, "params": {"k": 2}})
         elif rng.random() < 0.2:
-            steps.append({"method": "sampling", "variables": ["area"], "params": {"fraction": 0.7}})
+            steps.insert(0, {"method": "sampling", "variables": ["area"], "params": {"fraction": 0.7}})
         return steps
 
 

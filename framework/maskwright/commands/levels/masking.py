@@ -375,49 +375,85 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
 def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
     """Move groups in which an edit does not hold yet; where that cannot be, derive their totals.
 
-    The upper levels first: what makes up a total of theirs is not moved again for groups further below.
+    Two levels at a time, the upper ones first, or the lower ones where more groups come onto their edits so: what an
+    equality of two levels reads is not moved again.
     """
-    across, linked, bound = planned.across, masked.linked, loaded.bound
     promised = {name for ready in planned.ready.values() for name in guaranteed_variables(ready.plan)}
     shaped = {
-        level.name: [name for name in _shaped(planned, linked, level.name) if name not in promised] for level in linked
+        name: [each for each in _shaped(planned, masked.linked, name) if each not in promised]
+        for name in masked.linked.names
     }
-    moving = {name: [*names, *across.derived_of(name)] for name, names in shaped.items()}
+    moving = {name: [*names, *planned.across.derived_of(name)] for name, names in shaped.items()}
     scale: dict[str, float] = {}
     for level in loaded.linked:
         scale |= Standardisation.of(level.data, moving[level.name]).scale
-    weights = {
-        name: weight
-        for found in planned.steps.values()
-        for step in found.steps
-        for name, weight in step.planning.adjustment_weights.items()
-    }
-    dear = {name: value / math.sqrt(weights.get(name, 1.0)) for name, value in scale.items()}
-    together, notices = [], list(masked.notices)
-    settled: set[Source] = set()
-    for pair in linked.pairs:
-        top = linked[pair[0]]
-        later = linked.names[linked.names.index(top.name) :]
-        changing = {(name, each) for name in later for each in moving[name]} - settled
-        own, rules = on_two_levels(linked, bound, pair, changing)
-        # A total stands for those below it: onto one further above it moves itself.
-        free = {name: [each for each in moving[name] if (name, each) in changing] for name in pair}
-        free[top.name] = [each for each in free[top.name] if each not in across.standing]
-        found = moved_together(own, rules, free, dear, top.declared.largest_group, seed)
-        left = np.flatnonzero(found.left)
-        linked = linked.with_data({name: _put_on(linked, name, found.linked[name].data)[name].data for name in pair})
-        instead = None if planned.otherwise is None else _derived_of_pair(planned.otherwise, bound, pair, settled)
-        derives = len(left) > 0 and instead is not None
-        if instead is not None and derives:
-            rng = generator(seed, "levels", "derived instead")
-            linked = derived_instead(linked, bound, top.name, instead, left, scale, shaped[top.name], rng)
-        together.append(found)
-        notices += found.notices(derives=derives)
-        settled |= tied_to_groups(rules, top.name) & changing
+    run = _Moving(loaded.bound, planned, moving, shaped, scale, seed)
+    pairs = masked.linked.pairs
+    first = run.over(pairs, masked.linked)
+    again = run.over(pairs[::-1], masked.linked) if first.left and len(pairs) > 1 else first
+    found = again if again.left < first.left else first
     return replace(
-        masked, linked=linked, results=_counted_again(masked, linked, planned), together=tuple(together),
-        notices=tuple(notices),
+        masked, linked=found.linked, results=_counted_again(masked, found.linked, planned), together=found.together,
+        notices=(*masked.notices, *found.notices),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Moved:
+    """Levels of which groups were moved; `left`: groups that break an edit still."""
+
+    linked: LinkedData
+    together: tuple[MovedTogether, ...]
+    notices: tuple[Notice, ...]
+    left: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Moving:
+    """Groups moved onto their edits; `moving`, `shaped`: variables of each level, with those derived and without."""
+
+    bound: BoundEdits
+    planned: PlannedLevels
+    moving: Mapping[str, Sequence[str]]
+    shaped: Mapping[str, Sequence[str]]
+    scale: Mapping[str, float]
+    seed: int
+
+    def over(self, pairs: Sequence[tuple[str, str]], linked: LinkedData) -> _Moved:
+        steps = (step for found in self.planned.steps.values() for step in found.steps)
+        weights = {name: weight for step in steps for name, weight in step.planning.adjustment_weights.items()}
+        dear = {name: value / math.sqrt(weights.get(name, 1.0)) for name, value in self.scale.items()}
+        together, notices = list[MovedTogether](), list[Notice]()
+        settled: set[Source] = set()
+        for number, pair in enumerate(pairs):
+            levels = dict.fromkeys(level for each in pairs[number:] for level in each)
+            changing = {(level, name) for level in levels for name in self.moving[level]} - settled
+            own, rules = on_two_levels(linked, self.bound, pair, changing)
+            # A total stands for those below it: onto one further above it moves itself.
+            free = {
+                level: [
+                    name for name in self.moving[level] if (level, name) in changing
+                    and not (level == pair[0] and name in self.planned.across.standing)
+                ]
+                for level in pair
+            }  # fmt: skip
+            largest = linked[pair[0]].declared.largest_group
+            found = moved_together(own, rules, free, dear, largest, self.seed)
+            linked = linked.with_data(
+                {level: _put_on(linked, level, found.linked[level].data)[level].data for level in pair}
+            )
+            left = np.flatnonzero(found.left)
+            ways = self.planned.otherwise
+            instead = None if ways is None else _derived_of_pair(ways, self.bound, pair, settled)
+            derives = len(left) > 0 and instead is not None
+            if instead is not None and derives:
+                rng = generator(self.seed, "levels", "derived instead")
+                movable = self.shaped[pair[0]]
+                linked = derived_instead(linked, self.bound, pair[0], instead, left, self.scale, movable, rng)
+            together.append(found)
+            notices += found.notices(derives=derives)
+            settled |= tied_to_groups(rules, pair[0]) & changing
+        return _Moved(linked, tuple(together), tuple(notices), sum(int(each.left.sum()) for each in together))
 
 
 def _derived_of_pair(

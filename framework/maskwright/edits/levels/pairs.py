@@ -54,10 +54,10 @@ def on_two_levels(
 
 
 def tied_to_groups(bound: BoundEdits, level: str) -> set[Source]:
-    """Variables of members that edits on the records of a level read, and not as a bound alone."""
+    """Variables, with their levels, that edits on groups read together with their members, and not as a bound alone."""
     return {
         source for edit in bound.edits[level] if spans_records(bound, edit) and can_equate(edit)
-        for source in sources_of_edit(bound, edit) if source[0] != level
+        for source in sources_of_edit(bound, edit)
     }  # fmt: skip
 
 
