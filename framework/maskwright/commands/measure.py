@@ -68,7 +68,8 @@ def measure_linked(
         chosen = {name: _usual(own) for name, own in names.items()}
         return _of_levels(chosen, original, masked, files, seed, reporter, asked=False)
     of_groups = [each for each in requests if each.measure.claims.of_levels]
-    levels, about = compared_levels(*(each.pair(*original.names[-2:]) for each in (original, masked)), {})
+    two = original.names[-2:]
+    levels, about = compared_levels(original.pair(*two), masked.pair(*two), {})
     chosen, notices, problems = requests_by_level(requests, original, given)
     problems = [*measure_problems(of_groups, measurable_levels(levels)), *problems]
     refuse_problems(problems)

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.commands.levels.distortion import doubts_across_levels, wrong_edits_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
+from maskwright.commands.levels.loading import outcomes
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -228,7 +229,9 @@ class MaskedLevels:
     @property
     def adjusted(self) -> dict[str, int]:
         """Records that were moved because of each edit across levels."""
-        return _added(self.by_edit, *(each.by_edit for each in (*self.repaired, *self.together)))
+        return _added(
+            self.by_edit, *(each.by_edit for each in self.repaired), *(each.by_edit for each in self.together)
+        )  # fmt: skip
 
 
 def _added(*counts: Mapping[str, int]) -> dict[str, int]:
@@ -375,7 +378,7 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
 def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
     """Move groups in which an edit does not hold yet; where that cannot be, derive their totals.
 
-    Two levels at a time, the upper ones first, or the lower ones where more groups come onto their edits so: what an
+    Two levels at a time, the upper ones first, or the lower ones where fewer records violate an edit then: what an
     equality of two levels reads is not moved again.
     """
     promised = {name for ready in planned.ready.values() for name in guaranteed_variables(ready.plan)}
@@ -389,9 +392,10 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
         scale |= Standardisation.of(level.data, moving[level.name]).scale
     run = _Moving(loaded.bound, planned, moving, shaped, scale, seed)
     pairs = masked.linked.pairs
-    first = run.over(pairs, masked.linked)
-    again = run.over(pairs[::-1], masked.linked) if first.left and len(pairs) > 1 else first
-    found = again if again.left < first.left else first
+    found = run.over(pairs, masked.linked)
+    if len(pairs) > 1 and (violated := _violations(found.linked, loaded.bound)):
+        again = run.over(pairs[::-1], masked.linked)
+        found = again if _violations(again.linked, loaded.bound) < violated else found
     return replace(
         masked, linked=found.linked, results=_counted_again(masked, found.linked, planned), together=found.together,
         notices=(*masked.notices, *found.notices),
@@ -400,12 +404,11 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
 
 @dataclass(frozen=True, eq=False)
 class _Moved:
-    """Levels of which groups were moved; `left`: groups that break an edit still."""
+    """Levels of which groups were moved."""
 
     linked: LinkedData
     together: tuple[MovedTogether, ...]
     notices: tuple[Notice, ...]
-    left: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,7 +456,13 @@ class _Moving:
             together.append(found)
             notices += found.notices(derives=derives)
             settled |= tied_to_groups(rules, pair[0]) & changing
-        return _Moved(linked, tuple(together), tuple(notices), sum(int(each.left.sum()) for each in together))
+        return _Moved(linked, tuple(together), tuple(notices))
+
+
+def _violations(linked: LinkedData, bound: BoundEdits) -> int:
+    """Records that violate an edit of severity error, of all levels and edits."""
+    found = (each for outcome in outcomes(linked, bound).values() for each in outcome.edits)
+    return sum(each.violations for each in found if each.severity == "error")
 
 
 def _derived_of_pair(

@@ -284,8 +284,9 @@ class _LevelsRun:
             hidden.setdefault(each.level, set()).add(each.variable)
         with self.start.clock("measure"), report_compilation(self.start.reporter):
             order = places_of(arranged.linked, self.start.planned.loaded.linked)
-            files = (each.pair(*released.names[-2:]) for each in (self.start.planned.loaded.linked, released))
-            levels, about = compared_levels(*files, order, hidden)
+            two = released.names[-2:]
+            original, masked = self.start.planned.loaded.linked.pair(*two), released.pair(*two)
+            levels, about = compared_levels(original, masked, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.start.reporter, about=about)
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
         self._notify(without_contributions(alone))
