@@ -35,7 +35,8 @@ REASONS = (
     r"totals: .* is no total that steps mask",
     r"edit '.*' does not hold in .* masked .* records",
     r"rank_swapping\): p = 10 percent",
-    r"local_suppression\)",
+    r"are suppressed, and .* tie them across three levels",
+    r"needs the values of .*, which are computed by edit .* after all steps",
 )
 """Why a run may be refused: it says what to do, or that no values were found, and releases nothing."""
 

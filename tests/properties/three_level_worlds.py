@@ -98,10 +98,18 @@ RULES: dict[str, tuple[str, Callable[[Frames], pd.Series]]] = {
         "household", lambda f: _broken(_down(f, "household", "person", "age", "max") >= 1800,
                                        _down(f, "household", "person", "age", "max"))),
     "all(household where count(person) >= 1)": (
-        "region", lambda f: pd.Series(0 < len(f["household"]) - f["person"].groupby(["region", "hhid"]).ngroups,
+        "region", lambda f: pd.Series(len(f["household"]) - f["person"].groupby(["region", "hhid"]).ngroups > 0,
                                       index=f["region"].index)),
 }  # fmt: skip
 """Rules with their level, and the records of it that pandas finds violated."""
+
+EQUALITIES = {
+    "sum(household.total) == gdp": ("region", "household", ("total", "gdp")),
+    "sum(person.income) + capital == total": ("household", "person", ("income", "capital", "total")),
+    "sum(person.pens) == pensions": ("region", "person", ("pens", "pensions")),
+    "wage + pens == income": ("person", "", ("wage", "pens", "income")),
+}
+"""Their level, the level of the members that they add, and the variables: that of the members first."""
 
 
 @dataclass
@@ -243,7 +251,7 @@ class World:
         if rng.random() < 0.3:
             steps.append({"method": "pram", "variables": [str(rng.choice(["edu", "tenure"]))], "params": {}})
         if rng.random() < 0.4:
-            names = [["sex", "edu"], ["north"], ["tenure"]][int(rng.integers(3))]
+            names = [["sex", "edu"], ["north"], ["tenure"], ["wage"], ["total"]][int(rng.integers(5))]
             steps.append({"method": "local_suppression", "variables": names, "params": {"k": 2}})
         elif rng.random() < 0.2:
             steps.insert(0, {"method": "sampling", "variables": ["area"], "params": {"fraction": 0.7}})
@@ -273,6 +281,41 @@ class Release:
         yield from self._structure()
         yield from self._cells()
         yield from self._classes()
+        yield from self._leaks()
+
+    def _leaks(self) -> Iterator[str]:
+        """Suppressed amounts that the equalities of all three levels together give back, whatever level they are of."""
+        cells = {
+            (level, row, name)
+            for level in LEVELS for name in OWN[level]
+            for row in np.flatnonzero(
+                (self._pairs(level)[1][name] == "") & (self._pairs(level)[0][name] != "")
+            ).tolist() if name not in TEXTS
+        }  # fmt: skip
+        place = {cell: number for number, cell in enumerate(sorted(cells))}
+        rows: list[list[tuple[str, int, str, float]]] = []
+        was = {level: self._pairs(level)[0].reset_index(drop=True) for level in LEVELS}
+        for rule, (level, members, terms) in EQUALITIES.items():
+            if rule not in self.world.rules:
+                continue
+            keys = [KEYS[each] for each in LEVELS[: LEVELS.index(level) + 1]]
+            of = was[members].groupby(keys).indices if members else {}
+            for row, key in enumerate(was[level][keys].itertuples(index=False, name=None)):
+                inside = of.get(key if len(key) > 1 else key[0], ()) if members else ()
+                read = [(members, int(each), terms[0]) for each in inside]
+                read += [(level, row, name) for name in terms[bool(members) :]]
+                if all(was[where].at[at, name] != "" for where, at, name in read):
+                    rows.append([(*cell, -1.0 if cell[2] == terms[-1] else 1.0) for cell in read if cell in place])
+        rows = [row for row in rows if row]
+        if not place or not rows:
+            return
+        system = np.zeros((len(rows), len(place)))
+        for number, row in enumerate(rows):
+            for level, at, name, sign in row:
+                system[number, place[level, at, name]] = sign
+        determined = np.diag(np.linalg.pinv(system) @ system) > 1 - 1e-9
+        if determined.any():
+            yield f"{int(determined.sum())} suppressed cells follow from what is published"
 
     def _structure(self) -> Iterator[str]:
         for depth, level in enumerate(LEVELS):

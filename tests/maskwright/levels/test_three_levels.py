@@ -275,7 +275,7 @@ seed: 1
 """
 
 
-def test_sums_at_each_level_are_derived_from_the_lowest_up(tmp_path: Path) -> None:
+def _write_plants(folder: Path) -> None:
     draws = np.random.default_rng(5)
     plants = pd.DataFrame({"firm": np.repeat(np.arange(12), 3), "plant": np.arange(36) + 100})
     plants["sales"] = draws.integers(10, 900, 36)
@@ -284,7 +284,35 @@ def test_sums_at_each_level_are_derived_from_the_lowest_up(tmp_path: Path) -> No
     plants["wages"] = workers.groupby("plant")["wage"].sum().to_numpy()
     firms = plants.groupby("firm", as_index=False)["sales"].sum().rename(columns={"sales": "turnover"})
     for name, frame in (("firms", firms.assign(trade="a")), ("plants", plants), ("workers", workers)):
-        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        frame.to_csv(folder / f"{name}.csv", index=False)
+
+
+def test_suppressed_cells_that_edits_tie_across_three_levels_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_plants(tmp_path)
+    head, _, rest = PLANTS.partition("protect:")
+    steps = (
+        "  - sum(plant.wages) <= 99 * turnover\n"
+        "protect: [{method: local_suppression, variables: [wages], params: {k: 2}}]\n"
+    )
+    path = tmp_path / "p.yaml"
+    path.write_text(f"{head}{steps}{rest[rest.index('output:') :]}")
+    assert main(["run", str(path), "--quiet"]) == 2
+    message = "cells of wages are suppressed, and edit-3, wages tie them across three levels"
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_levels_that_k_counts_are_the_own_or_above(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write_plants(tmp_path)
+    (tmp_path / "p.yaml").write_text(PLANTS.replace("counted_in: plant", "counted_in: worker"))
+    assert main(["plan", str(tmp_path / "p.yaml")]) == 2
+    assert "level plant: `counted_in`: no level from it up called 'worker'" in capsys.readouterr().err
+
+
+def test_sums_at_each_level_are_derived_from_the_lowest_up(tmp_path: Path) -> None:
+    _write_plants(tmp_path)
     (tmp_path / "p.yaml").write_text(PLANTS)
     assert main(["run", str(tmp_path / "p.yaml"), "--quiet"]) == 0
     firms, plants, workers = (pd.read_csv(tmp_path / f"{name}.csv") for name in "abc")

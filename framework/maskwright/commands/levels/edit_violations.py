@@ -137,7 +137,7 @@ def remedies_without_masking(linked: LinkedData, bound: BoundEdits, broken: Sequ
     masked = [edit.name for edit in edits if _is_maskable(linked, bound, edit)]
     pointed = [edit.name for edit in edits if edit.name not in masked and _reads_pointer(linked, bound, edit)]
     ways = f"`on_input_violation: drop` {DROP}"
-    if not localized and (masked or pointed):
+    if not localized and (masked or pointed) and _are_located(linked):
         ways += ", `localize` first adjusts the fewest fields"
         ways += ", and empties a pointer or points it to another record" if pointed else ""
     if masked:
@@ -156,11 +156,16 @@ def alternatives_to_failing(linked: LinkedData, bound: BoundEdits, broken: Seque
         them = "them" if len(mended) == len(edits) else _listed(mended)
         where = "" if all(_varies(bound, edit) for edit in edits if edit.name in mended) else WHERE_MASKED
         ways.insert(0, f"'mask' masks and mends {them}{where}")
-    if mended or pointed:
+    if (mended or pointed) and _are_located(linked):
         pointers = ", and empties a pointer or points it to another record" if pointed else ""
         ways.append(f"'localize' first adjusts the fewest fields{pointers}")
     message = f"on_input_violation is 'fail'; {', '.join(ways)}"
     return message if len(mended) == len(edits) else f"{message}; or {CORRECT}"
+
+
+def _are_located(linked: LinkedData) -> bool:
+    """Whether errors are located in data of so many levels."""
+    return len(linked.levels) == 2
 
 
 def _named(bound: BoundEdits, names: Iterable[str]) -> list[Edit]:
