@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,10 @@ import numpy as np
 
 from maskwright.commands.levels.distortion import doubts_across_levels, wrong_edits_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
-from maskwright.commands.levels.loading import outcomes
+from maskwright.commands.levels.moving import Moving, put_on, violations
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.edits.levels.pairs import on_two_levels, tied_to_groups
-from maskwright.edits.levels.structure import sources_of
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
@@ -23,8 +20,6 @@ from maskwright.masking.context import Execution, Standardisation
 from maskwright.masking.levels.adjustment import (
     MovedTogether,
     Repaired,
-    derived_instead,
-    moved_together,
     repaired,
     with_derived,
 )
@@ -37,7 +32,7 @@ from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,13 +40,10 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
-    from maskwright.planning.levels.cross_level_edits import AcrossLevels
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +311,7 @@ def _kept_across(
         across = planned.across.of_level(name)
         others = with_derived(with_linked_columns(kept, bound, name), across.derived)
         alone = with_derived(with_linked_columns(derived, bound, name), across.derived) if repairs else others
-        derived = _put_on(derived, name, alone)
+        derived = put_on(derived, name, alone)
         if across.repaired:
             movable = _shaped(planned, linked, name)
             scale = Standardisation.of(loaded.linked[name].data, movable).scale
@@ -330,14 +322,8 @@ def _kept_across(
             )  # fmt: skip
             repairs.append(mended)
             others = mended.data
-        kept = _put_on(kept, name, others)
+        kept = put_on(kept, name, others)
     return derived, kept, tuple(repairs)
-
-
-def _put_on(linked: LinkedData, level: str, others: Dataset) -> LinkedData:
-    """Copy in which a level has its columns from data that hold more."""
-    kept = linked[level].data
-    return linked.with_data({level: replace(kept, columns=tuple(others[column.name] for column in kept))})
 
 
 def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[Notice]:
@@ -390,93 +376,16 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
     scale: dict[str, float] = {}
     for level in loaded.linked:
         scale |= Standardisation.of(level.data, moving[level.name]).scale
-    run = _Moving(loaded.bound, planned, moving, shaped, scale, seed)
+    run = Moving(loaded.bound, planned, moving, shaped, scale, seed)
     pairs = masked.linked.pairs
     found = run.over(pairs, masked.linked)
-    if len(pairs) > 1 and (violated := _violations(found.linked, loaded.bound)):
+    if len(pairs) > 1 and (violated := violations(found.linked, loaded.bound)):
         again = run.over(pairs[::-1], masked.linked)
-        found = again if _violations(again.linked, loaded.bound) < violated else found
+        found = again if violations(again.linked, loaded.bound) < violated else found
     return replace(
         masked, linked=found.linked, results=_counted_again(masked, found.linked, planned), together=found.together,
         notices=(*masked.notices, *found.notices),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class _Moved:
-    """Levels of which groups were moved."""
-
-    linked: LinkedData
-    together: tuple[MovedTogether, ...]
-    notices: tuple[Notice, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class _Moving:
-    """Groups moved onto their edits; `moving`, `shaped`: variables of each level, with those derived and without."""
-
-    bound: BoundEdits
-    planned: PlannedLevels
-    moving: Mapping[str, Sequence[str]]
-    shaped: Mapping[str, Sequence[str]]
-    scale: Mapping[str, float]
-    seed: int
-
-    def over(self, pairs: Sequence[tuple[str, str]], linked: LinkedData) -> _Moved:
-        steps = (step for found in self.planned.steps.values() for step in found.steps)
-        weights = {name: weight for step in steps for name, weight in step.planning.adjustment_weights.items()}
-        dear = {name: value / math.sqrt(weights.get(name, 1.0)) for name, value in self.scale.items()}
-        together, notices = list[MovedTogether](), list[Notice]()
-        settled: set[Source] = set()
-        for number, pair in enumerate(pairs):
-            levels = dict.fromkeys(level for each in pairs[number:] for level in each)
-            changing = {(level, name) for level in levels for name in self.moving[level]} - settled
-            own, rules = on_two_levels(linked, self.bound, pair, changing)
-            # A total stands for those below it: onto one further above it moves itself.
-            free = {
-                level: [
-                    name for name in self.moving[level] if (level, name) in changing
-                    and not (level == pair[0] and name in self.planned.across.standing)
-                ]
-                for level in pair
-            }  # fmt: skip
-            largest = linked[pair[0]].declared.largest_group
-            found = moved_together(own, rules, free, dear, largest, self.seed)
-            linked = linked.with_data(
-                {level: _put_on(linked, level, found.linked[level].data)[level].data for level in pair}
-            )
-            left = np.flatnonzero(found.left)
-            ways = self.planned.otherwise
-            instead = None if ways is None else _derived_of_pair(ways, self.bound, pair, settled)
-            derives = len(left) > 0 and instead is not None
-            if instead is not None and derives:
-                rng = generator(self.seed, "levels", "derived instead")
-                movable = self.shaped[pair[0]]
-                linked = derived_instead(linked, self.bound, pair[0], instead, left, self.scale, movable, rng)
-            together.append(found)
-            notices += found.notices(derives=derives)
-            settled |= tied_to_groups(rules, pair[0]) & changing
-        return _Moved(linked, tuple(together), tuple(notices))
-
-
-def _violations(linked: LinkedData, bound: BoundEdits) -> int:
-    """Records that violate an edit of severity error, of all levels and edits."""
-    found = (each for outcome in outcomes(linked, bound).values() for each in outcome.edits)
-    return sum(each.violations for each in found if each.severity == "error")
-
-
-def _derived_of_pair(
-    across: AcrossLevels, bound: BoundEdits, pair: tuple[str, str], settled: Collection[Source]
-) -> AcrossLevels | None:
-    """What the records of a level derive from those of one below; None: nothing, or records further above need it."""
-    own = across.of_level(pair[0])
-    derived = tuple(
-        each for each in own.derived
-        if all(level in pair for term, _ in each.terms for level, _ in sources_of(bound.columns, pair[0], term))
-    )  # fmt: skip
-    if not derived or any((each.level, each.variable) in settled for each in derived):
-        return None
-    return replace(own, derived=derived)
 
 
 def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLevels) -> dict[str, MaskingResult]:

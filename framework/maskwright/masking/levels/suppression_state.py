@@ -12,7 +12,8 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
-from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across_pairs, read_by_either
+from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
+from maskwright.masking.levels.complementary_suppression import complement_across_pairs
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.suppressing.cells import (
