@@ -9,7 +9,7 @@ from maskwright.commands.levels.measuring import joined_to_groups, requests_by_l
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules, edits_of, measure_requests
-from maskwright.data.levels.linked_data import LinkedData, refuse_deeper
+from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.record_groups import paired, with_households
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
@@ -51,13 +51,12 @@ def measure_linked(
     original: LinkedData, masked: LinkedData, requests: Sequence[MeasureRequest] | None, seed: int, reporter: Reporter
 ) -> dict[str, Measurement]:
     """Measures of groups with their members by their label, others by level, ``level.label``."""
-    refuse_deeper(original.names, "measures compare")
     wrong = [level.name for level in original if level.name not in masked.names]
     if wrong or any(len(masked[level.name]) != len(level) for level in original):
         raise InputError(f"the original is {original} and the masked data {masked}: their records cannot be paired")
     files = {name: (plain_records(original, name), plain_records(masked, name)) for name in original.names}
     files = {
-        name: (replace(before, households=original[name].groups, group_name=original.names[0]), after)
+        name: (replace(before, households=original.units(name), group_name=original.unit_of(name)), after)
         for name, (before, after) in files.items()
     }
     given = {name: given_to_measures(*both, *compared_variables(*both)) for name, both in files.items()}
@@ -69,7 +68,8 @@ def measure_linked(
         chosen = {name: _usual(own) for name, own in names.items()}
         return _of_levels(chosen, original, masked, files, seed, reporter, asked=False)
     of_groups = [each for each in requests if each.measure.claims.of_levels]
-    levels, about = compared_levels(original, masked, {})
+    two = original.names[-2:]
+    levels, about = compared_levels(original.pair(*two), masked.pair(*two), {})
     chosen, notices, problems = requests_by_level(requests, original, given)
     problems = [*measure_problems(of_groups, measurable_levels(levels)), *problems]
     refuse_problems(problems)

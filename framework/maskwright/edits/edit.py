@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from maskwright.edits.expression import variable_names
@@ -360,6 +361,11 @@ class Edit:
     whole: bool = False
     limit_of: int | None = None
     from_data: bool = False
+
+    @cached_property
+    def read(self) -> tuple[str, ...]:
+        """Variables that a verdict needs: the ends between which what members say lies are columns of their own."""
+        return tuple(dict.fromkeys((*self.variables, *variable_names(self.expression))))
 
     @property
     def kind(self) -> EditKind:

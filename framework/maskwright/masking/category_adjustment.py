@@ -102,7 +102,10 @@ def adjust_categories(
         (context.edits[name] for name in unit.edits),
         lambda each: is_of_unit(each, unit.variables, plan.replaced - plan.recoded),
     )
-    columns = {name: current[name] for name in dict.fromkeys([*unit.variables, *edits.variables])}
+    columns = {
+        name: current[name]
+        for name in dict.fromkeys([*unit.variables, *(name for edit in edits for name in edit.read)])
+    }
     touched = _broken(columns, edits, context.domain)
     failing = np.logical_or.reduce([np.zeros(len(current), dtype=np.bool_), *touched.values()])
     moved, infeasible = np.zeros(len(failing), dtype=np.bool_), np.zeros(len(failing), dtype=np.bool_)

@@ -76,8 +76,9 @@ def adjust_unit(
     values, members = _rows(unit, results, current, context.plan)
     variables = tuple(current[name].variable for name in unit.variables)
     companions: dict[str, Cells] = {
-        name: column_cells(current[name]) for name in edits.variables if name not in unit.variables and name in current
-    }
+        name: column_cells(current[name]) for edit in edits for name in edit.read
+        if name not in unit.variables and name in current
+    }  # fmt: skip
     with_codes = {
         node.operand.name for edit in edits for node in nodes(edit.expression) if isinstance(node, MissingAs)
     }  # fmt: skip

@@ -120,7 +120,12 @@ def structure_problems(declared: Mapping[str, LevelDeclaration], node: Node) -> 
     names = list(declared)
     above = [each.above for each in declared.values()]
     if above == [None, *names[:-1]] and len(names) > 1:
-        return []
+        return [
+            Problem(f"level {name}: `counted_in`: {unknown_name('level from it up', each.counted_in, known)}",
+                    (node.at((name, "counted_in")) or node).place)
+            for place, (name, each) in enumerate(declared.items(), 1)
+            for known in (names[:place],) if each.counted_in is not None and each.counted_in not in known
+        ]  # fmt: skip
     stray = [Problem(f"level {name}: `in`: {unknown_name('level', each.above, names)}",
                      (node.at((name, "in")) or node).place, EXAMPLE)
              for name, each in declared.items() if each.above is not None and each.above not in names]  # fmt: skip

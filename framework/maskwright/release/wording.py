@@ -283,7 +283,10 @@ def how_classes_are_counted(record: RunRecord) -> str:
     missing = "A missing or emptied cell is a value of its own, one for each way in which it is written."
     if len(record.levels) < 2:
         return missing
-    top, low = list(record.levels)[:2]
+    top, low, *deeper = record.levels
+    if deeper:
+        where = "in records of the level above, or of the one that is named"
+        return f"{missing} Classes of the records of each level below {top} are counted {where}."
     return f"{missing} Classes of {low} records are counted in {top} records: one counts once, with all its members."
 
 
@@ -376,8 +379,9 @@ def what_adjusted_counts(record: RunRecord) -> str:
     """What the column "adjusted" of the table of edits counts in data of several levels; empty where it has nothing."""
     if len(record.levels) < 2 or not any(each.adjusted or each.infeasible for each in record.edits):
         return ""
-    top, low = list(record.levels)[:2]
+    top, low, *deeper = record.levels
+    moved, members = ("records of the upper level", "members") if deeper else (f"{top} records", f"{low} records")
     return (
-        f"records, not cells, of the level that the edit is about; {top} records where an edit across "
-        f"levels moved these with their {low} records"
+        f"records, not cells, of the level that the edit is about; {moved} where an edit across "
+        f"levels moved these with their {members}"
     )

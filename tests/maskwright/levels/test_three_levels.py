@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
 import pytest
 from lxml import etree
 
@@ -224,16 +227,109 @@ def test_a_key_that_is_one_only_within_its_group_does_not_name_a_record_alone(tm
         linked(tmp_path, "linked")
 
 
+ROUND = "{method: rounding, variables: [wage, income], params: {base: 5}}"
+REFUSED = [
+    (f"protect: [{ROUND}]\non_input_violation: localize\n", "locates errors in two levels, and 3 are declared"),
+    (
+        "protect: [{method: microaggregation, variables: [wage], unit: household, params: {k: 2}}]\n",
+        "step 1 (`unit`) masks the records of two levels, and 3 are declared: region, household, person",
+    ),
+    (
+        f"protect: [{ROUND}]\nedits: [all(household where sum(person.wage) == income) or total == 0]\n",
+        "reads what steps mask of 3 levels (region, household, person)",
+    ),
+]
+
+
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("command", ["plan", "run"])
-def test_masking_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, command: str) -> None:
-    World(random.Random(1), groups_are_full=True).write(tmp_path)
+@pytest.mark.parametrize(("section", "message"), REFUSED)
+def test_what_takes_two_levels_is_refused_by_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, section: str, message: str
+) -> None:
+    World(random.Random(1), missing=0.0, groups_are_full=True).write(tmp_path)
     path = tmp_path / f"{form}.yaml"
-    files = "{region: a.csv, household: b.csv, person: c.csv}" if form == "linked" else "a.csv"
-    steps = f"protect: [{{method: rounding, variables: [wage], params: {{base: 5}}}}]\noutput: {{data: {files}}}\n"
-    path.write_text(path.read_text(encoding="utf-8") + steps.replace("a.csv", "a.xml" if form == "nested" else "a.csv"))
-    assert main([command, str(path)]) == 2
-    assert "mask two levels, and 3 are declared: region, household, person" in capsys.readouterr().err
+    files = {"flat": "a.csv", "linked": "{region: a.csv, household: b.csv, person: c.csv}", "nested": "a.xml"}[form]
+    path.write_text(path.read_text(encoding="utf-8") + f"{section}output: {{data: {files}}}\n")
+    assert main(["plan", str(path)]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+PLANTS = """
+maskwright: 1
+data:
+  levels:
+    firm: {source: firms.csv, key: firm}
+    plant: {source: plants.csv, key: plant, in: firm, counted_in: plant}
+    worker: {source: workers.csv, key: worker, in: plant, counted_in: firm}
+  variables: {sales: {role: other}, wages: {role: other}, turnover: {role: other}, wage: {role: other},
+              trade: {role: other, type: nominal}}
+edits:
+  - {name: turnover, rule: sum(plant.sales) == turnover}
+  - {name: wages, rule: sum(worker.wage) == plant.wages}
+protect:
+  - {method: microaggregation, variables: [wage], params: {k: 3}}
+  - {method: microaggregation, variables: [sales, wages], params: {k: 3}}
+  - {method: microaggregation, variables: [turnover], params: {k: 3}}
+output: {data: {firm: a.csv, plant: b.csv, worker: c.csv}, record: run.json}
+seed: 1
+"""
+
+
+def _write_plants(folder: Path) -> None:
+    draws = np.random.default_rng(5)
+    plants = pd.DataFrame({"firm": np.repeat(np.arange(12), 3), "plant": np.arange(36) + 100})
+    plants["sales"] = draws.integers(10, 900, 36)
+    workers = pd.DataFrame({"plant": np.repeat(plants["plant"], 4), "worker": np.tile(np.arange(4), 36)})
+    workers["wage"] = draws.integers(10, 99, len(workers))
+    plants["wages"] = workers.groupby("plant")["wage"].sum().to_numpy()
+    firms = plants.groupby("firm", as_index=False)["sales"].sum().rename(columns={"sales": "turnover"})
+    for name, frame in (("firms", firms.assign(trade="a")), ("plants", plants), ("workers", workers)):
+        frame.to_csv(folder / f"{name}.csv", index=False)
+
+
+def test_suppressed_cells_that_edits_tie_across_three_levels_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write_plants(tmp_path)
+    head, _, rest = PLANTS.partition("protect:")
+    steps = (
+        "  - sum(plant.wages) <= 99 * turnover\n"
+        "protect: [{method: local_suppression, variables: [wages], params: {k: 2}}]\n"
+    )
+    path = tmp_path / "p.yaml"
+    path.write_text(f"{head}{steps}{rest[rest.index('output:') :]}")
+    assert main(["run", str(path), "--quiet"]) == 2
+    message = "cells of wages are suppressed, and edit-3, wages tie them across three levels"
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "a.csv").exists()
+
+
+def test_levels_that_k_counts_are_the_own_or_above(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write_plants(tmp_path)
+    (tmp_path / "p.yaml").write_text(PLANTS.replace("counted_in: plant", "counted_in: worker"))
+    assert main(["plan", str(tmp_path / "p.yaml")]) == 2
+    assert "level plant: `counted_in`: no level from it up called 'worker'" in capsys.readouterr().err
+
+
+def test_sums_at_each_level_are_derived_from_the_lowest_up(tmp_path: Path) -> None:
+    _write_plants(tmp_path)
+    (tmp_path / "p.yaml").write_text(PLANTS)
+    assert main(["run", str(tmp_path / "p.yaml"), "--quiet"]) == 0
+    firms, plants, workers = (pd.read_csv(tmp_path / f"{name}.csv") for name in "abc")
+    assert plants.groupby("firm")["sales"].sum().to_dict() == firms.set_index("firm")["turnover"].to_dict()
+    assert workers.groupby("plant")["wage"].sum().to_dict() == plants.set_index("plant")["wages"].to_dict()
+    # A key that names a plant alone does so in the release: the file of workers holds no other.
+    assert not plants["plant"].duplicated().any()
+    owner = workers["plant"].map(plants.set_index("plant")["firm"])
+    assert owner.groupby(workers["wage"]).nunique().min() >= 3
+    assert plants["sales"].value_counts().min() >= 3
+    record = json.loads((tmp_path / "run.json").read_text())
+    kept = {each["name"]: each["kept_by"] for each in record["edits"]}
+    assert kept == {"turnover": "derivation", "wages": "derivation"}
+    counted = [each["about"] for each in record["k_of_groups"]]
+    assert "worker on wage, counted in firm" in counted
+    assert "plant on sales" in counted
+    assert counted[-1] == "whole firm, by the masked values of row and members"
 
 
 def test_levels_of_nested_xml_are_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,18 +56,19 @@ def is_composition(name: str) -> bool:
     return isinstance(rule, Comparison) and isinstance(rule.left, GroupFunction) and rule.left.function in _NUMBERS
 
 
-def composition_columns(names: Iterable[str], linked: LinkedData) -> tuple[Column, ...]:
-    """Columns of the top level that say what members say together."""
-    top = linked.levels[0]
-    found = []
+def composition_columns(names: Iterable[str], linked: LinkedData, level: str) -> tuple[Column, ...]:
+    """Columns of a level that say what its members say together."""
+    data, found = linked[level].data, []
     for name in dict.fromkeys(names):
-        if name in top.data or not is_composition(name):
+        if name in data or not is_composition(name):
             continue
-        bound = bind(EditSet.parse([f"{name} >= 0"]), Structure.of(linked))
-        (column,) = [
-            each for each in bound.columns[top.name] if isinstance(each, MembersColumn) and each.end == "exact"
-        ]
-        computed = with_linked_columns(linked, bound, top.name, [column.name])[column.name]
+        (rule,) = EditSet.parse([f"{name} >= 0"])
+        members = next(node.level for node in nodes(rule.expression) if isinstance(node, GroupFunction))
+        if (level, members) not in linked.pairs:
+            continue
+        bound = bind(EditSet((replace(rule, level=level),)), Structure.of(linked))
+        (column,) = [each for each in bound.columns[level] if isinstance(each, MembersColumn) and each.end == "exact"]
+        computed = with_linked_columns(linked, bound, level, [column.name])[column.name]
         found.append(replace(computed, variable=replace(computed.variable, name=name)))
     return tuple(found)
 

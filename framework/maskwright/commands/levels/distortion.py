@@ -64,13 +64,12 @@ def doubts_across_levels(
     mask.
     """
     every = DistortionDoubts()
-    top = loaded.linked.names[0]
     edits = EditSet(tuple(edit for own in loaded.bound.edits.values() for edit in own))
     left = _obeying_records(loaded)
     for level in loaded.linked:
         ready = planned.every[level.name]
         names = shaped(level.name)
-        names += [each.variable for each in planned.across.derived if level.name == top and each.variable not in names]
+        names += [each for each in planned.across.derived_of(level.name) if each not in names]
         standardisation = Standardisation.of(level.data, names)
         states = (level.data, returned[level.name].data, kept[level.name].data)
         found = Distortion.of(*states, names, standardisation)
@@ -115,7 +114,7 @@ def _obeying_records(loaded: LoadedLevels) -> dict[str, Integers]:
         data = with_linked_columns(linked, loaded.bound, level.name)
         wrong = np.ones(len(level), dtype=np.bool_)
         wrong[without_violations(data, own)[1]] = False
-        broken |= wrong if level.groups is None else np.bincount(level.groups, wrong, len(top)) > 0
+        broken |= linked.above(wrong, level.name, top.name)
     if not violated:
         return {}
-    return {level.name: np.flatnonzero(~(broken if level.groups is None else broken[level.groups])) for level in linked}
+    return {name: np.flatnonzero(~broken[linked.groups_in(name, top.name)]) for name in linked.names}

@@ -137,7 +137,7 @@ def remedies_without_masking(linked: LinkedData, bound: BoundEdits, broken: Sequ
     masked = [edit.name for edit in edits if _is_maskable(linked, bound, edit)]
     pointed = [edit.name for edit in edits if edit.name not in masked and _reads_pointer(linked, bound, edit)]
     ways = f"`on_input_violation: drop` {DROP}"
-    if not localized and (masked or pointed):
+    if not localized and (masked or pointed) and _are_located(linked):
         ways += ", `localize` first adjusts the fewest fields"
         ways += ", and empties a pointer or points it to another record" if pointed else ""
     if masked:
@@ -156,11 +156,16 @@ def alternatives_to_failing(linked: LinkedData, bound: BoundEdits, broken: Seque
         them = "them" if len(mended) == len(edits) else _listed(mended)
         where = "" if all(_varies(bound, edit) for edit in edits if edit.name in mended) else WHERE_MASKED
         ways.insert(0, f"'mask' masks and mends {them}{where}")
-    if mended or pointed:
+    if (mended or pointed) and _are_located(linked):
         pointers = ", and empties a pointer or points it to another record" if pointed else ""
         ways.append(f"'localize' first adjusts the fewest fields{pointers}")
     message = f"on_input_violation is 'fail'; {', '.join(ways)}"
     return message if len(mended) == len(edits) else f"{message}; or {CORRECT}"
+
+
+def _are_located(linked: LinkedData) -> bool:
+    """Whether errors are located in data of so many levels."""
+    return len(linked.levels) == 2
 
 
 def _named(bound: BoundEdits, names: Iterable[str]) -> list[Edit]:
@@ -226,17 +231,26 @@ def on_violation(
         return InputViolations(linked)
     if described.on_input_violation == "fail":
         raise input_violation(broken, alternatives_to_failing(linked, bound, [each.name for each in broken]))
-    top = linked.levels[0]
-    varying = {name: int(varies.sum()) for name, varies in top.varying.items() if varies.any()}
-    doubts = tuple(_varying_doubts(top, linked.levels[-1], varying))
+    varying = {
+        level.name: {name: int(varies.sum()) for name, varies in level.varying.items() if varies.any()}
+        for level in linked
+    }  # fmt: skip
+    doubts = tuple(
+        doubt for level in linked for doubt in _varying_doubts(level, linked.levels[-1], varying[level.name])
+    )  # fmt: skip
     if described.on_input_violation == "drop":
         return _dropped(linked, bound, found, broken, doubts)
-    if not varying:
+    notices = []
+    for name, own in varying.items():
+        if own:
+            counts = ", ".join(f"{variable}: {count}" for variable, count in own.items())
+            message = (
+                f"the rows of a {name} differ in what is declared of it ({counts}): the most frequent value is taken"
+            )
+            notices.append(Notice("most-frequent-taken", "", message, len(own), level=name))
+    if not notices:
         return InputViolations(linked)
-    message = ", ".join(f"{name}: {count}" for name, count in varying.items())
-    message = f"the rows of a {top.name} differ in what is declared of it ({message}): the most frequent value is taken"
-    notice = Notice("most-frequent-taken", "", message, len(varying), level=top.name)
-    return InputViolations(with_most_frequent(next(iter(files.values())), linked), (notice,), doubts)
+    return InputViolations(with_most_frequent(next(iter(files.values())), linked), tuple(notices), doubts)
 
 
 def _dropped(
@@ -252,7 +266,7 @@ def _dropped(
         broken_here = _violating(linked, bound, level.name)
         if level.name in found.records:
             broken_here |= found.records[level.name]
-        bad |= _groups_of(broken_here, linked, level.name)
+        bad |= linked.above(broken_here, level.name, top.name)
     if bad.all():
         message = f"every {top.name} violates an edit ({shown}), so on_input_violation: drop leaves none"
         raise InputError(Problem(message, None, _excluding_each_other(bound)))
@@ -292,11 +306,3 @@ def _violating(linked: LinkedData, bound: BoundEdits, level: str) -> NDArray[np.
     bad = np.ones(len(data), dtype=np.bool_)
     bad[kept] = False
     return bad
-
-
-def _groups_of(records: NDArray[np.bool_], linked: LinkedData, level: str) -> NDArray[np.bool_]:
-    """Records of the top level to which any of these belong."""
-    groups = linked[level].groups
-    if groups is None:
-        return records
-    return np.bincount(groups, records, len(linked.levels[0])) > 0

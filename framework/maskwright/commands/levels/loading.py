@@ -132,7 +132,8 @@ class LoadedLevels:
 
 def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> LoadedLevels:
     """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
-    refuse_deeper(tuple(levels_of(described).declared), "`run` and `plan` mask")
+    if described.on_input_violation == "localize":
+        refuse_deeper(tuple(levels_of(described).declared), "`on_input_violation: localize` locates errors in")
     try:
         rules = read_rules(described)
         refuse_rules_on_identifiers(rules, levels_of(described))

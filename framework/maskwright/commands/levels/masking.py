@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from maskwright.commands.levels.distortion import doubts_across_levels, wrong_edits_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
+from maskwright.commands.levels.moving import Moving, put_on, violations
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -20,8 +20,6 @@ from maskwright.masking.context import Execution, Standardisation
 from maskwright.masking.levels.adjustment import (
     MovedTogether,
     Repaired,
-    derived_instead,
-    moved_together,
     repaired,
     with_derived,
 )
@@ -34,7 +32,7 @@ from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,14 +65,15 @@ def level_by_level(
 ) -> LevelResults:
     """Mask each level; where steps take records away, whole groups are left.
 
-    Records that are taken from the upper level take their members along, and the lower level is masked without them. A
-    record that is taken from the lower level takes its whole group along; the steps are run again on what is left,
-    until they take nobody, and the upper level is masked then.
+    Records that are taken from the top level take their members along, and the lower levels are masked without them. A
+    record that is taken from a lower level takes the whole top record along; its steps are run again on what is left,
+    until they take nobody, and the other levels are masked then.
     """
     run = _Run(described, seed, reporter, clock)
-    top, low = planned.loaded.linked.names
-    if any(takes_records(step) for step in planned.steps[low].steps):
-        return run.from_below(planned, top, low)
+    top, *lower = planned.loaded.linked.names
+    for name in lower:
+        if any(takes_records(step) for step in planned.steps[name].steps):
+            return run.from_below(planned, name)
     results: dict[str, MaskingResult] = {}
     rows: dict[str, NDArray[np.int64]] = {}
     notices: tuple[Notice, ...] = ()
@@ -84,12 +83,11 @@ def level_by_level(
         if kept is not None:
             rows[top] = kept
             factors = _factors(planned.ready[top].original.taken(kept), result.masked)
-            left = _weighted(planned.loaded.linked.taken(kept), low, factors)
+            left = _weighted(planned.loaded.linked.taken(kept), factors)
             message = _removed(planned.loaded.linked, left)
             notices = (Notice("groups-taken-away", "", message, level=top),)
-            planned = run.on(planned, left, (low,))
-    if low in planned.ready:
-        results[low] = run.masked(planned, low)
+            planned = run.on(planned, left, lower)
+    results |= {name: run.masked(planned, name) for name in lower if name in planned.ready}
     return LevelResults(planned, results, rows, notices)
 
 
@@ -111,7 +109,7 @@ class _Run:
         )
         return replace(found, notices=tuple(each for each in found.notices if each.kind not in OUT_OF_RANGE))
 
-    def on(self, planned: PlannedLevels, left: LinkedData, names: tuple[str, ...]) -> PlannedLevels:
+    def on(self, planned: PlannedLevels, left: LinkedData, names: Sequence[str]) -> PlannedLevels:
         """Plan of some levels on the groups that are left."""
         planned = replace(planned, loaded=replace(planned.loaded, linked=left))
         again = {
@@ -121,8 +119,9 @@ class _Run:
         }
         return replace(planned, ready={**planned.ready, **again})
 
-    def from_below(self, planned: PlannedLevels, top: str, low: str) -> LevelResults:
+    def from_below(self, planned: PlannedLevels, low: str) -> LevelResults:
         before = planned.loaded.linked
+        top = before.names[0]
         taken = 0
         while True:
             result = self.masked(planned, low)
@@ -133,9 +132,7 @@ class _Run:
             lost = np.ones(len(linked[low]), dtype=np.bool_)
             lost[kept] = False
             taken += int(lost.sum())
-            groups = linked[low].groups
-            assert groups is not None
-            without = np.bincount(groups, lost, len(linked[top])) > 0
+            without = linked.above(lost, low, top)
             if without.all():
                 raise InputError(
                     f"a {low} that is taken away takes the whole {top} along, and no {top} would be left: use fewer "
@@ -143,15 +140,15 @@ class _Run:
                 )
             planned = self.on(planned, linked.taken(np.flatnonzero(~without).astype(np.int64)), (low,))
         left = planned.loaded.linked
+        others = [name for name in before.names if name != low]
         notices: tuple[Notice, ...] = ()
         if taken:
-            planned = self.on(planned, left, (top,))
+            planned = self.on(planned, left, others)
             along = len(before[low]) - len(left[low]) - taken
             along_with = f"{along} of these {low} records go along with {taken} that steps take away"
             notices = (Notice("groups-taken-away", "", f"{_removed(before, left)}; {along_with}", level=low),)
-        results = {low: result}
-        if top in planned.ready:
-            results = {top: self.masked(planned, top), low: result}
+        found = {name: self.masked(planned, name) for name in others if name in planned.ready} | {low: result}
+        results = {name: found[name] for name in before.names if name in found}
         return LevelResults(planned, results, {}, notices)
 
 
@@ -170,20 +167,24 @@ def _factors(before: Dataset, after: Dataset) -> NDArray[np.float64] | None:
     return np.where(np.isfinite(factors), factors, 1.0)
 
 
-def _weighted(left: LinkedData, low: str, factors: NDArray[np.float64] | None) -> LinkedData:
+def _weighted(left: LinkedData, factors: NDArray[np.float64] | None) -> LinkedData:
     """Groups whose members' weights are multiplied as those of the groups were."""
-    level = left[low]
-    name = next((each.name for each in level.data.variables if each.role == "weight"), None)
-    if name is None or factors is None or (factors == 1.0).all():
+    if factors is None or (factors == 1.0).all():
         return left
-    assert level.groups is not None
-    column = level.data[name]
-    places = column.variable.decimals
-    values = column.values * factors[level.groups]
-    decimals = None if places is None else max(places, WEIGHT_DECIMALS)
-    values = values if decimals is None else np.round(values, decimals)
-    changed = column.changed(values, variable=replace(column.variable, type="continuous", decimals=decimals))
-    return left.with_data({low: level.data.with_columns({name: changed})})
+    top, *lower = left
+    changed = {}
+    for level in lower:
+        name = next((each.name for each in level.data.variables if each.role == "weight"), None)
+        if name is None:
+            continue
+        column = level.data[name]
+        places = column.variable.decimals
+        values = column.values * factors[left.groups_in(level.name, top.name)]
+        decimals = None if places is None else max(places, WEIGHT_DECIMALS)
+        values = values if decimals is None else np.round(values, decimals)
+        weights = column.changed(values, variable=replace(column.variable, type="continuous", decimals=decimals))
+        changed[level.name] = level.data.with_columns({name: weights})
+    return left.with_data(changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +194,8 @@ class MaskedLevels:
     `linked`: record for record beside the original groups that are left, keys as they were. `results`: of the levels
     that steps mask, before what holds across levels. `rows`: where the records stand in the level that its steps got,
     where these took records away; shape (n,). `emptied`: suppressed cells, those that went because of other records
-    among them. `repaired`: what meeting bounds across levels did; None where there are none. `together`: what moving
-    groups with their members did; None where a step promises k. `notices`: what became of whole groups, and of cells
+    among them. `repaired`: what meeting bounds across levels did, where there are some. `together`: what moving groups
+    with their members did; none where a step promises k. `notices`: what became of whole groups, and of cells
     because of other records. `by_edit`: records of its level that were moved because of each edit, where groups are
     masked with their members as one. `failing`: those for which no values were found then. `doubts`: about what keeping
     edits across levels did.
@@ -205,8 +206,8 @@ class MaskedLevels:
     results: Mapping[str, MaskingResult]
     rows: Mapping[str, NDArray[np.int64]]
     emptied: SuppressionState
-    repaired: Repaired | None = None
-    together: MovedTogether | None = None
+    repaired: tuple[Repaired, ...] = ()
+    together: tuple[MovedTogether, ...] = ()
     notices: tuple[Notice, ...] = ()
     by_edit: Mapping[str, int] = field(default_factory=dict)
     failing: Mapping[str, int] = field(default_factory=dict)
@@ -215,15 +216,23 @@ class MaskedLevels:
     @property
     def infeasible(self) -> Mapping[str, int]:
         """Groups for which no values were found that satisfy each edit."""
-        return self.failing if self.together is None else self.together.left_by_edit
+        return _added(self.failing, *(each.left_by_edit for each in self.together))
 
     @property
     def adjusted(self) -> dict[str, int]:
         """Records that were moved because of each edit across levels."""
-        counts = dict(self.by_edit if self.repaired is None else self.repaired.by_edit)
-        for name, count in ({} if self.together is None else self.together.by_edit).items():
-            counts[name] = counts.get(name, 0) + count
-        return counts
+        return _added(
+            self.by_edit, *(each.by_edit for each in self.repaired), *(each.by_edit for each in self.together)
+        )  # fmt: skip
+
+
+def _added(*counts: Mapping[str, int]) -> dict[str, int]:
+    """Sums of counts."""
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, count in each.items():
+            total[name] = total.get(name, 0) + count
+    return total
 
 
 def mask_levels(
@@ -264,7 +273,7 @@ def mask_levels(
             *_spikes_of_totals(masked.linked, loaded.linked, planned),
         ),
     )  # fmt: skip
-    if masked.repaired is not None or masked.together is not None:
+    if masked.repaired or masked.together:
         distorted = doubts_across_levels(
             loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
         )
@@ -290,47 +299,53 @@ def _unsuppressed(column: Column, result: MaskingResult) -> Column:
 
 def _kept_across(
     linked: LinkedData, loaded: LoadedLevels, planned: PlannedLevels, seed: int
-) -> tuple[LinkedData, LinkedData, Repaired | None]:
-    """Levels with the totals that are derived, the same with the bounds that read these repaired, and the repair."""
-    top = linked.levels[0].name
+) -> tuple[LinkedData, LinkedData, tuple[Repaired, ...]]:
+    """Levels with the totals that are derived, the same with the bounds that read these repaired, and the repairs.
 
-    def with_columns_of(others: Dataset) -> LinkedData:
-        kept = linked[top].data
-        return linked.with_data({top: replace(kept, columns=tuple(others[column.name] for column in kept))})
-
-    others = with_derived(with_linked_columns(linked, loaded.bound, top), planned.across.derived)
-    derived = with_columns_of(others)
-    if not planned.across.repaired:
-        return derived, derived, None
-    movable = _shaped(planned, linked, top)
-    scale = Standardisation.of(loaded.linked[top].data, movable).scale
-    mended = repaired(
-        others, planned.across, movable, planned.across.inside[top], [scale[name] for name in movable],
-        generator(seed, "levels", "repair"),
-    )  # fmt: skip
-    return derived, with_columns_of(mended.data), mended
+    The lower levels first: totals are computed of what is published below them.
+    """
+    bound = loaded.bound
+    derived = kept = linked
+    repairs: list[Repaired] = []
+    for name in reversed(linked.names[:-1]):
+        across = planned.across.of_level(name)
+        others = with_derived(with_linked_columns(kept, bound, name), across.derived)
+        alone = with_derived(with_linked_columns(derived, bound, name), across.derived) if repairs else others
+        derived = put_on(derived, name, alone)
+        if across.repaired:
+            movable = _shaped(planned, linked, name)
+            scale = Standardisation.of(loaded.linked[name].data, movable).scale
+            stream = ("levels", "repair") if name == linked.names[0] else ("levels", "repair", name)
+            mended = repaired(
+                others, across, movable, across.inside[name], [scale[each] for each in movable],
+                generator(seed, *stream),
+            )  # fmt: skip
+            repairs.append(mended)
+            others = mended.data
+        kept = put_on(kept, name, others)
+    return derived, kept, tuple(repairs)
 
 
 def _suppressed_by_deriving(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[Notice]:
     """Derived cells that had a value and have none: what they are computed from has missing cells."""
-    top = original.names[0]
     ways = (planned.across, *(() if planned.otherwise is None else (planned.otherwise,)))
     for each in {derived.variable: derived for way in ways for derived in way.derived}.values():
-        lost = int((masked[top].data[each.variable].missing & ~original[top].data[each.variable].missing).sum())
+        after, before = (levels[each.level].data[each.variable] for levels in (masked, original))
+        lost = int((after.missing & ~before.missing).sum())
         if lost:
             message = (
                 f"{each.variable}: {lost:,} cells that had a value are missing in the masked data: what edit "
                 f"{each.edit!r} computes them from is missing there"
             )
-            yield Notice("derived-cells-missing", each.variable, message, lost, level=top, edit=each.edit)
+            yield Notice("derived-cells-missing", each.variable, message, lost, level=each.level, edit=each.edit)
 
 
 def _spikes_of_totals(masked: LinkedData, original: LinkedData, planned: PlannedLevels) -> Iterator[Notice]:
     """Notices of spikes that totals have lost which are computed instead of masked."""
-    top = original.names[0]
-    names = [each.variable for each in planned.across.derived]
-    lost = lost_spikes(original[top].data, masked[top].data, names)
-    yield from spike_notices(lost, planned.every[top].plan)
+    for level in original:
+        names = planned.across.derived_of(level.name)
+        lost = lost_spikes(level.data, masked[level.name].data, names)
+        yield from spike_notices(lost, planned.every[level.name].plan)
 
 
 def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]:
@@ -347,39 +362,30 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
 
 
 def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
-    """Move groups in which an edit does not hold yet; where that cannot be, derive their totals."""
-    across, linked = planned.across, masked.linked
-    top = linked.levels[0]
+    """Move groups in which an edit does not hold yet; where that cannot be, derive their totals.
+
+    Two levels at a time, the upper ones first, or the lower ones where fewer records violate an edit then: what an
+    equality of two levels reads is not moved again.
+    """
     promised = {name for ready in planned.ready.values() for name in guaranteed_variables(ready.plan)}
     shaped = {
-        level.name: [name for name in _shaped(planned, linked, level.name) if name not in promised] for level in linked
+        name: [each for each in _shaped(planned, masked.linked, name) if each not in promised]
+        for name in masked.linked.names
     }
-    moving = {name: [each for each in names if each not in across.standing] for name, names in shaped.items()}
-    moving[top.name] += [each.variable for each in across.derived]
+    moving = {name: [*names, *planned.across.derived_of(name)] for name, names in shaped.items()}
     scale: dict[str, float] = {}
     for level in loaded.linked:
-        every = dict.fromkeys((*moving[level.name], *shaped[level.name]))
-        scale |= Standardisation.of(level.data, list(every)).scale
-    weights = {
-        name: weight
-        for found in planned.steps.values()
-        for step in found.steps
-        for name, weight in step.planning.adjustment_weights.items()
-    }
-    dear = {name: value / math.sqrt(weights.get(name, 1.0)) for name, value in scale.items()}
-    found = moved_together(linked, loaded.bound, moving, dear, top.declared.largest_group, seed)
-    linked, left = found.linked, np.flatnonzero(found.left)
-    derives = planned.otherwise is not None and len(left) > 0
-    if planned.otherwise is not None and derives:
-        rng = generator(seed, "levels", "derived instead")
-        linked = derived_instead(linked, loaded.bound, planned.otherwise, left, scale, shaped[top.name], rng)
+        scale |= Standardisation.of(level.data, moving[level.name]).scale
+    run = Moving(loaded.bound, planned, moving, shaped, scale, seed)
+    pairs = masked.linked.pairs
+    found = run.over(pairs, masked.linked)
+    if len(pairs) > 1 and (violated := violations(found.linked, loaded.bound)):
+        again = run.over(pairs[::-1], masked.linked)
+        found = again if violations(again.linked, loaded.bound) < violated else found
     return replace(
-        masked,
-        linked=linked,
-        results=_counted_again(masked, linked, planned),
-        together=found,
-        notices=(*masked.notices, *found.notices(derives=derives)),
-    )
+        masked, linked=found.linked, results=_counted_again(masked, found.linked, planned), together=found.together,
+        notices=(*masked.notices, *found.notices),
+    )  # fmt: skip
 
 
 def _counted_again(masked: MaskedLevels, linked: LinkedData, planned: PlannedLevels) -> dict[str, MaskingResult]:

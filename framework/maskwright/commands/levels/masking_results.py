@@ -29,7 +29,7 @@ from maskwright.release.codebook import (
     treatment,
 )
 from maskwright.release.levels.arrangement import places_of
-from maskwright.release.levels.class_sizes import four_counts
+from maskwright.release.levels.class_sizes import CountedLevel, class_sizes
 from maskwright.release.record.record_parts import PlanRecord
 from maskwright.release.record.run_record import GroupClassSizes, SuppressedCells, VariableRecord
 from maskwright.release.wording import k_among_records
@@ -52,23 +52,23 @@ if TYPE_CHECKING:
 def with_changed_weights(
     record: RunRecord, whole: PlannedLevels, left: PlannedLevels, rows: Mapping[str, NDArray[np.int64]]
 ) -> RunRecord:
-    """Record that tells which weights of the lower level changed where groups were taken away.
+    """Record that tells which weights of the lower levels changed where groups were taken away.
 
-    The steps of the lower level get these weights as they are published, so that its own record cannot tell.
+    The steps of a lower level get these weights as they are published, so that its own record cannot tell.
 
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
-    top, low = whole.loaded.linked.names
+    top, *lower = whole.loaded.linked.names
     if top not in rows:
         return record
-    before, after = whole.loaded.linked.taken(rows[top])[low].data, left.loaded.linked[low].data
+    before, after = whole.loaded.linked.taken(rows[top]), left.loaded.linked
     found = whole.steps[top]
     step = next(own.number for own in found.steps if takes_records(own))
     shares = {
-        column.name: float(100 * np.mean(column.values == before[column.name].values))
-        for column in after
+        column.name: float(100 * np.mean(column.values == before[low].data[column.name].values))
+        for low in lower for column in after[low].data
         if column.variable.role == "weight" and column.variable.is_numeric
-        and not np.array_equal(column.values, before[column.name].values, equal_nan=True)
+        and not np.array_equal(column.values, before[low].data[column.name].values, equal_nan=True)
     }  # fmt: skip
     variables = tuple(
         each.model_copy(update={"masked_by": step, "unchanged": shares[each.name]}) if each.name in shares else each
@@ -87,54 +87,56 @@ def weight_doubts_across(
 
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
-    top, low = masked.names
-    groups = masked[low].groups
-    if top not in rows or groups is None:
+    top = masked.names[0]
+    if top not in rows:
         return
     before = whole.loaded.linked.taken(rows[top])
-    of_groups, of_members = (factors_of_weights(before[name].data, masked[name].data) for name in (top, low))
-    shown = of_members or {name: factor[groups] for name, factor in of_groups.items()}
-    for name, factor in shown.items():
-        yield from weight_doubts(name, factor, before[low].data, masked[low].data)
-    if of_groups:
-        return
-    firsts = np.searchsorted(groups, np.arange(len(masked[top])))
-    for name, factor in of_members.items():
-        of_first = factor[np.minimum(firsts, max(len(factor) - 1, 0))]
-        yield from weight_doubts(name, of_first, before[top].data, masked[top].data)
+    for above, low in masked.pairs:
+        groups = masked.groups_in(low, above)
+        of_groups, of_members = (factors_of_weights(before[name].data, masked[name].data) for name in (above, low))
+        shown = of_members or {name: factor[groups] for name, factor in of_groups.items()}
+        for name, factor in shown.items():
+            yield from weight_doubts(name, factor, before[low].data, masked[low].data)
+        if of_groups:
+            continue
+        firsts = np.searchsorted(groups, np.arange(len(masked[above])))
+        for name, factor in of_members.items():
+            of_first = factor[np.minimum(firsts, max(len(factor) - 1, 0))]
+            yield from weight_doubts(name, of_first, before[above].data, masked[above].data)
 
 
 def original_doubts_across(
     whole: PlannedLevels, left: PlannedLevels, masked: LinkedData, rows: Mapping[str, NDArray[np.int64]]
 ) -> Iterator[Doubt]:
-    """Doubts about recoded, perturbed or suppressed categories of one level that the weights of the other tell.
+    """Doubts about recoded, perturbed or suppressed categories of one level that the weights of another tell.
 
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
-    top, low = masked.names
-    groups = masked[low].groups
-    if groups is None or not len(groups):
-        return
-    # Steps of either level take groups away.
+    top = masked.names[0]
+    # Steps of any level take groups away.
     original = whole.loaded.linked
     before = original.taken(places_of(masked, original)[top])
     names = {name: masked_categories(ready.plan) for name, ready in left.ready.items()}
-    own = (before[low].data, masked[low].data)
-    for each in published_weights(before[top].data, masked[top].data):
-        of_members = each.taken(groups)
-        yield from strata_doubts(of_members, names.get(low, ()), *own, groups)
-        yield from same_weight_doubts(each.name, of_members.values, *own, groups)
-    # The file of members was asked with the weights as its steps got them, multiplied already.
-    for each in published_weights(*own) if top in rows else ():
-        if each.factor is not None:
-            factor_alone = each._replace(values=np.full(len(groups), np.nan))
-            yield from strata_doubts(factor_alone, names.get(low, ()), *own, groups)
-    # One member of each group: whoever has its members has their weights.
-    there, firsts = np.unique(groups, return_index=True)
-    for each in published_weights(*own):
-        of_groups = (before[top].data.taken(there), masked[top].data.taken(there))
-        yield from strata_doubts(each.taken(firsts), names.get(top, ()), *of_groups)
-        yield from same_weight_doubts(each.name, each.values[firsts], *of_groups)
+    for above, low in masked.pairs:
+        groups = masked.groups_in(low, above)
+        if not len(groups):
+            continue
+        own = (before[low].data, masked[low].data)
+        for each in published_weights(before[above].data, masked[above].data):
+            of_members = each.taken(groups)
+            yield from strata_doubts(of_members, names.get(low, ()), *own, groups)
+            yield from same_weight_doubts(each.name, of_members.values, *own, groups)
+        # The file of members was asked with the weights as its steps got them, multiplied already.
+        for each in published_weights(*own) if top in rows else ():
+            if each.factor is not None:
+                factor_alone = each._replace(values=np.full(len(groups), np.nan))
+                yield from strata_doubts(factor_alone, names.get(low, ()), *own, groups)
+        # One member of each group: whoever has its members has their weights.
+        there, firsts = np.unique(groups, return_index=True)
+        for each in published_weights(*own):
+            of_groups = (before[above].data.taken(there), masked[above].data.taken(there))
+            yield from strata_doubts(each.taken(firsts), names.get(above, ()), *of_groups)
+            yield from same_weight_doubts(each.name, each.values[firsts], *of_groups)
 
 
 def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Dataset:
@@ -145,20 +147,18 @@ def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Datas
 
 
 def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LikeClasses, ...]:
-    """The four counts, each group of variables for its own k, the others for the largest; none where none is asked."""
-    top, low = masked.linked.levels
+    """Sizes of classes: each group of variables for its own k, the others for the largest; none where none is asked."""
     promised = [step.k for ready in planned.ready.values() for step in ready.plan.steps if step.k is not None]
     if not promised:
         return ()
-    plans = {name: ready.plan for name, ready in planned.ready.items()}
-    own, below = (
-        tuple(name for name in plans[level.name].changed if name in level.data) if level.name in plans else ()
-        for level in (top, low)
-    )
-    derived = tuple(each.variable for each in planned.across.derived)
     largest = max((*promised, *(each["expected"] for own in masked.results.values() for each in own.k["groups"])))
-    groups, own_groups = (_counted_together(planned, masked, level.name, largest) for level in (low, top))
-    return four_counts(masked.linked, groups, own_groups, own, derived, below, largest)
+    counted = {}
+    for level in masked.linked:
+        ready = planned.ready.get(level.name)
+        changed = () if ready is None else tuple(name for name in ready.plan.changed if name in level.data)
+        groups = _counted_together(planned, masked, level.name, largest)
+        counted[level.name] = CountedLevel(groups, changed, planned.across.derived_of(level.name))
+    return class_sizes(masked.linked, counted, largest)
 
 
 def class_size_notices(masked: MaskedLevels, alike: Sequence[LikeClasses]) -> tuple[Notice, ...]:
@@ -200,9 +200,8 @@ def range_notices_of_levels(planned: PlannedLevels, masked: MaskedLevels) -> tup
     for level in masked.linked:
         ready = planned.ready.get(level.name)
         names = [] if ready is None else list(ready.plan.masked)
-        if level is masked.linked.levels[0]:
-            names += [each.variable for each in planned.across.derived]
-            names += [] if planned.otherwise is None else [each.variable for each in planned.otherwise.derived]
+        names += planned.across.derived_of(level.name)
+        names += () if planned.otherwise is None else planned.otherwise.derived_of(level.name)
         original = planned.loaded.linked[level.name].data
         there = [name for name in dict.fromkeys(names) if name in level.data and name in original]
         left |= range_counts(original, level.data, there)
@@ -273,12 +272,13 @@ class DoneToVariables:
         if name == key:
             if declared.keep_key:
                 return UNCHANGED
-            return NEW_KEYS if declared.above is None else Treatment("renumbered in the new order", altered=True)
+            is_new = self.arranged.linked[level].data[key].variable.renewed
+            return NEW_KEYS if is_new else Treatment("renumbered in the new order", altered=True)
         if name in declared.pointers:
             renumbered = Treatment(f"renumbered with {key}", altered=True)
             return self._of_pointer(level, name) if declared.keep_key else renumbered
         for each in self.masked.planned.across.derived:
-            if each.variable == name and level == self.released.names[0]:
+            if each.variable == name and each.level == level:
                 return self._of_derived(level, name, each.edit)
         return self._of_steps(level, name)
 
@@ -331,16 +331,17 @@ class DoneToVariables:
         if gone is None or (level, name) in self._asked or not gone.any():
             return ()
         own = {each: cells for (of, each), cells in self._asked.items() if of == level}
-        others = {each: self._of_other_level(level, cells) for (of, each), cells in self._asked.items() if of != level}
+        others = {
+            each: self._of_other_level(level, of, cells) for (of, each), cells in self._asked.items() if of != level
+        }  # fmt: skip
         return complementary_to(gone, own, others)
 
-    def _of_other_level(self, level: str, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Cells of the other level, said of records of this one."""
-        top, low = self.masked.linked.levels
-        assert low.groups is not None
-        if level == low.name:
-            return np.asarray(cells[low.groups])
-        return np.asarray(np.bincount(low.groups, cells, len(top)) > 0)
+    def _of_other_level(self, level: str, of: str, cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Cells of another level, said of records of this one."""
+        linked = self.masked.linked
+        if (of, level) in linked.pairs:
+            return np.asarray(cells[linked.groups_in(level, of)])
+        return linked.above(cells, of, level)
 
     def _is_reweighted(self, level: str, name: str) -> bool:
         """Whether the released weights are others than those of the same records in the file."""

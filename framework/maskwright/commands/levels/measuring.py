@@ -48,25 +48,32 @@ def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
 
 
 def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
-    """Variables of the upper level that a measure of a lower one names; none of a measure of the upper level."""
-    top = linked.levels[0]
-    if level == top.name:
-        return ()
+    """Variables of levels above that a measure of a lower one names."""
     named = dict.fromkeys(named_variables(request.measure, request.params))
-    return tuple(name for name in named if name in top.data and name not in top.key_columns)
+    above = _of_groups_above(linked, level)
+    return tuple(name for name in named if name in above)
 
 
-def with_group_variables(given: Measurable, of_group: Measurable | None, linked: LinkedData) -> Measurable:
-    """What a measure of members is given where it names variables of their group: these too."""
-    top = linked.levels[0]
-    above = {
-        each.name: each for each in top.data.variables
-        if each.name not in top.key_columns and each.role != "identifier"
+def _of_groups_above(linked: LinkedData, level: str) -> dict[str, str]:
+    """Variables of the levels above one, keys left out, with their levels."""
+    uppers = [upper for upper, lower in linked.pairs if lower == level]
+    return {
+        name: upper for upper in uppers for name in linked[upper].data.names if name not in linked[upper].key_columns
     }  # fmt: skip
-    published = (
-        {} if of_group is None else {name: of_group.variables[name] for name in above if name in of_group.variables}
-    )
-    return replace(given, variables={**above, **published, **given.variables})
+
+
+def with_group_variables(
+    given: Measurable, of_groups: Mapping[str, Measurable], linked: LinkedData, level: str
+) -> Measurable:
+    """What a measure of members is given where it names variables of their groups: these too."""
+    stated, published = {}, {}
+    for name, upper in _of_groups_above(linked, level).items():
+        variable = linked[upper].data[name].variable
+        if variable.role != "identifier":
+            stated[name] = variable
+            if upper in of_groups and name in of_groups[upper].variables:
+                published[name] = of_groups[upper].variables[name]
+    return replace(given, variables={**stated, **published, **given.variables})
 
 
 def joined_to_groups(
@@ -89,20 +96,25 @@ def joined_to_groups(
 
 
 def _weights_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
-    """Weights of the upper level that a risk of the members is estimated with: they have none of their own."""
-    top, own = linked.levels[0], linked[level]
-    if request.measure.kind != "risk" or level == top.name or any(each.role == "weight" for each in own.data.variables):
+    """Weights of the nearest level above that has some, for a risk of members that have none of their own."""
+    if request.measure.kind != "risk":
         return ()
-    return tuple(each.name for each in top.data.variables if each.role == "weight")
+    own, *uppers = reversed(linked.names[: linked.names.index(level) + 1])
+    weights = {
+        name: tuple(each.name for each in linked[name].data.variables if each.role == "weight")
+        for name in (own, *uppers)
+    }
+    return () if weights[own] else next((weights[name] for name in uppers if weights[name]), ())
 
 
 def _joined(members: Dataset, linked: LinkedData, level: str, names: Sequence[str]) -> Dataset:
-    """Members, each with these variables of its group."""
-    groups, above = linked[level].groups, linked.levels[0].data
-    if not names or groups is None:
-        return members
-    added = [above[name].taken(groups) for name in dict.fromkeys(names) if name not in members]
-    return replace(members, columns=(*members.columns, *added))
+    """Members, each with these variables of its groups."""
+    above = _of_groups_above(linked, level)
+    added = [
+        linked[above[name]].data[name].taken(linked.groups_in(level, above[name]))
+        for name in dict.fromkeys(names) if name not in members
+    ]  # fmt: skip
+    return replace(members, columns=(*members.columns, *added)) if added else members
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +147,10 @@ class LevelMeasures:
         linked: LinkedData,
     ) -> dict[str, Mapping[str, Measurement]]:
         """Return the measurements of each level; linkage of members says what linking their groups finds."""
-        top, low = linked.names
+        above, low = linked.names[-2:]
         if low not in measured:
             return dict(measured)
-        own = with_group_linkage(measured[low], self.of_level[low], of_groups, self.of_groups, (top, low))
+        own = with_group_linkage(measured[low], self.of_level[low], of_groups, self.of_groups, (above, low))
         return {**measured, low: own}
 
     def recorded(self, record: RunRecord, of_groups: Mapping[str, Measurement]) -> RunRecord:
@@ -221,7 +233,7 @@ def requests_by_level(
 
 
 def _of_groups(linked: LinkedData, given: Mapping[str, Measurable], planned: PlannedLevels) -> Measurable:
-    """What measures of groups will be given: the variables of all levels, as far as the plans know them."""
+    """What measures of groups will be given: the variables of the two lowest levels, as far as the plans know them."""
     published = {name: each for one in given.values() for name, each in one.variables.items()}
     names = {
         level.name: tuple(
@@ -229,11 +241,11 @@ def _of_groups(linked: LinkedData, given: Mapping[str, Measurable], planned: Pla
             for each in level.data.variables
             if each.name not in level.key_columns and each.role != "identifier"
         )
-        for level in linked
+        for level in linked.levels[-2:]
     }
     variables = {
         each.name: published.get(each.name, each)
-        for level in linked
+        for level in linked.levels[-2:]
         for each in level.data.variables
         if each.name in names[level.name]
     }
@@ -283,7 +295,7 @@ def _given_to(request: MeasureRequest, level: str, linked: LinkedData, given: Ma
     """What a measure is given on a level; variables of its group where it names some."""
     if not names_of_group(request, linked, level):
         return given[level]
-    return with_group_variables(given[level], given.get(linked.names[0]), linked)
+    return with_group_variables(given[level], given, linked, level)
 
 
 def _named(

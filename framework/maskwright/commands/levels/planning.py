@@ -57,6 +57,7 @@ from maskwright.planning.levels.steps import (
     checked_under_guarantees,
     refuse_given_back,
     require_k_of_groups,
+    require_pairs,
     require_totals,
     require_what_moves,
     treatment,
@@ -126,12 +127,12 @@ class PlannedLevels:
     @property
     def cross_level(self) -> CrossLevelPlan:
         """What the plans of the levels do not say: what is derived instead of masked, and drawn in whole groups."""
-        top, low = self.loaded.linked.levels
+        top, *lower = self.loaded.linked.names
         computed = tuple(
             StepRecord.model_validate(step_json(step, [computed_json(step.variables or ())]))
             for found in self.steps.values() for step in found.computed.values()
         )  # fmt: skip
-        taken = f"whole {top.name} records, with all their {low.name} records"
+        taken = f"whole {top} records, with all their {' and '.join(lower)} records"
         return CrossLevelPlan(
             computed + tuple(
                 StepRecord.model_validate(step_json(step, [computed_json(found.derived[step.number])]))
@@ -139,7 +140,7 @@ class PlannedLevels:
             ),
             {each.name: each.decimals for ready in self.every.values() for each in ready.plan.derived},
             {number: taken for found in self.steps.values() for number in found.drawing},
-            tuple(name for level in (top, low) for name in level.data.names),
+            tuple(name for level in self.loaded.linked for name in level.data.names),
         )  # fmt: skip
 
     @property
@@ -167,9 +168,11 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
     refuse_unknown_variables(described.steps, linked)
     if described.execution.processes:
         refuse_unsendable(described.steps)
-    read = composition_columns((name for step in described.steps for name in step.companions), linked)
-    variables = {level.name: maskable(level) for level in linked}
-    variables[linked.levels[0].name] += tuple(column.variable for column in read)
+    read = [name for step in described.steps for name in step.companions]
+    variables = {
+        level.name: maskable(level) + tuple(column.variable for column in composition_columns(read, linked, level.name))
+        for level in linked
+    }
     # Before the steps of each level are read: all mistakes in them, and in their order, are reported at once.
     variables_of_steps(described.steps, [each for own in variables.values() for each in own])
     treatments = {name: treatment(found.steps, variables[name]) for name, found in steps.items()}
@@ -193,13 +196,14 @@ def _planned(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, cloc
     refuse_given_back(bound, treatments, linked)
     refuse_two_removals(steps)
     emptied = {name: each.emptied for name, each in treatments.items()}
-    adjusted = adjusted_totals(described.steps, masked[linked.names[0]])
+    adjusted = adjusted_totals(described.steps, masked, linked.names[:-1])
     otherwise = across_levels(
         bound, structure, masked, emptied=emptied, translated=recoded.alone, categories=of_categories,
         values=recoded.bound,
     )  # fmt: skip
     require_totals(otherwise, described.steps)
     across = across_levels(bound, structure, masked, adjusted, emptied, recoded.alone, of_categories, recoded.bound)
+    require_pairs(across, bound, masked)
     require_what_moves(across, bound, masked, described.steps)
     require_k_of_groups(across, bound, described.steps)
     across = checked_under_guarantees(across, bound, described.steps)
@@ -304,7 +308,8 @@ def _ready(
     categories: Mapping[Source, Variable] | None = None,
 ) -> ReadyRun:
     """A level as a file of its own, with its plan; `categories`: that edits read of other levels as published."""
-    keeps_order = level.declared.keep_order or loaded.linked.levels[0].declared.keep_order
+    around = loaded.linked.names[: loaded.linked.names.index(level.name) + 1]
+    keeps_order = any(loaded.linked[name].declared.keep_order for name in around)
     data = _to_mask(loaded, level, edits, derived, steps.steps, categories or {})
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits,
@@ -328,17 +333,18 @@ def _to_mask(
     categories: Mapping[Source, Variable],
 ) -> Dataset:  # fmt: skip
     """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
-    read = in_categories(loaded.linked, categories) if categories else loaded.linked
-    data = with_linked_columns(read, loaded.bound, level.name, edits.variables).with_columns(
+    published = in_categories(loaded.linked, categories) if categories else loaded.linked
+    data = with_linked_columns(published, loaded.bound, level.name, edits.variables).with_columns(
         {column.name: column for column in level.data}
     )
     left = data.without([*level.key_columns, *derived])
+    read = (name for step in steps for name in step.companions)
+    added = [each for each in composition_columns(read, loaded.linked, level.name) if each.name not in left]
     if level.groups is None:
-        sizes = composition_columns((name for step in steps for name in step.companions), loaded.linked)
-        added = (*(each for each in sizes if each.name not in left), *_made_for_drawing(level, left, steps))
-        left = replace(left, columns=(*left.columns, *added))
-    named = loaded.linked.names[0]
-    return replace(left, households=level.groups, group_name=named, notes=(), doubts=())
+        added += _made_for_drawing(level, left, steps)
+    left = replace(left, columns=(*left.columns, *added))
+    units, unit = loaded.linked.units(level.name), loaded.linked.unit_of(level.name)
+    return replace(left, households=units, group_name=unit, notes=(), doubts=())
 
 
 def _made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Iterator[Column]:

@@ -11,6 +11,7 @@ from maskwright.commands.levels.declarations import levels_of
 from maskwright.commands.levels.loading import edits_of_levels, linked_as
 from maskwright.commands.running.publish import write_release_codebook
 from maskwright.commands.running.stages import check_round_trip
+from maskwright.data.classes.classes import Classes
 from maskwright.data.record_groups import shared_codes
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -197,13 +198,17 @@ class LevelFiles:
                 for name, table in linked_tables(arranged.linked, self.originals).items()
             }
 
-    def _first_rows(self) -> NDArray[np.int64] | None:
-        """First row of each group of a flat file, ascending: groups are counted in this order, as on arrival."""
+    def _first_rows(self) -> dict[str, NDArray[np.int64]] | None:
+        """First rows of the groups of a flat file, ascending: groups are counted in this order, as on arrival."""
         if self._levels.form != "flat":
             return None
-        key = next(iter(self._levels.declared.values())).key
-        (codes,) = shared_codes([next(iter(self.originals.values()))[key]])
-        return np.sort(np.unique(codes, return_index=True)[1]).astype(np.int64)
+        file = next(iter(self.originals.values()))
+        codes: list[NDArray[np.int64]] = []
+        found = {}
+        for name in [*self._levels.declared][:-1]:
+            codes += shared_codes([file[self._levels.declared[name].key]])
+            found[name] = np.sort(Classes.of(codes).first).astype(np.int64)
+        return found
 
     def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> Written:
         path = self.release.temporary(key)

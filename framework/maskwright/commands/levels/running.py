@@ -241,9 +241,8 @@ class _LevelsRun:
         names = self.planned.ready[name].original.names
         data = released[name].data
         kept = data.without([each for each in data.names if each not in names])
-        return replace(
-            kept, origin=arranged.order[name], households=released[name].groups, group_name=released.names[0]
-        )
+        units, unit = released.units(name), released.unit_of(name)
+        return replace(kept, origin=arranged.order[name], households=units, group_name=unit)
 
     def _level_runs(self) -> dict[str, PipelineRun]:
         """Each level that steps mask, as a run of its own."""
@@ -282,10 +281,12 @@ class _LevelsRun:
             return {}
         hidden = {name: set(ready.plan.masked) for name, ready in self.planned.ready.items()}
         for each in self.planned.across.derived:
-            hidden.setdefault(released.names[0], set()).add(each.variable)
+            hidden.setdefault(each.level, set()).add(each.variable)
         with self.start.clock("measure"), report_compilation(self.start.reporter):
             order = places_of(arranged.linked, self.start.planned.loaded.linked)
-            levels, about = compared_levels(self.start.planned.loaded.linked, released, order, hidden)
+            two = released.names[-2:]
+            original, masked = self.start.planned.loaded.linked.pair(*two), released.pair(*two)
+            levels, about = compared_levels(original, masked, order, hidden)
             found = compute_level_measures(requests, levels, self.seed, self.start.reporter, about=about)
         alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
         self._notify(without_contributions(alone))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import default_variables
@@ -189,6 +190,7 @@ def masks_as_groups(steps: Sequence[Step], linked: LinkedData) -> bool:
     requested = [step for step in steps if step.unit is not None]
     if not requested:
         return False
+    refuse_deeper(linked.names, f"step {requested[0].number} (`unit`) masks the records of")
     top = linked.levels[0].name
     problems = []
     for step in requested:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -130,6 +131,34 @@ class LinkedData:
             there, level = level.groups[there], self[level.declared.above or ""]
         return there
 
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each level with each one below it, the upper ones first, and the nearest below first."""
+        return tuple(combinations(self.names, 2))
+
+    def pair(self, above: str, below: str) -> LinkedData:
+        """Two levels, as data of these two alone."""
+        if self.names == (above, below):
+            return self
+        upper, lower = self[above], self[below]
+        head = replace(upper, groups=None, declared=upper.declared.model_copy(update={"above": None}))
+        members = lower.declared.model_copy(update={"above": above})
+        return LinkedData((head, replace(lower, groups=self.groups_in(below, above), declared=members)))
+
+    def unit_of(self, name: str) -> str:
+        """Level whose records k counts in the classes of a level: its own, or one above."""
+        declared = self[name].declared
+        return declared.counted_in or declared.above or name
+
+    def units(self, name: str) -> NDArray[np.int64] | None:
+        """Which of the records that k counts each record of a level belongs to; None: k counts its own."""
+        unit = self.unit_of(name)
+        return None if unit == name else self.groups_in(name, unit)
+
+    def above(self, cells: NDArray[np.bool_], level: str, above: str) -> NDArray[np.bool_]:
+        """Records of a level above, or of its own, that have any of these records of a level; shape (groups,)."""
+        return cells if level == above else np.bincount(self.groups_in(level, above), cells, len(self[above])) > 0
+
     def starts(self, name: str) -> NDArray[np.int64]:
         """Position of the first record of each group, and the number of records at the end; shape (groups + 1,)."""
         level = self[name]
@@ -160,7 +189,7 @@ class LinkedData:
 def refuse_deeper(names: Sequence[str], done: str) -> None:
     """Refuse more than two levels, for what is only `done` of a group and its members."""
     if len(names) > 2:
-        hint = "Data of more levels are read, described, validated and written. Leave out the level that no step masks."
+        hint = "Steps that mask each level by itself take any number of levels. Leave out the level that no step masks."
         raise InputError(Problem(f"{done} two levels, and {len(names)} are declared: {', '.join(names)}", hint=hint))
 
 
@@ -223,6 +252,11 @@ class LevelDeclaration(BaseModel):
     )
     order: tuple[Name, ...] | None = Field(
         default=None, min_length=1, description="Variables that say which of the records of a group comes first."
+    )
+    counted_in: Name | None = Field(
+        default=None,
+        description="Level whose records k counts in classes of these records: their own, or one above. Left out: the "
+        "level above.",
     )
     members: Literal["optional", "required"] = Field(
         default="optional", description="Whether a record of this level must have records of the level below."

@@ -105,7 +105,7 @@ class Targets:
                 return verdict.holds | verdict.unknown
             return verdict.unknown | (verdict.holds & evaluate_binary64(edit.expression, columns, self.domain))
 
-        return self._judge(edit.variables, judge, values, index)
+        return self._judge(edit.read, judge, values, index)
 
     def known(self, requirement: Requirement, values: Floats, index: Integers) -> Booleans:
         """Whether a requirement is met, or not known to be missed, by every record of the rows as they stand.

@@ -127,10 +127,7 @@ def repaired(
         companions[name] = number_cells(tightest[labels], np.isinf(tightest[labels]), _decimals(data, part))
         edits.append(_bound(edit, part, names, name, number))
     companions |= {
-        name: column_cells(data[name])
-        for edit in inside
-        for name in edit.variables
-        if name not in names and name in data
+        name: column_cells(data[name]) for edit in inside for name in edit.read if name not in names and name in data
     }
     # Combinations of masked records are of the original already: none but these is taken.
     domain = Domain.from_dataset(data, domain_tuples(inside))
@@ -188,15 +185,16 @@ def _decimals(data: Dataset, part: LinearPart) -> int | None:
 def derived_instead(
     linked: LinkedData,
     bound: BoundEdits,
+    level: str,
     across: AcrossLevels,
     groups: Integers,
     scale: Mapping[str, float],
     movable: Sequence[str],
     rng: np.random.Generator,
 ) -> LinkedData:
-    """Levels in which the totals of some groups are derived, and bounds that read them are met."""
-    top = linked.levels[0]
-    linked_columns = with_linked_columns(linked.taken(groups), bound, top.name)
+    """Levels in which the totals of some groups of a level are derived, and bounds that read them are met."""
+    top = linked[level]
+    linked_columns = with_linked_columns(linked, bound, level).taken(groups)
     linked_columns = with_derived(linked_columns, across.derived)
     derived = {each.variable for each in across.derived}
     if across.repaired:

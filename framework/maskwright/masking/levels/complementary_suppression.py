@@ -12,10 +12,11 @@ from maskwright.data.dataset import Dataset
 from maskwright.edits.expression import variable_names
 from maskwright.edits.levels.column_values import records_seen, selected_members
 from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, UndefinedValue, name_of, written_out
+from maskwright.edits.levels.pairs import on_two_levels
 from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure_edits import Source, sources_of_edit, spans_records
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, part, silent
-from maskwright.masking.levels.dependency_inference import AcrossReader
 from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells, of_level, with_any, without_cells
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.derivable_cells import reached
@@ -42,6 +43,62 @@ def complement_across(
     """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits."""
     problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
     return problem.solved() if problem.spans else Complement()
+
+
+def complement_across_pairs(
+    shown: LinkedData,
+    hidden: LevelCellMasks,
+    bound: BoundEdits,
+    last: Collection[Source] = (),
+    never: Collection[Source] = (),
+    progress: Progress = silent,
+) -> Complement[Source]:
+    """Choose them for each level with each one below it; refuse edits that only reason on three at once would hold."""
+    views = {pair: on_two_levels(shown, bound, pair, with_any(hidden)) for pair in shown.pairs}
+    _refuse_joined(bound, set(with_any(hidden)), {pair: own for pair, (_, own) in views.items()})
+    found = Complement[Source]()
+    for pair, (linked, own) in views.items():
+        gone = {source: cells for source, cells in hidden.items() if source[0] in pair}
+        more = complement_across(linked, gone, own, last, never, progress)
+        found = Complement(
+            joined_cells(found.cells, more.cells), Counter(found.known) + Counter(more.known),
+            Counter(found.undecided) + Counter(more.undecided), joined_cells(found.disclosed, more.disclosed),
+            found.given_up | more.given_up,
+        )  # fmt: skip
+    return found
+
+
+def _refuse_joined(bound: BoundEdits, hidden: set[Source], views: Mapping[tuple[str, str], BoundEdits]) -> None:
+    """Refuse edits on suppressed cells that no two levels hold, alone or with other edits on these cells."""
+    if len(views) == 1:
+        return
+    waiting = {
+        edit.name: (
+            hidden & sources_of_edit(bound, edit),
+            {
+                pair for pair, own in views.items()
+                if any(each.name == edit.name and spans_records(own, each) for each in own.edits.get(edit.level, ()))
+            } if spans_records(bound, edit) else set(views),
+        )
+        for edits in bound.edits.values() for edit in edits
+        if edit.severity == "error" and not edit.shadowed and hidden & sources_of_edit(bound, edit)
+    }  # fmt: skip
+    while waiting:
+        name, (read, homes) = waiting.popitem()
+        names = [name]
+        while joined := [each for each, (other, _) in waiting.items() if read & other]:
+            for each in joined:
+                other, of_other = waiting.pop(each)
+                read, homes = read | other, homes & of_other
+                names.append(each)
+        if not homes:
+            variables = ", ".join(sorted(variable for _, variable in read))
+            message = (
+                f"cells of {variables} are suppressed, and {', '.join(sorted(names))} tie them across three levels: "
+                "what follows from what is examined on two levels at once, and not on three"
+            )
+            hint = "Leave one of these variables out of the steps that suppress, or mask its values instead."
+            raise InputError(Problem(message, hint=hint))
 
 
 class _Problem:
@@ -227,132 +284,3 @@ def _names_in(column: MembersColumn | OtherRecordColumn) -> Iterator[str]:
         return
     yield from () if column.operand is None else (column.operand,)
     yield from () if column.condition is None else variable_names(column.condition)
-
-
-class AcrossInference:
-    """Inference of suppressed cells from the other level, and the variables whose single values it examines.
-
-    `shown`: as it would be published without suppression; two levels. `published`: variables that are published, keys
-    left out. `bound`: that the published records obey. `within`: for each level: cells that edits within its records
-    ask for beside these. `last`, `never`: variables to suppress only where no other does, and those that are not
-    suppressed.
-    """
-
-    def __init__(
-        self,
-        shown: LinkedData,
-        published: Mapping[str, Collection[str]],
-        bound: BoundEdits,
-        within: Sequence[Lacking],
-        wanted: Collection[Source],
-        last: Collection[Source],
-        never: Collection[Source],
-    ) -> None:
-        self._shown, self._published, self._wanted = shown, published, tuple(wanted)
-        self._bound, self._within, self._last, self._never = bound, within, last, never
-        self.reader = self._of(self._wanted)
-
-    def extend_inference(self, cells: LevelCellMasks, by_edits: LevelCellMasks) -> bool:
-        """Examine, from now on, variables whose cells disclose others by edits; whether there were any.
-
-        `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
-        because edits across records disclose others by them; shape (n,).
-        """
-        tied = tied_by_edits(self._bound, cells, self._wanted)
-        if not tied:
-            return False
-        read = self._of((*self._wanted, *tied)).left(cells)
-        disclosed = {(level, name): read[level].left[name] for level, name in tied if name in read[level].left}
-        leading = leading_on(self._shown, cells, disclosed, by_edits, self._lacking)
-        if leading:
-            self._wanted = (*self._wanted, *leading)
-            self.reader = self._of(self._wanted)
-        return bool(leading)
-
-    def _lacking(self, hidden: dict[Source, Booleans]) -> dict[Source, Booleans]:
-        lacks: dict[Source, Booleans] = dict(
-            complement_across(self._shown, hidden, self._bound, self._last, self._never).cells
-        )
-        for level in self._within:
-            lacks = joined_cells(lacks, level(hidden))
-        return lacks
-
-    def _of(self, wanted: Collection[Source]) -> AcrossReader:
-        return AcrossReader(self._shown, self._published, wanted, self._last, self._never)
-
-
-def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[Source]) -> tuple[Source, ...]:
-    """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
-
-    `cells`: all suppressed cells; shape (n,).
-    """
-    empty = set(with_any(cells))
-    tied: set[Source] = set()
-    for edits in bound.edits.values():
-        for edit in edits:
-            read = empty & sources_of_edit(bound, edit)
-            # Of several members one may disclose the other, in the same variable.
-            if len(read) > 1 or spans_records(bound, edit):
-                tied |= read
-    return tuple(source for source in cells if source in tied and source not in wanted)
-
-
-def leading_on(
-    shown: LinkedData,
-    cells: LevelCellMasks,
-    disclosed: LevelCellMasks,
-    by_edits: LevelCellMasks,
-    lacking: Lacking,
-) -> tuple[Source, ...]:
-    """Variables whose disclosed cells disclose other suppressed cells by edits.
-
-    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `disclosed`: those of them that
-    single values disclose; shape (n,). `by_edits`: those that went because edits across records disclose others by
-    them; shape (n,).
-    """
-    of_groups = {
-        source: _groups_of(shown, source, gone & disclosed[source])
-        for source, gone in cells.items()
-        if source in disclosed
-    }
-    concerned = np.logical_or.reduce(list(of_groups.values())) if of_groups else np.zeros(0, dtype=np.bool_)
-    if not concerned.any():
-        return ()
-    left: dict[Source, Booleans] = {}
-    for source, gone in cells.items():
-        rows = concerned if _is_of_top(shown, source) else concerned[_groups(shown)]
-        left[source] = np.asarray(gone & rows & ~disclosed.get(source, np.False_))
-    leaking = np.zeros(len(concerned), dtype=np.bool_)
-    if with_any(lacking(with_any(left))):
-        # What was suppressed for the disclosed cell alone may be known with it: fewer may hide the others.
-        for source, more in _not_hidden_by(left, by_edits, lacking).items():
-            leaking |= _groups_of(shown, source, more)
-    return tuple(source for source, groups in of_groups.items() if (groups & leaking).any())
-
-
-def _not_hidden_by(left: dict[Source, Booleans], by_edits: LevelCellMasks, lacking: Lacking) -> LevelCellMasks:
-    """Cells without which those of no edit are disclosed, and which are not among these; none where these suffice."""
-    hidden: dict[Source, Booleans] = {source: gone & ~by_edits.get(source, np.False_) for source, gone in left.items()}
-    while with_any(more := lacking(with_any(hidden))):
-        outside = {source: gone & ~left.get(source, np.False_) for source, gone in more.items()}
-        if with_any(outside):
-            return outside
-        hidden = joined_cells(hidden, more)
-    return {}
-
-
-def _groups(shown: LinkedData) -> Integers:
-    groups = shown.levels[1].groups
-    assert groups is not None
-    return groups
-
-
-def _is_of_top(shown: LinkedData, source: Source) -> bool:
-    return source[0] == shown.names[0]
-
-
-def _groups_of(shown: LinkedData, source: Source, cells: Booleans) -> Booleans:
-    """Groups with any of these cells."""
-    if _is_of_top(shown, source):
-        return cells
-    return np.bincount(_groups(shown), cells, len(shown.levels[0])) > 0

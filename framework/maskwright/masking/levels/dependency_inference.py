@@ -40,7 +40,7 @@ class AcrossReader:
         never: Collection[Source],
     ) -> None:
         self._shown = shown
-        self._top, self._low = shown.names
+        self.levels = self._top, self._low = shown.names
         groups = shown[self._low].groups
         assert groups is not None
         self._groups = groups

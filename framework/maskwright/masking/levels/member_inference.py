@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes, determines
-from maskwright.edits.edit import LinearPart, RangePart
+from maskwright.edits.levels.pairs import can_equate
 from maskwright.edits.levels.structure import MembersColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import Level, LinkedData
-    from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
     from maskwright.foundation.arrays import Booleans, Integers
@@ -151,22 +150,16 @@ def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mappin
     masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
     changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
     edits = [edit for own in bound.edits.values() for edit in own]
-    counts = {
-        each.name for each in bound.columns[linked.names[0]]
-        if isinstance(each, MembersColumn) and each.function == "count"
-    }  # fmt: skip
-    sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
-    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if _can_equate(edit)]
-    yield from level_inference_doubts(linked, masked, tied, sizes)
-    yield from member_disclosure_doubts(linked, masked, changed, tied)
-
-
-def _can_equate(edit: Edit) -> bool:
-    """Whether an edit says more than which of two values is larger: of such alone nothing is computed."""
-    return any(
-        not isinstance(part, RangePart) and (not isinstance(part, LinearPart) or part.relation == "==")
-        for part in edit.parts
-    )
+    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if can_equate(edit)]
+    for pair in linked.pairs:
+        counts = {
+            each.name for each in bound.columns[pair[0]]
+            if isinstance(each, MembersColumn) and each.function == "count" and each.level == pair[1]
+        }  # fmt: skip
+        sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
+        levels = linked.pair(*pair)
+        yield from level_inference_doubts(levels, masked, tied, sizes)
+        yield from member_disclosure_doubts(levels, masked, changed, tied)
 
 
 def member_disclosure_doubts(

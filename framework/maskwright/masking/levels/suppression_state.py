@@ -12,7 +12,8 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
-from maskwright.masking.levels.complementary_suppression import AcrossInference, complement_across
+from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
+from maskwright.masking.levels.complementary_suppression import complement_across_pairs
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.suppressing.cells import (
@@ -80,8 +81,9 @@ def suppress_across_levels(
         level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
         for level in shown
     }
-    top = shown.names[0]
-    levels[top] = replace(levels[top], counted=tuple(disclosed_by_size(shown, levels[top].published)))
+    for above, below in shown.pairs:
+        counted = disclosed_by_size(shown.pair(above, below), levels[above].published)
+        levels[above] = replace(levels[above], counted=(*levels[above].counted, *counted))
     last = {(name, key) for name, level in levels.items() for key in level.keys}
     never = {(name, weight) for name, level in levels.items() for weight in level.weights}
     complementary: dict[Source, Booleans] = {}
@@ -93,11 +95,11 @@ def suppress_across_levels(
     across = AcrossInference(shown, by_level, published, within, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
-            found = complement_across(shown, cells, published, last, never, progress)
+            found = complement_across_pairs(shown, cells, published, last, never, progress)
         disclosed = joined_cells(disclosed, found.disclosed)
         more: dict[Source, Booleans] = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):
-            off, following = across.reader.complement(joined_cells(cells, more))
+            off, following = across.complement(joined_cells(cells, more))
         by_edits, disclosed = joined_cells(by_edits, more), joined_cells(disclosed, following)
         more = joined_cells(more, off)
         if more:
@@ -130,7 +132,7 @@ def suppress_across_levels(
         },
         cells,
         complementary,
-        tuple(_doubts(replace(found, disclosed=disclosed), levels, hidden, complementary, across.reader.left(cells))),
+        tuple(_doubts(replace(found, disclosed=disclosed), levels, hidden, complementary, across.left(cells))),
         tuple(_suppression_notices(complementary, by_edits, promised)),
     )
 
@@ -329,13 +331,6 @@ def _counts(result: MaskingResult, complementary: CellMasks) -> Iterator[Mapping
         yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
 
 
-def _both(one: Readable, other: Readable) -> Readable:
-    """What can be read off by either."""
-    names = dict.fromkeys((*one.left, *other.left))
-    by = {name: joined_cells(one.by.get(name, {}), other.by.get(name, {})) for name in names}
-    return Readable({}, joined_cells(one.left, other.left), by)
-
-
 def _doubts(
     found: Complement[Source],
     levels: Mapping[str, _Level],
@@ -346,7 +341,7 @@ def _doubts(
     for name, level in levels.items():
         grown = any(where == name for where, _ in complementary)
         left = level.reader.left(hidden[name]) if grown else Readable()
-        left = _both(left, across[name])
+        left = read_by_either(left, across[name])
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
         by_edits = Complement(
             {}, of_level(found.known, name), of_level(found.undecided, name), of_level(found.disclosed, name), given_up

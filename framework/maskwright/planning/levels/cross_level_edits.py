@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 class DerivedVariable:
     """A variable of the upper level that is computed, not masked: ``total = sum(person.income) + capital``.
 
-    `terms`: variables and computed columns of its level; those that are derived themselves stand before it.
+    `level`: whose variable it is. `terms`: variables and computed columns of its level; those that are derived
+    themselves stand before it.
     """
 
+    level: str
     variable: str
     terms: tuple[tuple[str, Fraction], ...]
     constant: Fraction
@@ -61,6 +63,17 @@ class AcrossLevels:
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     keepers: tuple[Keeper, ...] = ()
     standing: frozenset[str] = frozenset()
+
+    def derived_of(self, level: str) -> tuple[str, ...]:
+        """Variables of a level that are derived, in the order in which they are computed."""
+        return tuple(each.variable for each in self.derived if each.level == level)
+
+    def of_level(self, level: str) -> AcrossLevels:
+        """What is computed, and met by whole clusters, of the records of one level."""
+        return replace(
+            self, derived=tuple(each for each in self.derived if each.level == level),
+            repaired=tuple(edit for edit in self.repaired if edit.level == level),
+        )  # fmt: skip
 
     @property
     def adjusted(self) -> frozenset[str]:
@@ -108,7 +121,7 @@ class _Planner:
     operands: dict[str, int] = field(default_factory=dict)
 
     def plan(self) -> AcrossLevels:
-        top = self.structure.names[0]
+        *upper, _ = self.structure.names
         self.inside = {name: [] for name in self.structure.names}
         moved = {level: self._moved(level) for level in self.masked}
         self.changed = changed_columns(self.bound.columns, moved)
@@ -118,19 +131,20 @@ class _Planner:
             self.operands[stated.name] = len(every)
             waiting += [edit for edit, plain in every if self._place(edit, plain, one_of=len(every))]
         # A variable that is derived takes the edits that read it along: once more, until nothing is added.
-        grown = True
-        while grown:
-            grown = False
-            for edit in list(waiting):
-                if edit.level == top and self._derives(edit):
-                    waiting.remove(edit)
-                    grown = True
-            taken = [edit for edit in self.inside[top] if self.derived.keys() & set(edit.variables)]
-            self.inside[top] = [edit for edit in self.inside[top] if edit not in taken]
-            waiting += taken
-            grown = grown or bool(taken)
+        for level in reversed(upper):
+            grown = True
+            while grown:
+                grown = False
+                for edit in list(waiting):
+                    if edit.level == level and self._derives(edit):
+                        waiting.remove(edit)
+                        grown = True
+                taken = [edit for edit in self.inside[level] if self.derived.keys() & set(edit.variables)]
+                self.inside[level] = [edit for edit in self.inside[level] if edit not in taken]
+                waiting += taken
+                grown = grown or bool(taken)
         for edit in waiting:
-            self._keep_otherwise(edit, top)
+            self._keep_otherwise(edit)
         return AcrossLevels(
             {name: _put_together(edits) for name, edits in self.inside.items()},
             self._in_order(),
@@ -210,7 +224,7 @@ class _Planner:
         rules = rules_of_members(
             plain, columns, lambda name: self._has_floor(below, name) or self._sums_positive(below, name)
         )
-        if rules is None:
+        if rules is None or any(self._reads_members(below, rule) for rule in rules):
             return False
         rules_before = self.member_rules.get(edit.name, 0)
         self.member_rules[edit.name] = rules_before + len(rules)
@@ -221,6 +235,20 @@ class _Planner:
             self.inside[below].append(member_rules)
         self.keepers.append(Keeper(edit.name, "construction", f"it is asked of each {below}, and kept there"))
         return True
+
+    def _reads_members(self, level: str, rule: Expression) -> bool:
+        """Whether a rule on records of a level reads what their own members say, and steps change that."""
+        return any(
+            isinstance(each, MembersColumn) and each.name in self.changed[level]
+            for each in self.bound.columns[level] if each.name in variable_names(rule)
+        )  # fmt: skip
+
+    def _reads_below_alone(self, edit: Edit) -> bool:
+        """Whether all that it reads of other records, and that steps change, its members say."""
+        return all(
+            isinstance(each, MembersColumn) for each in self.bound.columns[edit.level]
+            if each.name in edit.variables and each.name in self.changed[edit.level]
+        )  # fmt: skip
 
     def _has_floor(self, level: str, name: str) -> bool:
         return any(
@@ -244,7 +272,7 @@ class _Planner:
         if len(edit.parts) != 1 or not isinstance(edit.parts[0], LinearPart):
             return False
         part = edit.parts[0]
-        if part.relation != "==" or not self._spans(edit):
+        if part.relation != "==" or not self._spans(edit) or not self._reads_below_alone(edit):
             return False
         free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
         # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
@@ -253,7 +281,7 @@ class _Planner:
         chosen = part.total if part.total is not None else free[-1]
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
-        self.derived[chosen] = DerivedVariable(chosen, terms, part.constant / own, edit.name)
+        self.derived[chosen] = DerivedVariable(edit.level, chosen, terms, part.constant / own, edit.name)
         sources = " and ".join(name for name, _ in terms)
         self.keepers.append(Keeper(edit.name, "derivation", f"{chosen} is computed from {sources}"))
         return True
@@ -266,12 +294,14 @@ class _Planner:
         is_masked = name in self.masked.get(level, ()) and name not in self.emptied.get(level, ())
         return is_masked and name not in self.derived and name not in self.adjust
 
-    def _keep_otherwise(self, edit: Edit, top: str) -> None:
+    def _keep_otherwise(self, edit: Edit) -> None:
         bounds = [bound for part in edit.parts for bound in _bounds(part)]
         written: list[LinearPart] = []
-        if edit.level == top and bounds and None not in bounds:
+        has_members = edit.level != self.structure.names[-1]
+        if has_members and self._reads_below_alone(edit) and bounds and None not in bounds:
             written = [self._written_out(bound) for bound in bounds if bound is not None]
-        if written and all(set(self.masked.get(top, ())).intersection(_names([bound])) for bound in written):
+        own = set(self.masked.get(edit.level, ()))
+        if written and all(own.intersection(_names([bound])) for bound in written):
             self.repaired.append(replace(edit, parts=tuple(written), variables=_names(written)))
             how = "clusters are moved to where it holds for all of their records"
             self.keepers.append(Keeper(edit.name, "adjustment", how))

@@ -9,7 +9,8 @@ import numpy as np
 
 from maskwright.edits.edit import Edit, LinearPart
 from maskwright.edits.levels.structure import MembersColumn, sources_of
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.edits.levels.structure_edits import sources_of_edit
+from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.model import Keeper, Step
 from maskwright.planning.step_variables import variables_of_steps
@@ -71,22 +72,22 @@ def treatment(steps: Sequence[Step], variables: Sequence[Variable]) -> Treatment
 
 def refuse_given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], linked: LinkedData) -> None:
     """Refuse to suppress what the published members give back: a household's size, when its rows can be counted."""
-    top = linked.levels[0]
-    suppressed = treatments[top.name].suppressed
     problems = []
-    for name, number in suppressed.items():
-        how = next(_given_back(bound, treatments, top.name, name), None)
-        if how is None and _is_disclosed_by_size(linked, top, name):
-            how = f"the number of its {linked.levels[1].name} records tells it"
-        if how is not None:
-            message = f"an empty cell of {name} would not be empty: {how}"
-            hint = (
-                f"Leave {name} out of this step; leave out whole {top.name} records that are rare in it "
-                f"(`record_suppression` with {name} among its keys), or take another key."
-            )
-            problems.append(Problem(message, None, hint, step=number))
-    if problems:
-        raise InputError(problems)
+    for level in linked.levels[:-1]:
+        for name, number in treatments[level.name].suppressed.items():
+            how = next(_given_back(bound, treatments, level.name, name), None)
+            counted = (lower for upper, lower in linked.pairs if upper == level.name)
+            members = None if how else next((m for m in counted if _is_disclosed_by_size(linked, level, m, name)), None)
+            if members is not None:
+                how = f"the number of its {members} records tells it"
+            if how is not None:
+                message = f"an empty cell of {name} would not be empty: {how}"
+                hint = (
+                    f"Leave {name} out of this step; leave out whole {level.name} records that are rare in it "
+                    f"(`record_suppression` with {name} among its keys), or take another key."
+                )
+                problems.append(Problem(message, None, hint, step=number))
+    refuse_problems(problems)
 
 
 def _given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], level: str, name: str) -> Iterator[str]:
@@ -107,13 +108,13 @@ def _given_back(bound: BoundEdits, treatments: Mapping[str, Treatment], level: s
                 yield f"{', '.join(others)} is counted in what is published, and edit {edit.name!r} gives it back"
 
 
-def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
+def _is_disclosed_by_size(linked: LinkedData, level: Level, members: str, name: str) -> bool:
     """Whether the number of members discloses a variable, of nearly all records and much better than nothing does."""
-    column = top.data[name]
+    column = level.data[name]
     there = ~column.missing
     if not there.any():
         return False
-    sizes = np.diff(linked.starts(linked.levels[1].name))[there]
+    sizes = np.bincount(linked.groups_in(members, level.name), minlength=len(level))[there]
     values = np.unique(column.values[there], return_inverse=True)[1].ravel()
     pairs, counts = np.unique(np.stack([sizes, values]), axis=1, return_counts=True)
     usual = np.zeros(int(sizes.max(initial=0)) + 1, dtype=np.int64)
@@ -124,15 +125,15 @@ def _is_disclosed_by_size(linked: LinkedData, top: Level, name: str) -> bool:
     return several and determined >= FOLLOWS * len(sizes) and 2 * (len(sizes) - determined) <= len(sizes) - guessed - 1
 
 
-def adjusted_totals(steps: Sequence[Step], masked: Collection[str]) -> frozenset[str]:
-    """Totals onto which members are to be moved."""
+def adjusted_totals(
+    steps: Sequence[Step], masked: Mapping[str, Collection[str]], upper: Sequence[str]
+) -> frozenset[str]:
+    """Totals, of the `upper` levels, onto which members are to be moved."""
+    where = "the top level" if len(upper) == 1 else "an upper level"
+    known = [name for level in upper for name in masked[level]]
     problems = [
-        Problem(
-            f"totals: {unknown_name('masked variable of the top level', name, masked)}", step.place, step=step.number
-        )
-        for step in steps
-        for name in step.planning.totals
-        if name not in masked
+        Problem(f"totals: {unknown_name(f'masked variable of {where}', name, known)}", step.place, step=step.number)
+        for step in steps for name in step.planning.totals if name not in known
     ]  # fmt: skip
     if problems:
         raise InputError(problems)
@@ -152,6 +153,25 @@ def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
     ]  # fmt: skip
     if problems:
         raise InputError(problems)
+
+
+def require_pairs(across: AcrossLevels, bound: BoundEdits, masked: Mapping[str, Collection[str]]) -> None:
+    """Refuse edits for which records of more than two levels have to move together."""
+    problems = []
+    for edit in across.together:
+        read = {level for level, name in sources_of_edit(bound, edit) if name in masked.get(level, ())}
+        levels = [level for level in bound.edits if level in read or level == edit.level]
+        if len(levels) > 2 and edit.severity == "error":
+            message = (
+                f"edit {edit.name!r} reads what steps mask of {len(levels)} levels ({', '.join(levels)}), and records "
+                "are moved onto edits with those of one level above or below alone"
+            )
+            hint = (
+                "Write it as rules of two levels, with a variable between that a step masks and an edit computes; or "
+                "leave what it reads of one level out of all steps."
+            )
+            problems.append(Problem(message, edit.place, hint))
+    refuse_problems(problems)
 
 
 def require_what_moves(

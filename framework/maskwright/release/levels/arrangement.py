@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,11 +35,11 @@ class ArrangedLevels:
     order: Mapping[str, NDArray[np.int64]]
     old: Mapping[str, Column]
 
-    def write_map(self, path: Path, first_rows: NDArray[np.int64] | None = None) -> None:
+    def write_map(self, path: Path, first_rows: Mapping[str, NDArray[np.int64]] | None = None) -> None:
         """Write which original record, under which old keys, each record is. Confidential.
 
-        `first_rows`: where the levels are in one flat file: the first row of each group of the original, ascending.
-        Groups are counted then, as where they have records of their own; shape (groups,).
+        `first_rows`: where the levels are in one flat file: of each upper level, the first row of each group of the
+        original, ascending. Groups are counted then, as where they have records of their own; shape (groups,).
         """
         lowest = self.linked.levels[-1]
         cells: dict[str, pa.Array] = {}
@@ -47,7 +47,7 @@ class ArrangedLevels:
             rows = self.linked.groups_in(lowest.name, level.name)
             places = level.rows[rows]
             if first_rows is not None and level is not lowest:
-                places = np.searchsorted(first_rows, places)
+                places = np.searchsorted(first_rows[level.name], places)
             cells[f"original_{level.name}"] = pa.array(places + 1)
             cells[level.declared.key] = key_texts(self.old[level.name].taken(rows))
             cells[f"new {level.declared.key}"] = key_texts(level.data[level.declared.key].taken(rows))
@@ -65,14 +65,15 @@ def arranged_levels(masked: LinkedData, original: LinkedData, seed: int) -> Arra
     rows = rows.astype(np.int64)
     head = taken_level(top, rows, None)
     order = {top.name: rows}
-    levels = [_with_new_top_key(head, seed, stream)]
+    levels = [_with_new_keys(head, seed, stream)]
     old = {top.name: head.data[top.declared.key]}
     for level in lower:
         before, groups = _places(masked, rows, level.name)
         order[level.name] = rows = before[_inside_order(level, groups, seed, stream)]
         moved = taken_level(level, rows, groups)
         old[level.name] = moved.data[level.declared.key]
-        levels.append(moved if level.declared.keep_key else _renumbered(moved))
+        is_alone = level is not masked.levels[-1] and _names_alone(level.data[level.declared.key])
+        levels.append(_with_new_keys(moved, seed, stream) if is_alone else _renumbered(moved))
     return ArrangedLevels(replace(masked, levels=tuple(levels)), order, old)
 
 
@@ -99,13 +100,19 @@ def level_arrangement_notices(arranged: ArrangedLevels) -> Iterator[Notice]:
             yield Notice("order-kept", "", message, level=level.name)
 
 
-def _with_new_top_key(level: Level, seed: int, stream: tuple[str, ...]) -> Level:
+def _names_alone(key: Column) -> bool:
+    """Whether a key says which record is meant without those of the levels above: a file below may hold it alone."""
+    return len(np.unique(key.values)) == len(key)
+
+
+def _with_new_keys(level: Level, seed: int, stream: tuple[str, ...]) -> Level:
+    """Level with random keys, and pointers that name them."""
     if level.declared.keep_key:
         return level
     key = level.data[level.declared.key]
     new = renewed(key, generator(seed, "levels", "keys", key.name, *stream))
     plain = new.changed(new.values, variable=replace(new.variable, role="other", renewed=True))
-    return replace(level, data=level.data.with_columns({key.name: plain}))
+    return _pointing(replace(level, data=level.data.with_columns({key.name: plain})), _texts(plain))
 
 
 def _inside_order(level: Level, groups: NDArray[np.int64], seed: int, stream: tuple[str, ...]) -> NDArray[np.int64]:
@@ -126,23 +133,35 @@ def _places(masked: LinkedData, rows: NDArray[np.int64], name: str) -> tuple[NDA
 
 def _renumbered(level: Level) -> Level:
     """Level whose key counts the records of each group, with pointers that name them so."""
+    if level.declared.keep_key:
+        return level
     assert level.groups is not None
     starts = np.searchsorted(level.groups, np.arange(int(level.groups.max(initial=-1)) + 1))
     number = np.arange(len(level)) - starts[level.groups] + 1
-    changed = {level.declared.key: _numbered(level.data[level.declared.key], number, np.ones(len(level), dtype=bool))}
-    for name, targets in level.pointers.items():
-        column = level.data[name]
-        points = targets >= 0
-        changed[name] = _numbered(column, number[np.maximum(targets, 0)], points)
-    return replace(level, data=level.data.with_columns(changed))
+    key = _named(level.data[level.declared.key], number, np.ones(len(level), dtype=bool))
+    return _pointing(replace(level, data=level.data.with_columns({key.name: key})), number)
 
 
-def _numbered(column: Column, number: NDArray[np.int64], where: NDArray[np.bool_]) -> Column:
-    """Column with these numbers in some of its cells; the others, which name no one, stay."""
+def _pointing(level: Level, keys: NDArray[Any]) -> Level:
+    """Level whose pointers name these keys of its records; shape (n,)."""
+    named = {
+        name: _named(level.data[name], keys[np.maximum(targets, 0)], targets >= 0)
+        for name, targets in level.pointers.items()
+    }
+    return replace(level, data=level.data.with_columns(named))
+
+
+def _texts(key: Column) -> NDArray[Any]:
+    """Keys as numbers, or as texts; shape (n,)."""
+    return key.values if key.variable.is_numeric else np.array(key.variable.categories, dtype=object)[key.values]
+
+
+def _named(column: Column, keys: NDArray[Any], where: NDArray[np.bool_]) -> Column:
+    """Column with these keys in some of its cells; the others, which name no one, stay."""
     if column.variable.is_numeric:
-        return column.changed(np.where(where, number, column.values), column.missing & ~where)
+        return column.changed(np.where(where, keys, column.values), column.missing & ~where)
     texts = np.array([*column.variable.categories, ""], dtype=object)[column.values]
-    texts[where] = number[where].astype(str)
+    texts[where] = keys[where].astype(str)
     used = tuple(dict.fromkeys(texts[~column.missing | where].tolist()))
     place = {text: code for code, text in enumerate(used)}
     codes = np.array([place.get(text, -1) for text in texts.tolist()], dtype=np.int32)

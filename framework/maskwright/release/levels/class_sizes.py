@@ -1,7 +1,9 @@
-"""Sizes of equivalence classes in data of two levels: of persons, household rows and households."""
+"""Sizes of equivalence classes in data of levels: of persons, household rows and households."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from maskwright.data.classes.classes import Classes
@@ -11,7 +13,7 @@ from maskwright.planning.model import size_compared_with
 from maskwright.release.record.run_record import LikeClasses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -21,50 +23,65 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
 
 
-def four_counts(
-    linked: LinkedData,
-    variable_groups: Mapping[tuple[str, ...], int],
-    own_groups: Mapping[tuple[str, ...], int],
-    masked: Sequence[str],
-    derived: Sequence[str],
-    below: Sequence[str],
-    k: int,
-) -> tuple[LikeClasses, ...]:
-    """Count what is published alike."""
-    top, low = linked.levels
-    assert low.groups is not None
-    found = []
-    for names, own in variable_groups.items():
-        alike = Classes.of([published_classes(low.data, names).codes], units=low.groups)
-        size = alike.size[alike.codes]
-        found.append(_classes_about(f"{low.name} on {', '.join(names)}, counted in {top.name}", size, own))
-    quasi = [column.name for column in top.data if column.variable.role == "quasi_identifier"]
-    together = next((own for names, own in own_groups.items() if set(names) == set(masked)), k)
-    found += [
-        _classes_about(f"{top.name} on {', '.join(names)}", _sizes(published_classes(top.data, names)), own)
-        for names, own in own_groups.items() if set(names) != set(masked)
-    ]  # fmt: skip
-    if quasi and not any(set(quasi) == set(names) for names in (*own_groups, masked)):
-        about = f"{top.name} on its quasi-identifiers ({', '.join(quasi)})"
-        found.append(
-            _classes_about(
-                about, _sizes(published_classes(top.data, quasi)), size_compared_with(quasi, own_groups.items(), k)
-            )
-        )
-    if masked:
-        found.append(
-            _classes_about(f"{top.name} on {', '.join(masked)}", _sizes(published_classes(top.data, masked)), together)
-        )
-    if derived:
-        every = [*masked, *derived]
-        found.append(_classes_about(f"{top.name} on {', '.join(every)}", _sizes(published_classes(top.data, every)), k))
-    if below or masked:
-        rows, members = (
-            published_classes(data, names).codes for data, names in ((top.data, [*masked, *derived]), (low.data, below))
-        )
-        whole = Classes.of([group_classes([rows], members, low.groups, len(top))])
-        found.append(_classes_about(f"whole {top.name}, by the masked values of row and members", _sizes(whole), k))
+@dataclass(frozen=True)
+class CountedLevel:
+    """What is counted of a level.
+
+    `groups`: variables that steps mask together, each with its own k. `masked`, `derived`: variables of the level that
+    are masked, and those that are computed across levels.
+    """
+
+    groups: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    masked: Sequence[str] = ()
+    derived: Sequence[str] = ()
+
+
+def class_sizes(linked: LinkedData, counted: Mapping[str, CountedLevel], k: int) -> tuple[LikeClasses, ...]:
+    """Count what is published alike: records of the lowest level, then those of each level above, by itself and whole.
+
+    `counted`: of each level. `k`: of what no step promises its own.
+    """
+    lowest = linked.levels[-1]
+    own = counted[lowest.name]
+    found = [_in_units(linked, lowest.name, names, k_of) for names, k_of in own.groups.items()]
+    rows = published_classes(lowest.data, own.masked).codes
+    some = bool(own.masked)
+    for upper, lower in reversed(list(pairwise(linked))):
+        own = counted[upper.name]
+        found += _of_rows(linked, upper.name, own, k)
+        some = some or bool(own.masked)
+        assert lower.groups is not None
+        row = published_classes(upper.data, [*own.masked, *own.derived]).codes
+        rows = group_classes([row], rows, lower.groups, len(upper))
+        if some:
+            about = f"whole {upper.name}, by the masked values of row and members"
+            found.append(_classes_about(about, _sizes(Classes.of([rows])), k))
     return tuple(found)
+
+
+def _of_rows(linked: LinkedData, level: str, own: CountedLevel, k: int) -> Iterator[LikeClasses]:
+    """Rows of a level: on each group of variables, on quasi-identifiers, on masked values, and with those derived."""
+    data, masked = linked[level].data, own.masked
+    quasi = [column.name for column in data if column.variable.role == "quasi_identifier"]
+    for names, k_of in own.groups.items():
+        if set(names) != set(masked):
+            yield _in_units(linked, level, names, k_of)
+    if quasi and not any(set(quasi) == set(names) for names in (*own.groups, masked)):
+        about = f"on its quasi-identifiers ({', '.join(quasi)})"
+        yield _in_units(linked, level, quasi, size_compared_with(quasi, own.groups.items(), k), about)
+    if masked:
+        together = next((k_of for names, k_of in own.groups.items() if set(names) == set(masked)), k)
+        yield _in_units(linked, level, masked, together)
+    if own.derived:
+        yield _in_units(linked, level, [*masked, *own.derived], k)
+
+
+def _in_units(linked: LinkedData, level: str, names: Sequence[str], k: int, about: str = "") -> LikeClasses:
+    """Classes of the records of a level on some variables, in the records that k counts."""
+    units, unit = linked.units(level), linked.unit_of(level)
+    alike = Classes.of([published_classes(linked[level].data, names).codes], units=units)
+    counted = "" if units is None else f", counted in {unit}"
+    return _classes_about(f"{level} {about or 'on ' + ', '.join(names)}{counted}", alike.size[alike.codes], k)
 
 
 def _classes_about(about: str, sizes: Codes, k: int) -> LikeClasses:

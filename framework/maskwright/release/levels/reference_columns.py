@@ -18,7 +18,7 @@ from maskwright.release.levels.packed_columns import Compared, TakenColumn, comp
 from maskwright.release.reference_validation import cells_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -73,16 +73,28 @@ class WrittenLevel:
     decimals: Mapping[str, int | None]
 
 
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """Records of a level by the records of one above; `groups`: shape (n,), `count`: of the level above."""
+
+    groups: Rows
+    count: int
+
+    def sum(self, each: NDArray[Any]) -> NDArray[Any]:
+        """Sums of numbers or truths of members, by group."""
+        found = pd.Series(each.astype(np.int64)).groupby(self.groups).sum()
+        return np.asarray(found.reindex(range(self.count), fill_value=0))
+
+
 @dataclass(eq=False)
 class SecondColumns:
-    """Columns of two levels, the upper one first, each computed when it is first requested.
+    """Columns of levels, the top one first, each computed when it is first requested.
 
-    `opinion`: what cells are, beside their texts. `rows_of_groups`: of one flat file: what each row says of its group,
+    `opinion`: what cells are, beside their texts. `rows_of_groups`: of one flat file: what each row says of its groups,
     to find rows that differ.
     """
 
-    upper: WrittenLevel
-    lower: WrittenLevel
+    levels: Sequence[WrittenLevel]
     opinion: ReferenceEvaluator
     known: Mapping[str, Mapping[str, LinkedColumn]]
     rows_of_groups: Mapping[str, Readable] = field(default_factory=dict)
@@ -90,11 +102,42 @@ class SecondColumns:
     def __post_init__(self) -> None:
         self._found: dict[tuple[str, str], Readable] = {}
         self._seen: dict[str, Rows] = {}
-        key = self.upper.declared.key
-        own, theirs = self._comparable((self.upper, key), (self.lower, key))
-        self.groups = np.asarray(pd.Index(own.values).get_indexer(pd.Index(theirs.values)), dtype=np.int64)
-        if (self.groups < 0).any():
+        self._groups: dict[str, Rows] = {}
+        for depth, level in enumerate(self.levels[1:], 1):
+            self._groups[level.name] = self._linked(level, self.levels[:depth])
+
+    def _linked(self, level: WrittenLevel, above: Sequence[WrittenLevel]) -> Rows:
+        """Record just above that each record belongs to, by the keys that its file has of the levels above."""
+        own, theirs = [], []
+        for upper in above:
+            key = upper.declared.key
+            if key in level.columns:
+                seen = upper.columns[key] if upper is above[-1] else TakenColumn(
+                    upper.columns[key], self.groups_in(above[-1].name, upper.name)
+                )  # fmt: skip
+                one, other = comparable([seen, level.columns[key]], [above[-1].records, level.records])
+                own.append(one.values)
+                theirs.append(other.values)
+        if not own:
             raise Undetermined
+        index, wanted = (
+            pd.Index(each[0]) if len(each) == 1 else pd.MultiIndex.from_arrays(each) for each in (own, theirs)
+        )
+        found = np.asarray(index.get_indexer(wanted), dtype=np.int64)
+        if (found < 0).any():
+            raise Undetermined
+        return found
+
+    def groups_in(self, name: str, above: str) -> Rows:
+        """Record of a level above, or of its own, that each record of a level belongs to; shape (n,)."""
+        place = [each.name for each in self.levels].index(name)
+        found = np.arange(self.levels[place].records)
+        while self.levels[place].name != above:
+            found, place = self._groups[self.levels[place].name][found], place - 1
+        return found
+
+    def _members(self, name: str, above: str) -> _Members:
+        return _Members(self.groups_in(name, above), self.level(above).records)
 
     def column(self, level: str, name: str) -> Readable:
         """Column of a level."""
@@ -140,10 +183,10 @@ class SecondColumns:
 
     def level(self, name: str) -> WrittenLevel:
         """Level of this name."""
-        return self.upper if name == self.upper.name else self.lower
+        return next(each for each in self.levels if each.name == name)
 
     def _home(self, level: str, through: str) -> str:
-        return through if through == self.upper.name else level
+        return through if any(each.name == through for each in self.levels) else level
 
     def _computed(self, level: WrittenLevel, column: LinkedColumn) -> Readable:
         match column:
@@ -153,57 +196,57 @@ class SecondColumns:
                     return ComputedColumn((there >= 0).astype(np.float64))
                 return TakenColumn(self.column(self._home(level.name, through), variable), there)
             case StructureColumn(_, variable, "dangles"):
-                there = self._pointed(variable)
+                there = self._pointed(level, variable)
                 return ComputedColumn(((there == -2) | (there == np.arange(level.records))).astype(np.float64))
             case StructureColumn(_, variable):
-                return ComputedColumn(self._differs(variable))
+                return ComputedColumn(self._differs(level, variable))
             case MembersColumn():
-                return self._of_members(column)
+                return self._of_members(level, column)
         raise Undetermined
 
     def _others(self, level: WrittenLevel, through: str) -> Rows:
-        if through == self.upper.name:
-            return self.groups
+        if self._home(level.name, through) != level.name:
+            return self.groups_in(level.name, through)
         if through in level.declared.pointers:
-            return self._pointed(through)
-        order = self._sequence()
+            return self._pointed(level, through)
+        groups = self._groups[level.name]
+        order = self._sequence(level, groups)
         place = pd.Series(order)
-        shifted = place.groupby(self.groups[order], sort=False).shift(-1 if through == "following" else 1)
+        shifted = place.groupby(groups[order], sort=False).shift(-1 if through == "following" else 1)
         there = np.full(level.records, -1, dtype=np.int64)
         there[order] = shifted.fillna(-1).to_numpy().astype(np.int64)
         return there
 
-    def _sequence(self) -> Rows:
+    def _sequence(self, level: WrittenLevel, groups: Rows) -> Rows:
         """Members by group, and in their declared order or as they stand."""
-        frame = pd.DataFrame({"group": self.groups})
-        for name in self.lower.declared.order or ():
-            cells = self.cells(self.lower.name, name)
+        frame = pd.DataFrame({"group": groups})
+        for name in level.declared.order or ():
+            cells = self.cells(level.name, name)
             frame[name] = np.where(cells.known, cells.values, np.nan)
         return np.asarray(frame.sort_values([str(name) for name in frame], kind="stable").index, dtype=np.int64)
 
-    def _pointed(self, pointer: str) -> Rows:
+    def _pointed(self, level: WrittenLevel, pointer: str) -> Rows:
         """Record that each record points to; -1: to none, -2: to one that its group does not have."""
         if pointer not in self._seen:
-            keys, wanted = self._comparable((self.lower, self.lower.declared.key), (self.lower, pointer))
+            keys, wanted = self._comparable((level, level.declared.key), (level, pointer))
             named, _ = pd.factorize(np.concatenate([keys.values, wanted.values]))
-            within = np.tile(self.groups, 2) * (int(named.max(initial=0)) + 2) + named
+            within = np.tile(self._groups[level.name], 2) * (int(named.max(initial=0)) + 2) + named
             own, theirs = np.split(within, 2)
             there = pd.Index(own).get_indexer(pd.Index(theirs))
-            no_member = self._has_no_value(self.lower, pointer, wanted) | wanted.zero
+            no_member = self._has_no_value(level, pointer, wanted) | wanted.zero
             self._seen[pointer] = np.where(no_member, -1, np.where(there < 0, -2, there))
         return self._seen[pointer]
 
-    def _differs(self, variable: str) -> NDArray[np.float64]:
+    def _differs(self, level: WrittenLevel, variable: str) -> NDArray[np.float64]:
         """Whether the rows of a group differ in what they say of it."""
-        column = self.rows_of_groups[variable]
-        firsts = np.empty(self.upper.records, dtype=np.int64)
-        firsts[self.groups[::-1]] = np.arange(self.lower.records)[::-1]
-        if not differing_rows(column, firsts[self.groups]).any():
-            return np.zeros(self.upper.records)
-        (stated,) = comparable([column], [self.lower.records])
-        different = (
-            pd.Series(stated.values).groupby(self.groups).nunique(dropna=False).reindex(range(self.upper.records))
-        )
+        column, rows = self.rows_of_groups[variable], self.levels[-1]
+        groups = self.groups_in(rows.name, level.name)
+        firsts = np.empty(level.records, dtype=np.int64)
+        firsts[groups[::-1]] = np.arange(rows.records)[::-1]
+        if not differing_rows(column, firsts[groups]).any():
+            return np.zeros(level.records)
+        (stated,) = comparable([column], [rows.records])
+        different = pd.Series(stated.values).groupby(groups).nunique(dropna=False).reindex(range(level.records))
         return np.asarray(different > 1, np.float64)
 
     def _judged(self, level: str, condition: Expression) -> tuple[Booleans, Booleans]:
@@ -231,55 +274,59 @@ class SecondColumns:
         found = [verdict[each] for each in records]
         return np.array([each is True for each in found]), np.array([each is False for each in found])
 
-    def _of_members(self, column: MembersColumn) -> Readable:
-        n, members = self.upper.records, self.lower.records
-        true, false = np.ones(members, dtype=np.bool_), np.zeros(members, dtype=np.bool_)
+    def _of_members(self, level: WrittenLevel, column: MembersColumn) -> Readable:
+        members = self.level(column.level)
+        by = self._members(column.level, level.name)
+        true, false = np.ones(members.records, dtype=np.bool_), np.zeros(members.records, dtype=np.bool_)
         if column.condition is not None:
-            true, false = self._judged(self.lower.name, column.condition)
+            true, false = self._judged(column.level, column.condition)
         unknown = ~(true | false)
+        lacking = self._lacking(level, members)
         if column.function == "first":
-            return self._first(column, true, false)
+            return self._first(column, by, true, false, lacking)
         if column.function in ("count", "any", "all", "one", "no"):
-            values = _column_values(column, *(self._sum(each) for each in (true, false, unknown)))
+            values = _column_values(column, *(by.sum(each) for each in (true, false, unknown)))
         else:
-            values = self._measured(column, true, unknown)
-        assert len(values) == n
-        return ComputedColumn(np.where(self._lacking(), np.nan, values))
+            values = self._measured(column, by, true, unknown)
+        assert len(values) == level.records
+        return ComputedColumn(np.where(lacking, np.nan, values))
 
-    def _sum(self, each: NDArray[Any]) -> NDArray[Any]:
-        """Sums of numbers or truths of members, by group."""
-        found = pd.Series(each.astype(np.int64)).groupby(self.groups).sum()
-        return np.asarray(found.reindex(range(self.upper.records), fill_value=0))
+    def _lacking(self, level: WrittenLevel, members: WrittenLevel) -> Booleans:
+        """Groups that are known to lack members, or to have a group that does."""
+        names = [each.name for each in self.levels]
+        found = np.zeros(level.records, dtype=np.bool_)
+        for place in range(names.index(level.name), names.index(members.name)):
+            stated = self.levels[place + 1].declared.incomplete
+            if stated is not None:
+                lacking = self._judged(names[place], parse_expression(stated))[0]
+                found |= self._members(names[place], level.name).sum(lacking) > 0
+        return found
 
-    def _lacking(self) -> Booleans:
-        """Groups that are known to lack members."""
-        if self.lower.declared.incomplete is None:
-            return np.zeros(self.upper.records, dtype=np.bool_)
-        return self._judged(self.upper.name, parse_expression(self.lower.declared.incomplete))[0]
-
-    def _first(self, column: MembersColumn, true: Booleans, false: Booleans) -> Readable:
+    def _first(
+        self, column: MembersColumn, by: _Members, true: Booleans, false: Booleans, lacking: Booleans
+    ) -> Readable:
         assert column.operand is not None
-        order = self._sequence()
+        order = self._sequence(self.level(column.level), by.groups)
         requested = order[~false[order]]
-        firsts = pd.Series(requested).groupby(self.groups[requested]).first()
-        there = firsts.reindex(range(self.upper.records), fill_value=-1).to_numpy().astype(np.int64)
+        firsts = pd.Series(requested).groupby(by.groups[requested]).first()
+        there = firsts.reindex(range(by.count), fill_value=-1).to_numpy().astype(np.int64)
         there[(there >= 0) & ~true[np.maximum(there, 0)]] = -1
-        there[self._lacking()] = -1
+        there[lacking] = -1
         return TakenColumn(self.column(column.level, column.operand), there)
 
-    def _measured(self, column: MembersColumn, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
+    def _measured(self, column: MembersColumn, by: _Members, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
         assert column.operand is not None
         if column.function == "unique":
-            return self._unique(column, true, unknown)
+            return self._unique(column, by, true, unknown)
         cells = self.cells(column.level, column.operand)
-        lost = self._sum((true & ~cells.known) | unknown) > 0
+        lost = by.sum((true & ~cells.known) | unknown) > 0
         used = true & cells.known
         if column.function == "sum":
             units, under, _ = cells.exact
-            return np.where(lost, np.nan, self._sum(np.where(used, units, 0)) / under)
-        grouped = pd.Series(np.where(used, cells.values, np.nan)).groupby(self.groups)
+            return np.where(lost, np.nan, by.sum(np.where(used, units, 0)) / under)
+        grouped = pd.Series(np.where(used, cells.values, np.nan)).groupby(by.groups)
         lowest = column.function == "min"
-        found = (grouped.min() if lowest else grouped.max()).reindex(range(self.upper.records)).to_numpy(np.float64)
+        found = (grouped.min() if lowest else grouped.max()).reindex(range(by.count)).to_numpy(np.float64)
         no_member = np.isnan(found)
         if column.end == "exact":
             return np.where(lost, np.nan, found)
@@ -287,15 +334,16 @@ class SecondColumns:
         is_open = (column.end == "least") == lowest
         return np.where(no_member | (lost & is_open), beyond, found)
 
-    def _unique(self, column: MembersColumn, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
+    def _unique(self, column: MembersColumn, by: _Members, true: Booleans, unknown: Booleans) -> NDArray[np.float64]:
         assert column.operand is not None
-        (stated,) = comparable([self.column(column.level, column.operand)], [self.lower.records])
-        values, missing = stated.values, self._has_no_value(self.lower, column.operand, stated)
+        members = self.level(column.level)
+        (stated,) = comparable([self.column(column.level, column.operand)], [members.records])
+        values, missing = stated.values, self._has_no_value(members, column.operand, stated)
         used = true & ~missing
-        twice = pd.DataFrame({"group": self.groups[used], "value": values[used]}).duplicated()
-        same = np.zeros(self.lower.records, dtype=np.bool_)
+        twice = pd.DataFrame({"group": by.groups[used], "value": values[used]}).duplicated()
+        same = np.zeros(members.records, dtype=np.bool_)
         same[np.flatnonzero(used)[twice.to_numpy()]] = True
-        differ, lost = self._sum(same) == 0, self._sum((true & missing) | unknown) > 0
+        differ, lost = by.sum(same) == 0, by.sum((true & missing) | unknown) > 0
         return np.where(differ & lost, np.nan, differ.astype(np.float64))
 
 

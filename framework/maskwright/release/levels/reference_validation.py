@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.levels.linked_data import Level, LinkedData
+    from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
@@ -49,33 +49,38 @@ GROUPS = 10_000
 """Groups that are read before their cells are packed."""
 
 
-def nested_columns(
-    path: Path, upper: Dataset, lower: Dataset, key: str
-) -> tuple[dict[str, Readable], dict[str, Readable]]:
-    """Whole columns of both levels of a file; those of the lower one hold the key of the group, too."""
-    group, member = (_local(each.layout.details["record"]) for each in (upper, lower))
-    above, below = _Rows(upper), _Rows(lower)
-    key_tag = _tag(upper, key)
+def nested_columns(path: Path, tables: Sequence[Dataset], keys: Sequence[str]) -> list[dict[str, Readable]]:
+    """Whole columns of the levels of a file, the top one first; those of lower ones hold the keys of their groups, too.
+
+    `keys`: of each level.
+    """
+    elements = [_local(table.layout.details["record"]) for table in tables]
+    rows = [_Rows(table) for table in tables]
+
+    def take(element: Any, depth: int, above: Mapping[str, str]) -> None:
+        own: dict[str, str] = {}
+        members = []
+        for child in element:
+            name = _local_name(child)
+            if name in elements[depth + 1 : depth + 2]:
+                members.append(child)
+            else:
+                own[name] = child.text or ""
+        rows[depth].add([{**own, **{_tag(tables[depth], key): text for key, text in above.items()}}])
+        for each in members:
+            take(each, depth + 1, {**above, keys[depth]: own[_tag(tables[depth], keys[depth])]})
+
     try:
         for _, element in etree.iterparse(
-            path, tag=f"{{*}}{group}", resolve_entities=False, no_network=True, huge_tree=True
+            path, tag=f"{{*}}{elements[0]}", resolve_entities=False, no_network=True, huge_tree=True
         ):
-            own: dict[str, str] = {}
-            members: Rows = []
-            for child in element:
-                name = _local_name(child)
-                if name == member:
-                    members.append({_local_name(cell): cell.text or "" for cell in child})
-                else:
-                    own[name] = child.text or ""
-            above.add([own])
-            below.add([{**each, _tag(lower, key): own[key_tag]} for each in members])
+            take(element, 0, {})
             element.clear()
             while element.getprevious() is not None:
                 del element.getparent()[0]
     except (etree.XMLSyntaxError, KeyError):
         raise Undetermined from None
-    return above.columns(), below.columns()
+    return [each.columns() for each in rows]
 
 
 class _Rows:
@@ -150,7 +155,7 @@ def validate_levels_by_reference(
         raise EvaluationsDisagree(Problem("the written files cannot be cut into records a second time")) from None
     problems: list[Problem] = []
     alone: list[str] = []
-    for level in (columns.upper, columns.lower):
+    for level in columns.levels:
         outcome = found[level.name]
         if outcome.records != level.records:
             message = f"{outcome.records} records of the level {level.name} were written, and {level.records} are read"
@@ -209,28 +214,26 @@ def _names(edit: Edit) -> tuple[str, ...]:
 
 def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
     """The levels as the written files show them."""
-    top, bottom = released.levels
+    bottom = released.levels[-1]
     is_nested = len({each.path for each in tables.values()}) < len(tables)
-    read = _read_nested(tables, top) if is_nested else {name: _read(each) for name, each in tables.items()}
+    read = _read_nested(tables, released) if is_nested else {name: _read(each) for name, each in tables.items()}
     binary: set[str] = set()
     for each in tables.values():
         decimals = {variable.name: variable.decimals for variable in each.table.variables}
         binary |= {one for one in binary_columns(each.path, each.source, each.table) if decimals.get(one) is None}
     opinion = evaluator_of((own for each in tables.values() for own in each.table.variables), frozenset(binary), {})
     levels = []
-    for level in (top, bottom):
+    for depth, level in enumerate(released):
         file = level.name if level.name in read else bottom.name
-        kept = [name for name in level.data.names if name in read[file]]
-        if level is bottom and top.declared.key not in kept:
-            kept.append(top.declared.key)
-        records = len(top) if file == top.name else len(bottom)
-        own = _taken({name: read[file][name] for name in kept}, level.rows, records)
+        keys = [above.declared.key for above in released.levels[:depth]]
+        kept = dict.fromkeys(name for name in (*level.data.names, *keys) if name in read[file])
+        own = _taken({name: read[file][name] for name in kept}, level.rows, len(released[file]))
         known = {variable.name: variable.decimals for variable in tables[file].table.variables}
         levels.append(WrittenLevel(level.name, level.declared, len(level), own, known))
-    is_flat = len(tables) == 1
-    rows = _taken({name: read[bottom.name][name] for name in top.varying}, bottom.rows, len(bottom)) if is_flat else {}
+    varied = [name for level in released for name in level.varying] if len(tables) == 1 else []
+    varying = {name: read[bottom.name][name] for name in varied}
     columns = {name: {each.name: each for each in every} for name, every in bound.columns.items()}
-    return SecondColumns(levels[0], levels[1], opinion, columns, rows)
+    return SecondColumns(levels, opinion, columns, _taken(varying, bottom.rows, len(bottom)))
 
 
 def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: int) -> dict[str, Readable]:
@@ -238,11 +241,12 @@ def _taken(columns: Mapping[str, Readable], rows: NDArray[np.int64], records: in
     return dict(columns) if np.array_equal(rows, np.arange(records)) else in_order(columns, rows)
 
 
-def _read_nested(tables: Mapping[str, WrittenTable], top: Level) -> dict[str, dict[str, Readable]]:
+def _read_nested(tables: Mapping[str, WrittenTable], released: LinkedData) -> dict[str, dict[str, Readable]]:
     """Whole columns of a file with records inside each other."""
-    upper, lower = (each.table for each in tables.values())
-    above, below = nested_columns(tables[top.name].path, upper, lower, top.declared.key)
-    return dict(zip(tables, (above, below), strict=True))
+    top = released.names[0]
+    keys = [level.declared.key for level in released]
+    found = nested_columns(tables[top].path, [each.table for each in tables.values()], keys)
+    return dict(zip(tables, found, strict=True))
 
 
 def _read(written: WrittenTable) -> dict[str, Readable]:
