@@ -44,7 +44,7 @@ from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
-from maskwright.planning.levels.exact_sums import exact_sums
+from maskwright.planning.levels.exact_sums import averaged_variables, exact_sums
 from maskwright.planning.levels.recoded_edits import (
     RecodedAcross,
     in_categories,
@@ -386,13 +386,7 @@ def with_exact_sums(
 ) -> LoadedLevels:
     """Data whose sums over members are to be exact in binary64 too, where methods average."""
     every = tuple(variable for own in variables.values() for variable in own)
-    averaged: set[str] = set()
-    for step, chosen in zip(steps, variables_of_steps(steps, every), strict=True):
-        if step.only_removes:
-            continue  # What is left stays in its steps.
-        averaged = (
-            averaged | set(chosen.names) if "linear" in step.method.claims.preserves else averaged - set(chosen.names)
-        )
+    averaged = averaged_variables(steps, variables_of_steps(steps, every))
     numeric = {
         level.name: [each.name for each in level.data.variables if each.name in averaged and each.decimals]
         for level in loaded.linked

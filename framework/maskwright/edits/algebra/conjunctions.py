@@ -191,25 +191,25 @@ def equality_within(comparison: x.Comparison) -> Conjunction:
     match left, operator, right:
         case x.Function("abs", (argument,)), "<=", x.Number(tolerance) if tolerance >= 0:
             return _nearly_zero(argument, tolerance)
-    rounding = _rounding(comparison)
+    rounding = rounding_of(comparison)
     return None if rounding is None else _rounded_parts(*rounding)
 
 
 def within_half_a_unit(node: x.Expression) -> x.Expression:
     """``round(f) == g`` without saying where halves go, ``abs(f - g) <= 1/2``; any other node as it is."""
-    rounding = _rounding(node)
+    rounding = rounding_of(node)
     if rounding is None:
         return node
     argument, unit, other = rounding
     return x.Comparison("<=", x.Function("abs", (x.Arithmetic("-", argument, other),)), x.Number(unit / 2))
 
 
-def _rounding(node: x.Expression) -> tuple[x.Expression, Fraction, x.Expression] | None:
+def rounding_of(node: x.Expression) -> tuple[x.Expression, Fraction, x.Expression] | None:
     """Of ``round(f) == g``: f, the unit, and g."""
     match node:
         case x.Comparison("==", left, right):
             for rounded, other in ((left, right), (right, left)):
-                unit = unit_of_rounding(rounded)
+                unit = _unit_of_rounding(rounded)
                 if unit is not None:
                     return *unit, other
     return None
@@ -225,7 +225,7 @@ def _nearly_zero(argument: x.Expression, tolerance: Fraction) -> Conjunction:
     return None if part is None else (part,)
 
 
-def unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | None:
+def _unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | None:
     """What is rounded, and to multiples of what: ``round(f)``, ``round(f * 100) / 100``."""
     match operand:
         case x.Function("round", (argument,)):
@@ -238,12 +238,9 @@ def unit_of_rounding(operand: x.Expression) -> tuple[x.Expression, Fraction] | N
 
 def rounded_to(expression: x.Expression) -> tuple[str, Fraction] | None:
     """Variable that an equality says is rounded, and to multiples of what: ``round(f * 100) / 100 == g``."""
-    if isinstance(expression, x.Comparison) and expression.operator == "==":
-        for rounded, other in ((expression.left, expression.right), (expression.right, expression.left)):
-            found, name = _unit_of_rounding(rounded), variable_of(other)
-            if found is not None and name is not None:
-                return name, found[1]
-    return None
+    rounding = rounding_of(expression)
+    name = None if rounding is None else variable_of(rounding[2])
+    return None if rounding is None or name is None else (name, rounding[1])
 
 
 def _rounded_parts(argument: x.Expression, unit: Fraction, other: x.Expression) -> Conjunction:

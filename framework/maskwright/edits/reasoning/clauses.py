@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import cases
 from maskwright.edits.algebra.conditions import expression_of, negate
-from maskwright.edits.algebra.conjunctions import unit_of_rounding
+from maskwright.edits.algebra.conjunctions import rounding_of
 from maskwright.edits.algebra.polynomial import Polynomial, polynomial_of
 from maskwright.edits.edit import (
     CheckedPart,
@@ -193,16 +193,9 @@ def _roundings(edit: Edit) -> Iterator[tuple[frozenset[object], tuple[int, Fract
 
 def _rounding(node: x.Expression) -> tuple[Polynomial, Fraction] | None:
     """What is rounded less what it equals, and the unit, of ``round(f) == g``."""
-    match node:
-        case x.Comparison("==", left, right):
-            for one, other in ((left, right), (right, left)):
-                unit = unit_of_rounding(one)
-                found = None if unit is None else polynomial_of(x.Arithmetic("-", unit[0], other))
-                if unit is not None and found is not None:
-                    return found, unit[1]
-        case _:
-            pass
-    return None
+    found = rounding_of(node)
+    rest = None if found is None else polynomial_of(x.Arithmetic("-", found[0], found[2]))
+    return None if found is None or rest is None else (rest, found[1])
 
 
 def _choice(source: str, part: Part, rounded: Mapping[frozenset[object], tuple[int, Fraction]]) -> Choice:

@@ -16,11 +16,13 @@ from maskwright.edits.levels.structure import MembersColumn, sources_of
 from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.data.variable import Variable
     from maskwright.edits.levels.binding import BoundEdits
+    from maskwright.planning.model import Step
+    from maskwright.planning.step_variables import StepVariables
 
     Sources = frozenset[tuple[str, str]]
 
@@ -167,6 +169,16 @@ def _joined_to(
                 together |= {each for each in other.added if each in variables}
                 grown = True
     return together, parts
+
+
+def averaged_variables(steps: Sequence[Step], chosen: Sequence[StepVariables]) -> set[str]:
+    """Variables that come out of the steps as averages; steps that only remove leave what is left in its steps."""
+    averaged: set[str] = set()
+    for step, own in zip(steps, chosen, strict=True):
+        if not step.only_removes:
+            is_kept = "linear" in step.method.claims.preserves
+            averaged = averaged | set(own.names) if is_kept else averaged - set(own.names)
+    return averaged
 
 
 def _can_be_stepped(variable: Variable, *, averaged: bool, spread: float) -> bool:

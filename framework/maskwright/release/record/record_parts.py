@@ -194,25 +194,17 @@ class StepRecord(RecordPart):
     step: int = Field(description="1 for the first.")
     method: Public[str]
     params: Public[dict[str, object]] = Field(description="Of the method and of the planner.")
-    unpublished: tuple[str, ...] = Field(
-        default=(), description="Names of the parameters whose values are kept from the public record."
-    )
-    changes_cells: Public[bool] = Field(
-        default=True,
-        description="False: it takes whole records away, and every cell of the others is as it was, weights apart.",
-    )
-    groups: Public[tuple[GroupRecord, ...]] = Field(
-        description="Of a step that changes no cell: the variables whose values it looks at, if any."
-    )
+    unpublished: tuple[str, ...] = Field(default=(), description="Parameters that are kept from the public record.")
+    changes_cells: Public[bool] = Field(default=True, description="False: it takes whole records away, and no cells.")
+    groups: Public[tuple[GroupRecord, ...]] = Field(description="If it changes no cell: the variables that it reads.")
     takes: Public[str | None] = Field(
-        default=None,
-        description="Of data of several levels: what a step that draws records takes.",
+        default=None, description="Of data of several levels: what a step that draws records takes."
     )
 
     def public_json(self) -> dict[str, Any]:
-        """Plain data with what may be published: parameters but for those that are kept back."""
-        public = super().public_json()
-        return public | {"params": {k: each for k, each in self.params.items() if k not in self.unpublished}}
+        """Plain data with what may be published."""
+        shown = {name: value for name, value in self.params.items() if name not in self.unpublished}
+        return super().public_json() | {"params": shown}
 
 
 class PlannedEdit(RecordPart):
