@@ -299,7 +299,7 @@ class Release:
             if rule not in self.world.rules:
                 continue
             keys = [KEYS[each] for each in LEVELS[: LEVELS.index(level) + 1]]
-            of = was[members].groupby(keys).indices if members else {}
+            of: dict[Any, Any] = dict(was[members].groupby(keys).indices) if members else {}
             for row, key in enumerate(was[level][keys].itertuples(index=False, name=None)):
                 inside = of.get(key if len(key) > 1 else key[0], ()) if members else ()
                 read = [(members, int(each), terms[0]) for each in inside]

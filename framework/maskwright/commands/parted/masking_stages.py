@@ -73,8 +73,8 @@ def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: Part
         done = MaskedSteps(done.masking.in_terms_of(shown, found.variables), (*done.groups, *masked), shown)
     masking = done.masking
     limits = limits_found(masking.plan, ((masking.plan.groups[each.group], each.limits) for each in done.groups))
-    known, edits = with_found_limits(masking.plan, masking.edits, limits)
-    return replace(done, masking=replace(masking, plan=known, edits=edits))
+    limited, edits = with_found_limits(masking.plan, masking.edits, limits)
+    return replace(done, masking=replace(masking, plan=limited, edits=edits))
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,13 +167,13 @@ def measure_in_one_place(
     """Measure all records, as a run in memory does; a task."""
     sheet, task = settings.read(), about.read()
     arrays, _ = gathered([Path(each) / CELLS for each in folders if each], 0, 1)
-    files = []
-    for mark, own, known in zip("or", names, (sheet.variables, task.published), strict=True):
-        cells = {name[1:]: arrays.pop(name) for name in [*arrays] if name.startswith(mark)}
-        files.append(dataset_of(cells, own, known))
-    found = measured_files(task.requests, task.plan, *files, sheet.seed, Quiet())
+    original, released = (
+        dataset_of({name[1:]: own for name, own in arrays.items() if name.startswith(mark)}, listed, known)
+        for mark, listed, known in zip("or", names, (sheet.variables, task.published), strict=True)
+    )
+    found = measured_files(task.requests, task.plan, original, released, sheet.seed, Quiet())
     Stored.of(found, folder / MEASURED)
-    return {"records": len(files[0])}
+    return {"records": len(original)}
 
 
 def measure_again(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:

@@ -150,7 +150,7 @@ def collect(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[
     if original is None:
         return {"records": 0}
     current, _ = with_masked(original, task.before, int(key))
-    columns = {
+    columns: dict[str, NDArray[np.generic]] = {
         "row": np.arange(len(original), dtype=np.int32),
         "stratum": strata_of(task.conditions, task.stratum_of, original),
         **arrays_of(current, task.columns, task.known),

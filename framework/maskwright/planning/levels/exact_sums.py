@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.planning.model import Step
-    from maskwright.planning.step_variables import StepVariables
+    from maskwright.planning.step_order import StepVariables
 
     Sources = frozenset[tuple[str, str]]
 
