@@ -56,6 +56,12 @@ class LinearPart:
         """Variables used, each once, in order of first use."""
         return tuple(name for name, _ in self.coefficients)
 
+    def as_polynomial(self) -> PolynomialPart:
+        """Return an equality as a sum of monomials, with its tolerance."""
+        terms = [(value, ((name, 1),)) for name, value in self.coefficients]
+        constant = [(-self.constant, ())] if self.constant else []
+        return PolynomialPart((*terms, *constant), self.tolerance, self.total)
+
 
 @dataclass(frozen=True)
 class ProductPart:

@@ -183,10 +183,10 @@ def negative(terms: Mapping[str, Fraction]) -> dict[str, Fraction]:
 
 
 def _roundings(edit: Edit) -> Iterator[tuple[frozenset[object], tuple[int, Fraction]]]:
-    """Terms of a rounded product less what it equals, as an edit states them or negated: the sign, and the unit."""
+    """Terms of what is rounded less what it equals, as an edit states them or negated: the sign, and the unit."""
     for node in x.nodes(edit.expression):
         found = _rounding(node)
-        if found is not None and not found[0].is_affine:
+        if found is not None:
             yield frozenset(found[0].terms.items()), (1, found[1])
             yield frozenset((-found[0]).terms.items()), (-1, found[1])
 
@@ -201,8 +201,11 @@ def _rounding(node: x.Expression) -> tuple[Polynomial, Fraction] | None:
 def _choice(source: str, part: Part, rounded: Mapping[frozenset[object], tuple[int, Fraction]]) -> Choice:
     """Alternatives of a part; a single opaque one where it cannot be taken apart."""
     near, sign, unit = part, 0, Fraction(1)
-    if isinstance(part, PolynomialPart):
-        sign, unit = rounded.get(frozenset((monomial, value) for value, monomial in part.terms), (sign, unit))
+    if isinstance(part, LinearPart) and part.tolerance:
+        near = part.as_polynomial()
+    if isinstance(near, PolynomialPart):
+        sign, unit = rounded.get(frozenset((monomial, value) for value, monomial in near.terms), (sign, unit))
+        near = near if sign else part
     elif isinstance(part, CheckedPart) and (found := _rounding(part.expression)) is not None:
         sign, unit = 1, found[1]
         near = PolynomialPart(tuple((value, monomial) for monomial, value in found[0].terms.items()), unit / 2)

@@ -100,14 +100,15 @@ class Equality:
 
 
 def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
-    """Equalities that hold unconditionally, by edit."""
+    """Equalities that hold unconditionally, by edit; beside products, rounded multiples and sums are computed too."""
+    has_products = any(isinstance(part, ProductPart | PolynomialPart) for edit in edits for part in edit.parts)
     found: list[Equality] = []
     for edit in edits:
-        found.extend(
-            Equality(edit.name, part)
-            for part in edit.parts
-            if isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and is_equality(part))
-        )
+        for part in edit.parts:
+            if isinstance(part, LinearPart) and part.tolerance and part.total is not None and has_products:
+                found.append(Equality(edit.name, part.as_polynomial()))
+            elif isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and is_equality(part)):
+                found.append(Equality(edit.name, part))
     return tuple(found)
 
 

@@ -199,6 +199,7 @@ def test_the_only_value_of_a_stratum_stops_a_release() -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"region": np.repeat(list("abcdef"), 60), "income": rng.normal(900, 90, 360)})
     frame.loc[1:59, "income"] = None
-    steps = [{"method": "additive_noise", "variables": ["income"], "within": ["region"]}]
+    alone = {"small_strata": "keep"}
+    steps = [{"method": "additive_noise", "variables": ["income"], "within": ["region"], "params": alone}]
     with pytest.raises(mw.OpenDoubts, match=r"W305 .*income: a true value is published unchanged"):
         mw.protect(frame, steps=steps, seed=1, declared={"region": {"role": "other"}})
