@@ -6,6 +6,9 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from maskwright.edits.edit import RangePart
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -35,6 +38,16 @@ OF_OTHERS = 2.0
 FEWEST = 3
 """Records that violate an edit, at least, where it may be wrong."""
 
+FEWEST_IN_TAIL = 10
+"""Values beyond a bound from which it is seen whether it cuts a tail."""
+
+BEFORE = 4
+"""Values before the bound that are looked at, for each beyond it."""
+
+SHARE_OF_TAIL = 0.2
+"""Of the values before the bound in the half next to it: 0.31 in an exponential tail that goes on, 0.23 in a heavy one
+(Pareto, 2), below 0.15 where the values end there."""
+
 CHANCE = 0.2
 """Chance, at most, of so many violations where errors are as frequent as the limit."""
 
@@ -62,6 +75,39 @@ def wrong_edit_doubts(
         violations, of = rates[name]
         why = f"more than data errors explain (up to {100 * limit:.2g} %)"
         yield _doubt(stated[name], violations, of, why, edits, data, dirty)
+    for each in own:
+        violations, of = rates.get(each.name, (0, 0))
+        is_open = each.severity == "error" and each.name in stated and each.name not in found
+        if is_open and violations > FEW_ERRORS * of and cuts_a_tail(stated[each.name], data):
+            why = "and the values go on beyond the bound as they do before it"
+            yield _doubt(stated[each.name], violations, of, why, edits, data, "")
+
+
+def cuts_a_tail(edit: Edit, data: Dataset) -> bool:
+    """Whether values go on beyond the bound of a range as they do before it.
+
+    A distribution is thin where it ends: a bound with many values just before it lies in its midst. `data` may be a
+    sample.
+    """
+    if len(edit.parts) != 1 or not isinstance(edit.parts[0], RangePart) or edit.when is not None:
+        return False
+    part = edit.parts[0]
+    if part.variable not in data or not data[part.variable].variable.is_numeric or part.numbers or part.texts:
+        return False
+    values = data[part.variable].values[~data[part.variable].missing].astype(np.float64)
+    for bound, sign in ((part.high, 1), (part.low, -1)):
+        if bound is None:
+            continue
+        beyond = sign * (values - float(bound))
+        outside, inside = beyond[beyond > 0], np.sort(-beyond[beyond <= 0])
+        count = BEFORE * len(outside)
+        if len(outside) >= FEWEST_IN_TAIL and count <= len(inside) / 2:
+            width = inside[count - 1]
+            near = np.count_nonzero(inside[:count] <= width / 2)
+            # As many beyond as a tail has there, half or some less: errors lie farther away.
+            if near >= SHARE_OF_TAIL * count and np.median(outside) <= width:
+                return True
+    return False
 
 
 def violated_by_errors(outcomes: Iterable[EditOutcome]) -> list[str]:
