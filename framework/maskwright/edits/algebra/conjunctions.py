@@ -256,8 +256,8 @@ def _rounded_parts(argument: x.Expression, unit: Fraction, other: x.Expression) 
         return None if near is None else (*near, *whole)
     if unit != 1:
         equal = comparison_parts(x.Comparison("==", distance, x.Number(Fraction(0)))) or ()
-        near = (replace(each, tolerance=unit / 2, total=name) for each in equal if isinstance(each, LinearPart))
-        return tuple(near) or None
+        rounded = (replace(each, tolerance=unit / 2, total=name) for each in equal if isinstance(each, LinearPart))
+        return tuple(rounded) or None
     # Halves are rounded up: f - g is at least -1/2 and less than 1/2.
     half = x.Number(unit / 2)
     bounds = (x.Comparison(">=", distance, x.Number(-unit / 2)), x.Comparison("<", distance, half))
