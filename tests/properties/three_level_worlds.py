@@ -310,8 +310,8 @@ class Release:
         if not place or not rows:
             return
         system = np.zeros((len(rows), len(place)))
-        for number, row in enumerate(rows):
-            for level, at, name, sign in row:
+        for number, terms_of_row in enumerate(rows):
+            for level, at, name, sign in terms_of_row:
                 system[number, place[level, at, name]] = sign
         determined = np.diag(np.linalg.pinv(system) @ system) > 1 - 1e-9
         if determined.any():
