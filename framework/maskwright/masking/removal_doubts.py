@@ -44,7 +44,9 @@ def removal_doubts(
     weights = _both_weights(before, removal)
     steps = plan.steps[plan.shaping :]
     is_random = not all(step.is_deterministic for step in steps)
-    way = _way(steps, are_cells=len(removal.data) == len(before))
+    are_cells = len(removal.data) == len(before)
+    way = _way(steps, are_cells=are_cells)
+    keys = {name for group in plan.groups if plan.steps[group.step - 1].only_removes for name in group.variables}
     doubts, notices = [], []
     for shift in found.shifts:
         name = shift.variable
@@ -68,6 +70,10 @@ def removal_doubts(
             most = least_moved(cells, None, MOVED_BY_REMOVAL)
         # What a method chooses without drawing is no sample, in which chance would explain as much.
         by_chance = is_random or not only_removed
+        if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
+            message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose suppressed keys"
+            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=f"{_OTHER_CLUSTERS}."))
+            continue
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (
@@ -82,6 +88,11 @@ def removal_doubts(
             message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
             notices.append(Notice("removal-distorts", name, message, gone, cells))
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
+
+
+_OTHER_CLUSTERS = (
+    "Leave the suppressed keys out of `within`, recode them instead of suppressing them, or leave the variable out"
+)
 
 
 def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:

@@ -160,3 +160,25 @@ def test_a_distortion_that_is_declared_is_released() -> None:
         mw.protect(frame, "local_suppression", declared=declared, **asked)
     declared["age"]["distortion"] = 0.9
     assert len(mw.protect(frame, "local_suppression", declared=declared, **asked)) == len(frame)
+
+
+def test_what_is_suppressed_to_protect_the_keys_is_a_doubt_where_it_is_most_of_a_variable() -> None:
+    """Clusters of several steps lie within regions: to hide a few regions, most amounts go."""
+    rng = np.random.default_rng(0)
+    columns = {"region": rng.choice([*"abcd"], 400, p=[0.3, 0.3, 0.2, 0.2])}
+    columns["size"] = rng.choice([*"123"], 400, p=[0.6, 0.38, 0.02])
+    amounts = [f"x{number}" for number in range(3)]
+    frame = pd.DataFrame(columns | {name: np.round(rng.lognormal(5, 1, 400)) for name in amounts})
+    steps: list[dict[str, Any]] = [
+        {"method": "microaggregation", "variables": [name], "within": "region", "params": {"k": 3}} for name in amounts
+    ]
+    hidden = {"k": 5, "importance": {"size": 100}}
+    steps.append({"method": "local_suppression", "variables": ["region", "size"], "params": hidden})
+    keys = {name: {"role": "quasi_identifier"} for name in ("region", "size")}
+    declared = keys | {name: {"decimals": 0} for name in amounts}
+    done = mask_request(masking_request(frame, steps=steps, seed=1, declared=declared), is_released=False)
+    gone = {name: int(done.masked[name].missing.sum()) for name in amounts}
+    assert max(gone.values()) > 200
+    said = {name: f"{cells} of its 400 values are suppressed, and it is no key" for name, cells in gone.items()}
+    found = _doubts(done)
+    assert all((cells > 200) == found.get(name, "").startswith(said[name]) for name, cells in gone.items())
