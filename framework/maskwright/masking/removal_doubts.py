@@ -71,7 +71,7 @@ def removal_doubts(
         # What a method chooses without drawing is no sample, in which chance would explain as much.
         by_chance = is_random or not only_removed
         if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
-            message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose suppressed keys"
+            message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
             doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=f"{_OTHER_CLUSTERS}."))
             continue
         if not moved.is_beyond(least, by_chance=by_chance):
