@@ -136,7 +136,7 @@ class ValueCodes:
         if not column.variable.is_numeric:
             texts = pa.array([*column.variable.categories, None], pa.string())
             is_number = pc.match_substring_regex(texts, r"^[0-9]{1,15}$")
-            numbers = pc.cast(pc.if_else(is_number, texts, None), pa.float64())
+            numbers = pc.cast(pc.if_else(is_number, texts, pa.scalar(None, pa.string())), pa.float64())
             values = numbers_of(numbers, np.float64, np.nan)[column.values]
         return np.where(column.missing, np.nan, values)
 
