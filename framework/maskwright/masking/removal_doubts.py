@@ -37,7 +37,7 @@ BY_CHANCE = 1e-4
 def removal_doubts(
     found: Distortion, before: Dataset, removal: Removal, standardisation: Standardisation, plan: Plan
 ) -> DistortionDoubts:
-    """Look at each variable of which cells or records went; what is moved as suppression does is a notice.
+    """Examine each variable of which cells or records went; what is moved as suppression does is a notice.
 
     `found`: how far each was moved before that. `before`: Masked, with all records.
     """
@@ -72,7 +72,10 @@ def removal_doubts(
         by_chance = is_random or not only_removed
         if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
             message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
-            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=f"{_OTHER_CLUSTERS}."))
+            cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
+            leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
+            hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
+            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=hint))
             continue
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
@@ -88,11 +91,6 @@ def removal_doubts(
             message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
             notices.append(Notice("removal-distorts", name, message, gone, cells))
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
-
-
-_OTHER_CLUSTERS = (
-    "Leave the suppressed keys out of `within`, recode them instead of suppressing them, or leave the variable out"
-)
 
 
 def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:

@@ -182,3 +182,4 @@ def test_what_is_suppressed_to_protect_the_keys_is_a_doubt_where_it_is_most_of_a
     said = {name: f"{cells} of its 400 values are suppressed, and it is no key" for name, cells in gone.items()}
     found = _doubts(done)
     assert all((cells > 200) == found.get(name, "").startswith(said[name]) for name, cells in gone.items())
+    assert "Leave region out of `within`, or recode the keys" in str([each.hint for each in done.doubts])

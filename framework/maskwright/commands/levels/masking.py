@@ -67,7 +67,7 @@ def level_by_level(
 
     Records that are taken from the top level take their members along, and the lower levels are masked without them. A
     record that is taken from a lower level takes the whole top record along; its steps are run again on what is left,
-    until they take nobody, and the other levels are masked then.
+    until none is taken any more, and the other levels are masked then.
     """
     run = _Run(described, seed, reporter, clock)
     top, *lower = planned.loaded.linked.names

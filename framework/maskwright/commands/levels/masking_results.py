@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 def with_changed_weights(
     record: RunRecord, whole: PlannedLevels, left: PlannedLevels, rows: Mapping[str, NDArray[np.int64]]
 ) -> RunRecord:
-    """Record that tells which weights of the lower levels changed where groups were taken away.
+    """Record in which the weights of the lower levels count as changed where groups were taken away.
 
-    The steps of a lower level get these weights as they are published, so that its own record cannot tell.
+    The steps of a lower level get these weights as they are published, so that its own record has them as unchanged.
 
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
@@ -108,7 +108,7 @@ def weight_doubts_across(
 def original_doubts_across(
     whole: PlannedLevels, left: PlannedLevels, masked: LinkedData, rows: Mapping[str, NDArray[np.int64]]
 ) -> Iterator[Doubt]:
-    """Doubts about recoded, perturbed or suppressed categories of one level that the weights of another tell.
+    """Doubts about recoded, perturbed or suppressed categories of one level that follow from the weights of another.
 
     `rows`: groups that are left, where steps of the upper level took some away; shape (n,).
     """
@@ -126,7 +126,7 @@ def original_doubts_across(
             of_members = each.taken(groups)
             yield from strata_doubts(of_members, names.get(low, ()), *own, groups)
             yield from same_weight_doubts(each.name, of_members.values, *own, groups)
-        # The file of members was asked with the weights as its steps got them, multiplied already.
+        # The file of members was examined with the weights as its steps got them, multiplied already.
         for each in published_weights(*own) if top in rows else ():
             if each.factor is not None:
                 factor_alone = each._replace(values=np.full(len(groups), np.nan))
@@ -147,7 +147,7 @@ def with_totals(seen: Dataset, level: Dataset, totals: Collection[str]) -> Datas
 
 
 def class_sizes_of(planned: PlannedLevels, masked: MaskedLevels) -> tuple[LikeClasses, ...]:
-    """Sizes of classes: each group of variables for its own k, the others for the largest; none where none is asked."""
+    """Sizes of classes: each group of variables for its own k, the others for the largest; none without a k."""
     promised = [step.k for ready in planned.ready.values() for step in ready.plan.steps if step.k is not None]
     if not promised:
         return ()

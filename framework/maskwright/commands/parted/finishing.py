@@ -26,7 +26,7 @@ from maskwright.commands.parted.partial_statistics import (
 )
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
-from maskwright.commands.parted.task_settings import Stored, empty, in_file_terms
+from maskwright.commands.parted.task_settings import PartAtWork, Stored, empty, in_file_terms, of_each_part
 from maskwright.commands.running.stages import check_round_trip
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import silent
@@ -342,13 +342,11 @@ class Occurring:
     units: tuple[tuple[str, ...], ...]
 
 
-def occurring_in_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Look at one part; a task."""
-    sheet, task = settings.read(), about.read()
-    original, _ = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    masked, _ = with_masked(original, task.groups, int(key))
+@of_each_part
+def occurring_in_part(part: PartAtWork, folder: Path) -> Mapping[str, object]:
+    """Combinations of one part; a task."""
+    task, original = part.content, part.original
+    masked, _ = with_masked(original, task.groups, part.position)
     found = [occurring_categories([category_codes(data, names) for data in (masked, original)]) for names in task.units]
     Stored.of(found, folder / OCCURRING)
-    return {"records": len(original)}
+    return {}

@@ -278,9 +278,9 @@ def _measured_in_one_place(
     receipts = run.run("cells", "Collecting for measures", collect_cells, run.part_keys, settings, about)
     first = next(each.facts for each in receipts if each.facts["records"])
     names = (tuple(first["original"]), tuple(first["released"]))
-    run.run("measured", "Measuring", measure_in_one_place, ["0"], settings, about, run.folders("cells"), names)
-    (found,) = run.read("measured", MEASURED)
-    return dict(found)
+    keys = [str(number) for number in range(len(requests))]
+    run.run("measured", "Measuring", measure_in_one_place, keys, settings, about, run.folders("cells"), names)
+    return {label: each for found in run.read("measured", MEASURED) for label, each in found.items()}
 
 
 def _round(

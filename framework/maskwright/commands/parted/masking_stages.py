@@ -175,7 +175,7 @@ def _in_one_place(
     about = run.store(f"collect-{at}", task)
     run.run(f"collect-{at}", f"Collecting, step {group.step}", collect, run.part_keys, reported, about)
     name, title = f"mask-{at}", f"Masking, step {group.step}: {step.method.name}"
-    run.run(name, title, protect_in_one_place, ["0"], about, run.folders(f"collect-{at}"))
+    run.run(name, title, protect_in_one_place, [str(at)], about, run.folders(f"collect-{at}"))
     ((variables, limits),) = run.read(name, VARIABLES)
     became = tuple(each for each in variables if each != known[each.name].variable)
     return MaskedGroup(at, group.variables, run.folders(name), by_part=False, published=became, limits=limits)

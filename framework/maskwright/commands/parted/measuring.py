@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwright.commands.parted.part_output import in_order_of_part, written_part
 from maskwright.commands.parted.shuffling import arrays_of, dataset_of, gathered, spill, spilled, together
-from maskwright.commands.parted.task_settings import Stored, in_file_terms
+from maskwright.commands.parted.task_settings import PartAtWork, Stored, in_file_terms, of_each_part
 from maskwright.commands.reading import load
 from maskwright.commands.running.stages import measured_files
 from maskwright.foundation.errors import InputError, Problem
@@ -30,7 +30,7 @@ from maskwright.release.measures.variable_selection import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from maskwright.commands.parted.task_settings import TaskSettings, WholeVariable
+    from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.pipeline.resolved import MeasureRequest
     from maskwright.planning.plan import Plan
@@ -130,11 +130,12 @@ class Round:
     published: Mapping[str, WholeVariable] = field(default_factory=dict)
 
 
-def _released(sheet: TaskSettings, task: Round, key: str) -> Dataset:
+def _released(part: PartAtWork) -> Dataset:
     """A part as it was written, in its order."""
+    task: Round = part.content
     variables = tuple(each.variable for each in task.published.values())
-    finished = Path(task.finished[int(key)])
-    file = written_part(finished, sheet.pipeline, variables)
+    finished = Path(task.finished[part.position])
+    file = written_part(finished, part.sheet.pipeline, variables)
     released = in_order_of_part(load(file, identifiers=True, may_lack="anything", again=True), finished)
     return in_file_terms(released, task.published)
 
@@ -143,17 +144,15 @@ CELLS, MEASURED = "cells", "measured"
 """What a part spills for measures that take all records in one place, and the file of the task that takes them."""
 
 
-def collect_cells(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+@of_each_part
+def collect_cells(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     """Spill the cells of one part, as they were and as they are released; a task."""
-    sheet, task = settings.read(), about.read()
-    original, _ = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    released = _released(sheet, task, key)
-    columns = {f"o{name}": own for name, own in arrays_of(original, original.names, sheet.variables).items()}
-    columns |= {f"r{name}": own for name, own in arrays_of(released, released.names, task.published).items()}
+    original, released = part.original, _released(part)
+    columns = {f"o{name}": own for name, own in arrays_of(original, original.names, part.sheet.variables).items()}
+    published = part.content.published
+    columns |= {f"r{name}": own for name, own in arrays_of(released, released.names, published).items()}
     spill(folder / CELLS, columns, np.zeros(len(original), dtype=np.int64), 1)
-    return {"records": len(original), "original": list(original.names), "released": list(released.names)}
+    return {"original": list(original.names), "released": list(released.names)}
 
 
 def measure_in_one_place(
@@ -162,30 +161,27 @@ def measure_in_one_place(
     folders: tuple[str, ...],
     names: tuple[Sequence[str], Sequence[str]],
     folder: Path,
-    key: str,  # noqa: ARG001
+    key: str,
 ) -> Mapping[str, object]:
-    """Measure all records, as a run in memory does; a task."""
+    """Compute the measure that the key numbers, of all records, as a run in memory does; a task."""
     sheet, task = settings.read(), about.read()
     arrays, _ = gathered([Path(each) / CELLS for each in folders if each], 0, 1)
     original, released = (
         dataset_of({name[1:]: own for name, own in arrays.items() if name.startswith(mark)}, listed, known)
         for mark, listed, known in zip("or", names, (sheet.variables, task.published), strict=True)
     )
-    found = measured_files(task.requests, task.plan, original, released, sheet.seed, Quiet())
+    found = measured_files([task.requests[int(key)]], task.plan, original, released, sheet.seed, Quiet())
     Stored.of(found, folder / MEASURED)
     return {"records": len(original)}
 
 
-def measure_again(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+@of_each_part
+def measure_again(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     """Measure one part in a further round; a task."""
-    sheet, task = settings.read(), about.read()
-    original, first = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    released = _released(sheet, task, key)
+    sheet, task, original, released = part.sheet, part.content, part.original, _released(part)
     for at, request in enumerate(task.requests):
         if request.label in task.taken:
-            place = PartOfFile(first, sheet.parts.records, task.tasks)
+            place = PartOfFile(part.first, sheet.parts.records, task.tasks)
             with _placed(request):
                 comparison = _compared_files(request, _comparison(original, released, task.plan))
                 columns, readers = request.measure.merging.rows(

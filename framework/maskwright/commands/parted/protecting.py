@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.commands.parted.partial_statistics import moved_facts, unchanged_facts, unit_facts
 from maskwright.commands.parted.shuffling import MaskedGroup, arrays_of, dataset_of, gathered, spill, with_masked
 from maskwright.commands.parted.strata import GroupCut, strata_of
-from maskwright.commands.parted.task_settings import Stored, empty
+from maskwright.commands.parted.task_settings import PartAtWork, Stored, empty, of_each_part
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
@@ -143,13 +143,11 @@ ORIGINAL = "original "
 """What the columns of categories begin with that are as the original has them."""
 
 
-def collect(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+@of_each_part
+def collect(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     """Spill what masking a group in one place reads of one part; a task."""
-    sheet, task = settings.read(), about.read()
-    original, _ = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    current, _ = with_masked(original, task.before, int(key))
+    task, original = part.content, part.original
+    current, _ = with_masked(original, task.before, part.position)
     columns: dict[str, NDArray[np.generic]] = {
         "row": np.arange(len(original), dtype=np.int32),
         "stratum": strata_of(task.conditions, task.stratum_of, original),
@@ -157,18 +155,13 @@ def collect(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[
         **{ORIGINAL + name: own for name, own in arrays_of(original, [*task.categories], task.categories).items()},
     }
     spill(folder / f"g{task.group}", columns, np.zeros(len(original), dtype=np.int64), 1)
-    return {"records": len(original)}
+    return {}
 
 
-def protect_in_one_place(
-    about: Stored,
-    folders: tuple[str, ...],
-    folder: Path,
-    key: str,  # noqa: ARG001
-) -> Mapping[str, object]:
-    """Mask a group of all records, as a run in memory does; a task."""
+def protect_in_one_place(about: Stored, folders: tuple[str, ...], folder: Path, key: str) -> Mapping[str, object]:
+    """Mask the group that the key numbers, of all records, as a run in memory does; a task."""
     task = about.read()
-    arrays, part_of = _gathered(folders, task.group, 0, 1)
+    arrays, part_of = _gathered(folders, int(key), 0, 1)
     data = dataset_of(arrays, task.columns, task.known)
     originals = {name.removeprefix(ORIGINAL): own for name, own in arrays.items() if name.startswith(ORIGINAL)}
     original = dataset_of(originals, [*task.categories], task.categories)
@@ -221,35 +214,31 @@ GATHERED = "gathered"
 """File with what the records of a part say to a method that asks."""
 
 
-def gather_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
-    """Have the records of one part say what the method of a step asks of all; a task."""
-    sheet, task = settings.read(), about.read()
-    original, first = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    current, _ = with_masked(original, task.before, int(key))
+@of_each_part
+def gather_part(part: PartAtWork, folder: Path) -> Mapping[str, object]:
+    """Gather of one part what the method of a step needs of all records; a task."""
+    task = part.content
+    current, _ = with_masked(part.original, task.before, part.position)
     masking: Masking = task.masking
-    planned = replace(masking.plan.groups[task.group], strata=task.strata(original))
+    planned = replace(masking.plan.groups[task.group], strata=task.strata(part.original))
     step = masking.plan.steps[planned.step - 1]
     with step.placed(step.number, step.method.name):
         work = group_work(planned, step, masking.edits, masking.plan.masked)
-        facts = facts_of_records(current, work, masking.standardisation, task.context(current, first))
+        facts = facts_of_records(current, work, masking.standardisation, task.context(current, part.first))
     Stored.of(facts, folder / GATHERED)
-    return {"records": len(original)}
+    return {}
 
 
-def protect_part(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+@of_each_part
+def protect_part(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     """Mask the records of one part, each by itself; a task."""
-    sheet, task = settings.read(), about.read()
-    original, first = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    current, _ = with_masked(original, task.before, int(key))
-    context = task.context(current, first)
-    columns, facts, result = _masked_group(current, task.group, task.strata(original), (), task.masking, context)
+    task = part.content
+    current, _ = with_masked(part.original, task.before, part.position)
+    context = task.context(current, part.first)
+    columns, facts, result = _masked_group(current, task.group, task.strata(part.original), (), task.masking, context)
     _refuse_changes(result, current, task.masking.plan, task.group)
     Stored.of((result.variables, ()), folder / VARIABLES)
-    rows = np.arange(len(original), dtype=np.int32)
+    rows = np.arange(len(current), dtype=np.int32)
     spill(folder / f"m{task.group}", {"row": rows, **columns}, np.zeros(len(rows), dtype=np.int64), 1)
     return facts
 

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.task_settings import PartAtWork, of_each_part
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.missing import HAD_VALUE, MissingCells
 from maskwright.data.sketches.record_hashes import record_hashes
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.commands.parted.strata import GroupCut
-    from maskwright.commands.parted.task_settings import Stored, WholeVariable
+    from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.plugins.method import Limit
 
@@ -201,15 +202,13 @@ class Shuffle:
     before: tuple[MaskedGroup, ...]
 
 
-def shuffle(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+@of_each_part
+def shuffle(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     """Sort the records of one part by leaf, for each variable group; a task."""
-    sheet, task = settings.read(), about.read()
-    original, first = sheet.records_of(key)
-    if original is None:
-        return {"records": 0}
-    hashes = record_hashes(first, len(original))
-    current, _ = with_masked(original, task.before, int(key))
+    task, original = part.content, part.original
+    hashes = record_hashes(part.first, len(original))
+    current, _ = with_masked(original, task.before, part.position)
     for cut, names in zip(task.cuts, task.columns, strict=True):
-        columns = {"row": np.arange(len(original), dtype=np.int32), **arrays_of(current, names, sheet.variables)}
+        columns = {"row": np.arange(len(original), dtype=np.int32), **arrays_of(current, names, part.sheet.variables)}
         spill(folder / f"g{cut.group}", columns, cut.leaf_of(original, hashes), cut.leaves)
-    return {"records": len(original)}
+    return {}

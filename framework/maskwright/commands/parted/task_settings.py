@@ -27,7 +27,7 @@ from maskwright.plugins.registry import find_source, plugins
 from maskwright.plugins.source import written_batches_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -253,6 +253,37 @@ class TaskSettings:
         if own.details["layouts"]:
             return own
         return replace(self.layout, details={**self.layout.details, "parts": own.details["parts"]})
+
+
+@dataclass(frozen=True, eq=False)
+class PartAtWork:
+    """A part that has records, as a task gets it: `content` is what the stage stored for its tasks.
+
+    `first`: number of its first record in the whole file.
+    """
+
+    sheet: TaskSettings
+    content: Any
+    original: Dataset
+    first: int
+    position: int
+
+
+def of_each_part(
+    work: Callable[[PartAtWork, Path], Mapping[str, object]],
+) -> Callable[[Stored, Stored, Path, str], Mapping[str, object]]:
+    """Task of a stage that works on the records of one part, named by its key; there is nothing to do without any."""
+
+    @functools.wraps(work)
+    def task(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[str, object]:
+        sheet: TaskSettings = settings.read()
+        original, first = sheet.records_of(key)
+        if original is None:
+            return {"records": 0}
+        part = PartAtWork(sheet, about.read(), original, first, int(key))
+        return {"records": len(original), **work(part, folder)}
+
+    return task
 
 
 @dataclass(frozen=True)

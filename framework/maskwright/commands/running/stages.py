@@ -183,7 +183,7 @@ class PipelineRun:
 def measured_files(
     requests: Sequence[MeasureRequest], plan: Plan, original: Dataset, released: Dataset, seed: int, reporter: Reporter
 ) -> dict[str, Measurement]:
-    """Loss and risk of a released file beside its original, by label."""
+    """Loss and risk of a released file against its original, by label."""
     names = released_variables(original, released, plan.altered, plan.recoded)
     categories = released_categories(original, released, plan.altered)
     return compute_measures(

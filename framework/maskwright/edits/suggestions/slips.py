@@ -199,7 +199,7 @@ def _of_sum(
 def _with_another_factor(part: LinearPart, columns: Columns, rows: NDArray[np.bool_]) -> Iterator[LinearPart]:
     """A multiple of one variable that is another one up to a constant: with the factor of most records, in few digits.
 
-    It is read off the records that have the largest values, where rounding matters least.
+    It is estimated from the records that have the largest values, where rounding matters least.
     """
     if part.relation != "==" or len(part.coefficients) != 2:
         return

@@ -100,7 +100,7 @@ class Equality:
 
 
 def equalities_of(edits: EditSet) -> tuple[Equality, ...]:
-    """Equalities that hold unconditionally, by edit; beside products, rounded multiples and sums are computed too."""
+    """Equalities that hold unconditionally, by edit; with products, those that are rounded count too."""
     has_products = any(isinstance(part, ProductPart | PolynomialPart) for edit in edits for part in edit.parts)
     found: list[Equality] = []
     for edit in edits:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
-from maskwright.masking.levels.complementary_suppression import complement_across_pairs
+from maskwright.masking.levels.complementary_suppression import complement_across
 from maskwright.masking.levels.dependency_inference import AcrossReader
 from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells, with_any
 from maskwright.masking.suppressing.dependency_inference import Readable
@@ -27,8 +27,8 @@ class AcrossInference:
     """Inference of suppressed cells from other levels, and the variables whose single values it examines.
 
     `shown`: as it would be published without suppression. `published`: variables that are published, keys
-    left out. `bound`: that the published records obey. `within`: for each level: cells that edits within its records
-    ask for beside these. `last`, `never`: variables to suppress only where no other does, and those that are not
+    left out. `bound`: that the published records obey. `within`: for each level: further cells that edits within
+    its records require. `last`, `never`: variables to suppress only where no other does, and those that are not
     suppressed.
     """
 
@@ -47,7 +47,7 @@ class AcrossInference:
         self._readers = self._of(self._wanted)
 
     def complement(self, hidden: LevelCellMasks) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
-        """Choose cells to suppress besides; and cells that follow from what is empty beside them."""
+        """Cells to suppress as well, and cells that follow from which others of their record are empty."""
         more: dict[Source, Booleans] = {}
         disclosed: dict[Source, Booleans] = {}
         for reader in self._readers:
@@ -56,7 +56,7 @@ class AcrossInference:
         return more, disclosed
 
     def left(self, hidden: LevelCellMasks) -> dict[str, Readable]:
-        """Suppressed cells that can be read off all the same, by level."""
+        """Suppressed cells that can be inferred all the same, by level."""
         return self._left(self._readers, hidden)
 
     def _left(self, readers: Sequence[AcrossReader], hidden: LevelCellMasks) -> dict[str, Readable]:
@@ -69,7 +69,7 @@ class AcrossInference:
     def extend_inference(self, cells: LevelCellMasks, by_edits: LevelCellMasks) -> bool:
         """Examine, from now on, variables whose cells disclose others by edits; whether there were any.
 
-        `cells`: all suppressed cells, beside which nothing asks for more; shape (n,). `by_edits`: those that went
+        `cells`: all suppressed cells, after which nothing requires more; shape (n,). `by_edits`: those that went
         because edits across records disclose others by them; shape (n,).
         """
         tied = tied_by_edits(self._bound, cells, self._wanted)
@@ -85,7 +85,7 @@ class AcrossInference:
 
     def _lacking(self, hidden: dict[Source, Booleans]) -> dict[Source, Booleans]:
         lacks: dict[Source, Booleans] = dict(
-            complement_across_pairs(self._shown, hidden, self._bound, self._last, self._never).cells
+            complement_across(self._shown, hidden, self._bound, self._last, self._never).cells
         )
         for level in self._within:
             lacks = joined_cells(lacks, level(hidden))
@@ -103,14 +103,14 @@ def _of_levels(cells: LevelCellMasks, levels: Collection[str]) -> dict[Source, B
 
 
 def read_by_either(one: Readable, other: Readable) -> Readable:
-    """What can be read off by either."""
+    """What either can infer."""
     names = dict.fromkeys((*one.left, *other.left))
     by = {name: joined_cells(one.by.get(name, {}), other.by.get(name, {})) for name in names}
     return Readable({}, joined_cells(one.left, other.left), by)
 
 
 def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[Source]) -> tuple[Source, ...]:
-    """Variables of which cells merely went beside others, and that an edit reads with another that has empty cells.
+    """Variables of complementary cells alone, which an edit reads with another variable that has suppressed cells.
 
     `cells`: all suppressed cells; shape (n,).
     """
@@ -134,7 +134,7 @@ def leading_on(
 ) -> tuple[Source, ...]:
     """Variables whose disclosed cells disclose other suppressed cells by edits.
 
-    `cells`: all suppressed cells, beside which no edit asks for more; shape (n,). `disclosed`: those of them that
+    `cells`: all suppressed cells, after which no edit requires more; shape (n,). `disclosed`: those of them that
     single values disclose; shape (n,). `by_edits`: those that went because edits across records disclose others by
     them; shape (n,).
     """

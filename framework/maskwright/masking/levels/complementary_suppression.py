@@ -40,26 +40,19 @@ def complement_across(
     never: Collection[Source] = (),
     progress: Progress = silent,
 ) -> Complement[Source]:
-    """Choose cells to suppress besides, so that no suppressed cell follows from its group and the edits."""
-    problem = _Problem(shown, hidden, bound, frozenset(last), frozenset(never), progress)
-    return problem.solved() if problem.spans else Complement()
+    """Choose cells to suppress as well, so that no suppressed cell follows from records of another level and the edits.
 
-
-def complement_across_pairs(
-    shown: LinkedData,
-    hidden: LevelCellMasks,
-    bound: BoundEdits,
-    last: Collection[Source] = (),
-    never: Collection[Source] = (),
-    progress: Progress = silent,
-) -> Complement[Source]:
-    """Choose them for each level with each one below it; refuse edits that only reason on three at once would hold."""
+    Each level is examined with each one below it; edits that only three together would decide are refused.
+    """
     views = {pair: on_two_levels(shown, bound, pair, with_any(hidden)) for pair in shown.pairs}
     _refuse_joined(bound, set(with_any(hidden)), {pair: own for pair, (_, own) in views.items()})
     found = Complement[Source]()
     for pair, (linked, own) in views.items():
         gone = {source: cells for source, cells in hidden.items() if source[0] in pair}
-        more = complement_across(linked, gone, own, last, never, progress)
+        problem = _Problem(linked, gone, own, frozenset(last), frozenset(never), progress)
+        if not problem.spans:
+            continue
+        more = problem.solved()
         found = Complement(
             joined_cells(found.cells, more.cells), Counter(found.known) + Counter(more.known),
             Counter(found.undecided) + Counter(more.undecided), joined_cells(found.disclosed, more.disclosed),

@@ -58,7 +58,7 @@ class AcrossReader:
         self._references = tuple(self._joined_of(each) for each in _references(sole))
 
     def complement(self, hidden: LevelCellMasks) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
-        """Choose cells to suppress besides; and cells that follow from what is empty beside them."""
+        """Cells to suppress as well, and cells that follow from which others of their record are empty."""
         gone = with_any(hidden)
         disclosed: dict[Source, Booleans] = {}
         while True:
@@ -76,7 +76,7 @@ class AcrossReader:
         return with_any({source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}), disclosed
 
     def left(self, hidden: LevelCellMasks) -> Mapping[str, Readable]:
-        """Suppressed cells that can be read off all the same, by level."""
+        """Suppressed cells that can be inferred all the same, by level."""
         left: dict[Source, Booleans] = {}
         by: dict[Source, CellsByWay] = {}
         for joined in (self._joined(hidden), *self._references):

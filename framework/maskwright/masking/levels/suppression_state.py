@@ -13,7 +13,7 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
-from maskwright.masking.levels.complementary_suppression import complement_across_pairs
+from maskwright.masking.levels.complementary_suppression import complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.suppressing.cells import (
@@ -95,7 +95,7 @@ def suppress_across_levels(
     across = AcrossInference(shown, by_level, published, within, tuple(cells), last, never)
     while True:
         with stage(reporter, "Suppressing across records") as progress:
-            found = complement_across_pairs(shown, cells, published, last, never, progress)
+            found = complement_across(shown, cells, published, last, never, progress)
         disclosed = joined_cells(disclosed, found.disclosed)
         more: dict[Source, Booleans] = dict(found.cells)
         with stage(reporter, "Reading suppressed cells off the other level"):

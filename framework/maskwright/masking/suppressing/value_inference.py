@@ -290,9 +290,9 @@ class Answers:
     def certain(self, original: Booleans) -> Booleans:
         """Cells that an intruder would be sure of, and mostly right; shape of `named`.
 
-        Taken of all cells together that such rules name, never of a single one: that would tell which of the guesses
-        are right. `original`: whether the rule holds of the original as well; others are there because of what was
-        suppressed, and that they are right must not be what the distribution alone would give.
+        Taken of all cells together that such rules name, never of a single one: which guesses are right would show.
+        `original`: whether the rule holds of the original as well; others are there because of what was suppressed, and
+        that they are right must not be what the distribution alone would give.
         """
         found = np.zeros(len(self.named), dtype=np.bool_)
         for holds in (True, False):

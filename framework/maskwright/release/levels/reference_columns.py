@@ -90,7 +90,7 @@ class _Members:
 class SecondColumns:
     """Columns of levels, the top one first, each computed when it is first requested.
 
-    `opinion`: what cells are, beside their texts. `rows_of_groups`: of one flat file: what each row says of its groups,
+    `opinion`: what cells are, with their texts. `rows_of_groups`: of one flat file: what each row says of its groups,
     to find rows that differ.
     """
 
