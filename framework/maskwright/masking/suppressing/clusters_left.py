@@ -85,7 +85,7 @@ def cells_for_clusters(data: Dataset, shown: Dataset, promised: Sequence[Promise
 
 
 def cells_of_strata(data: Dataset, shown: Dataset, plan: Plan) -> dict[str, Booleans]:
-    """Cells to suppress besides, where the rest of a cluster shows what was suppressed, because it lies in one stratum.
+    """Cells to suppress as well, where the rest of a cluster shows what was suppressed, because it lies in one stratum.
 
     `data`, `shown`: as published, and without suppressed cells. A variable that cut the strata of a step, `within` or
     the condition of an edit, is one value in most clusters: where it is suppressed in one record, it is in all.
@@ -101,12 +101,10 @@ def cells_of_strata(data: Dataset, shown: Dataset, plan: Plan) -> dict[str, Bool
             continue
         clusters = published_classes(shown, group.variables)
         for name, cells in gone.items():
-            codes = published_classes(shown, (name,)).codes
-            least, largest = np.full(len(clusters), len(codes)), np.full(len(clusters), -1)
-            np.minimum.at(least, clusters.codes, codes)
-            np.maximum.at(largest, clusters.codes, codes)
-            telling = (least == largest) & (np.bincount(clusters.codes, cells, len(clusters)) > 0)
-            found = joined_cells(found, {name: telling[clusters.codes] & ~cells})
+            values = published_classes(shown, (*group.variables, name))
+            has_one = np.bincount(clusters.codes[values.first], minlength=len(clusters)) == 1
+            has_lost = np.bincount(clusters.codes, cells, len(clusters)) > 0
+            found = joined_cells(found, {name: (has_one & has_lost)[clusters.codes] & ~cells})
     return with_any(found)
 
 
