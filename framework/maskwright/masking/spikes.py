@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.foundation.arrays import Floats
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.method import Limit
 
 SHARE = 0.1
 """Of the values of a variable that have to be equal for a spike."""
@@ -25,8 +27,13 @@ RECORDS = 20
 KEPT = 0.75
 """Share of a spike's share below which it is lost; a spike has grown where that happened to all other values, or where
 the original share is below this share of the masked one."""
+OVER_NEXT = 3.0
+"""Times as many records as the next lower and the next higher value that a spike has which stands out: a point mass among
+other values. In a count or a scale each value has many, and averaging moves records from one to the next."""
 DEVIATIONS = 4.0
 """Standard errors of a share that a change is larger than: less may be chance, in a sample above all."""
+DEVIATIONS_OF_SAME = 2.0
+"""The same of a spike that stands out where the records are the same ones, with other values."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +41,27 @@ class LostSpike:
     """A spike of a variable that is lost, or has grown.
 
     `before`, `after`: its share of the values that are there; `records`: that had it, or have it now if that is more.
+    `stands_out`: whether far fewer have the values next to it. `by_chance`: whether a sample might have done as much.
     """
 
     variable: str
-    is_zero: bool
+    value: float
     before: float
     after: float
     records: int
+    stands_out: bool = False
+    by_chance: bool = False
 
     def __str__(self) -> str:
         what = "are 0" if self.is_zero else "are one value"
         change = "; the share grew to" if self.grew else ", and"
         before, after = 100 * self.before, 100 * self.after
         return f"{before:.1f} % of the values of {self.variable} {what}{change} {after:.1f} % masked"
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the value is 0."""
+        return self.value == 0.0
 
     @property
     def grew(self) -> bool:
@@ -89,49 +104,97 @@ class SpikeCounts:
         )  # fmt: skip
 
     def lost(self, variable: str) -> list[LostSpike]:
-        """The largest value that was a spike and is none, or a much smaller one; nothing where there is none.
+        """The largest value that was a spike and is none, or a much smaller one, of those that stand out if any does.
 
         Where none is lost, the largest that has grown much: a spike, or 0.
         """
         found = list(self._changed(variable))
         lost = [each for each in found if not each.grew] or found
-        return [max(lost, key=lambda each: each.records)] if lost else []
+        return [max(lost, key=lambda each: (each.stands_out, each.records))] if lost else []
 
     def _changed(self, variable: str) -> Iterator[LostSpike]:
         of, among = self.cells
-        for value, (count, left) in zip(self.values, self.counts, strict=True) if among else ():
+        had = [count for count, _ in self.counts]
+        nearest = [max(pair) for pair in zip([0, *had[:-1]], [*had[1:], 0], strict=True)]
+        for value, (count, left), near in zip(self.values, self.counts, nearest, strict=True) if among else ():
             share, kept = count / of, left / among
             was_spike = count >= max(RECORDS, SHARE * of)
             is_spike = left >= max(RECORDS, SHARE * among) and (was_spike or value == 0.0)
-            if was_spike and _much_less(kept, share, among):
-                yield LostSpike(variable, value == 0.0, share, kept, count)
+            stands_out = count >= OVER_NEXT * near
+            if was_spike and _much_less(kept, share, among, DEVIATIONS_OF_SAME if stands_out else DEVIATIONS):
+                by_chance = not _much_less(kept, share, among)
+                yield LostSpike(variable, value, share, kept, count, stands_out, by_chance)
             elif is_spike and (_much_less(share, kept, among) or _much_less(1.0 - kept, 1.0 - share, among)):
-                yield LostSpike(variable, value == 0.0, share, kept, left)
+                yield LostSpike(variable, value, share, kept, left)
 
 
-def _much_less(share: float, other: float, n: int) -> bool:
+def _much_less(share: float, other: float, n: int, deviations: float = DEVIATIONS) -> bool:
     """Whether a share of n values is less than another one by a part of it that matters, and by more than chance."""
-    return share < min(KEPT * other, other - DEVIATIONS * sqrt(other * (1.0 - other) / n))
+    return share < min(KEPT * other, other - deviations * sqrt(other * (1.0 - other) / n))
 
 
 def frequent_values(values: Floats, share: float = SHARE) -> Floats:
-    """Values among which are 0 and all that so many records have: each of these lies at one of equally spaced ranks."""
+    """Values among which are 0, all that so many records have, and what is next to each of these; ascending.
+
+    Each frequent value lies at one of equally spaced ranks.
+    """
     step = max(int(share * len(values)), 1)
     ranks = np.arange(0, len(values), step)
-    return np.union1d(np.partition(values, ranks)[ranks], [0.0])
+    frequent = np.union1d(np.partition(values, ranks)[ranks], [0.0])
+    below = [np.max(values, where=values < each, initial=-np.inf) for each in frequent]
+    above = [np.min(values, where=values > each, initial=np.inf) for each in frequent]
+    near = np.union1d(below, above)
+    return np.union1d(frequent, near[np.isfinite(near)])
 
 
 def spike_notices(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Notice]:
-    """Notices of spikes that steps which change values lost, or made larger."""
+    """Notices of spikes that steps which change values lost or made larger, and that are no doubt."""
     for each in lost:
-        if each.variable not in plan.drawn:
+        if each.variable not in plan.drawn and not _is_doubt(each, plan):
             kept = each.is_zero and not each.grew
             way = " ('structural_zeros' in the params of its step keeps them)" if kept else ""
             yield Notice("frequent-value-lost", each.variable, f"{each}{way}", each.records)
 
 
 def spike_doubts(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Doubt]:
-    """Doubts about spikes that steps lost, or made larger, which draw records from the distribution of the original."""
+    """Doubts about spikes that drawing, averaging or noise lost, or that drawing made larger."""
     for each in lost:
-        if each.variable in plan.drawn:
-            yield Doubt("spike-lost", each.variable, str(each), each.records)
+        if _is_doubt(each, plan):
+            yield Doubt("spike-lost", each.variable, str(each), each.records, hint=_way_out(each, plan))
+
+
+def _is_doubt(lost: LostSpike, plan: Plan) -> bool:
+    """Whether no step means to do so, and of changed values the spike stood out."""
+    if lost.variable in plan.drawn:
+        return not lost.by_chance
+    limits = [each.limit for each in plan.promised if each.limit.variable == lost.variable]
+    return lost.stands_out and bool(_mixing(lost.variable, plan)) and all(_allows(each, lost.value) for each in limits)
+
+
+def _mixing(name: str, plan: Plan) -> list[Step]:
+    """Steps that give a variable values which depend on other records or on chance, as coarser values do not."""
+    steps = (plan.steps[group.step - 1] for group in plan.groups if name in group.variables)
+    return [
+        step for step in steps
+        if step.method.changes_cells and not step.only_removes and not step.method.claims.removes
+        and step.method.claims.limits is None
+    ]  # fmt: skip
+
+
+def _allows(limit: Limit, value: float) -> bool:
+    """Whether a value may be published."""
+    within = (limit.low is None or limit.low <= value) and (limit.high is None or value <= limit.high)
+    base = limit.multiple_of
+    return within and (base is None or bool(np.isclose(value, round(value / base) * base)))
+
+
+def _way_out(lost: LostSpike, plan: Plan) -> str | None:
+    """What keeps the spike; None: what is said of the kind of doubt."""
+    steps = _mixing(lost.variable, plan)
+    if lost.grew or not steps or lost.variable in plan.drawn:
+        return None
+    *others, last = (str(step.number) for step in steps)
+    of = f"steps {', '.join(others)} and {last}" if others else f"step {last}"
+    if lost.is_zero:
+        return f"Write `structural_zeros: [{lost.variable}]` in the params of {of}: zeros then stay 0."
+    return f"Mask {lost.variable} by `rank_swapping` instead of {of}: swapping keeps every value."
