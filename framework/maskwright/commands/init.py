@@ -23,6 +23,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite, write_text
 from maskwright.foundation.progress import Quiet, Reporter, stage
+from maskwright.masking.spikes import has_many_zeros
 from maskwright.pipeline.data_section import place_in
 from maskwright.plugins.registry import plugins
 
@@ -144,8 +145,9 @@ def start_pipeline(
         stated = {"format": options.file_format, **stated}
     reported = _without_described(description, file.codebook)
     codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
+    zeros = _zeros(profiled.data, reported)
     with stage(shown, "Planning"):
-        active, doubts, failing = _planned(reported, data, {**codebook, **stated}, suggested)
+        active, doubts, failing = _planned(reported, data, {**codebook, **stated}, suggested, zeros)
     source = address_of(str(data))
     if not is_remote(source):
         source = Path(os.path.relpath(source, to.parent)).as_posix()
@@ -154,7 +156,7 @@ def start_pipeline(
     levels = _levels_of(profiled.data, reported)
     problem, hint = ("", "") if failing is None else (failing.sentence, failing.hint or "")
     text = pipeline_text(
-        reported, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels
+        reported, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels, zeros=zeros
     )
     put_pipeline(to, text, force=force)
     messages = tuple(each.with_variable for each in doubts)
@@ -183,6 +185,14 @@ def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...
     return suggest(kept, limit=MOST_SUGGESTED).found
 
 
+def _zeros(data: Dataset, description: Description) -> tuple[str, ...]:
+    """Numbers so many of which are 0 that averaging them would be a doubt."""
+    found = [
+        _without_codes(data[each.name], tuple(each.missing_codes)) for each in description.variables if each.is_numeric
+    ]
+    return tuple(each.name for each in found if has_many_zeros(each))
+
+
 def _without_codes(column: Column, codes: tuple[str, ...]) -> Column:
     coded = is_code_number(column.values, codes)
     return Column(column.variable, np.where(coded, np.nan, column.values), column.missing | coded)
@@ -201,12 +211,13 @@ def _without_described(description: Description, codebook: Codebook | None) -> D
 
 
 def _planned(
-    description: Description, data: Path, stated: dict[str, Any], suggested: tuple[Suggestion, ...]
-) -> tuple[bool, list[PlannedDoubt], Problem | None]:
+    description: Description, data: Path, stated: dict[str, Any], suggested: tuple[Suggestion, ...],
+    zeros: tuple[str, ...],
+) -> tuple[bool, list[PlannedDoubt], Problem | None]:  # fmt: skip
     """Plan the pipeline, with its edits or, where that fails, without: whether with, its doubts, why there is none."""
     problem = None
     for active in (True, False):
-        text = pipeline_text(description, place_in(Path(), str(data)), stated, suggested, active=active)
+        text = pipeline_text(description, place_in(Path(), str(data)), stated, suggested, active=active, zeros=zeros)
         try:
             return active, doubts_of_plan(text), None
         except InputError as error:

@@ -15,7 +15,7 @@ from maskwright.foundation.files import split_name
 from maskwright.release.wording import count, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.commands.describe_data import Description
     from maskwright.data.profiling.column_profile import ColumnProfile
@@ -86,8 +86,9 @@ def pipeline_text(
     problem: str = "",
     linked: LinkedFiles | None = None,
     levels: Sequence[str] = (),
+    zeros: Collection[str] = (),
 ) -> str:
-    """Text of a pipeline."""
+    """Text of a pipeline; `zeros`: amounts of which many are 0."""
     found = _with_new_household(_with_something_to_mask(found))
     top = [
         *_comments(
@@ -109,7 +110,7 @@ def pipeline_text(
         *_data(found, source, options, doubts, linked, levels),
         *_edits(suggested, active=active),
         *_on_violation(linked),
-        *_protection(found),
+        *_protection(found, zeros),
         *_rest(found, source, linked),
     ]
     lines = top + below
@@ -230,7 +231,7 @@ def _on_violation(linked: LinkedFiles | None) -> Iterator[str]:
     yield ""
 
 
-def _protection(found: Description) -> Iterator[str]:
+def _protection(found: Description, zeros: Collection[str]) -> Iterator[str]:
     keys = [each for each in found.variables if each.role == "quasi_identifier"]
     many = [each.name for each in keys if each.is_numeric and each.distinct > BANDS]
     amounts = [each.name for each in found.variables if each.role == "confidential" and each.is_numeric]
@@ -238,7 +239,8 @@ def _protection(found: Description) -> Iterator[str]:
     if amounts:
         yield "  - method: microaggregation    # means of at least 5 similar records; edits hold in the result"
         yield f"    variables: {_flow(amounts)}"
-        yield "    params: {k: 5}"
+        held = [name for name in amounts if name in zeros]
+        yield "    params: {k: 5}" if not held else f"    params: {{k: 5, structural_zeros: {_flow(held)}}}"
     if many:
         yield "  - method: recoding            # bands instead of numbers that single persons out"
         yield f"    variables: {_flow(many)}"

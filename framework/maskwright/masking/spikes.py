@@ -28,8 +28,9 @@ KEPT = 0.75
 """Share of a spike's share below which it is lost; a spike has grown where that happened to all other values, or where
 the original share is below this share of the masked one."""
 OVER_NEXT = 3.0
-"""Times as many records as the next lower and the next higher value that a spike has which stands out: a point mass among
-other values. In a count or a scale each value has many, and averaging moves records from one to the next."""
+"""Times as many records as the next lower and the next higher value that a spike has which stands out, a point mass.
+
+In a count or a scale each value has many records, and averaging moves some from one to the next."""
 DEVIATIONS = 4.0
 """Standard errors of a share that a change is larger than: less may be chance, in a sample above all."""
 DEVIATIONS_OF_SAME = 2.0
@@ -145,6 +146,16 @@ def frequent_values(values: Floats, share: float = SHARE) -> Floats:
     above = [np.min(values, where=values > each, initial=np.inf) for each in frequent]
     near = np.union1d(below, above)
     return np.union1d(frequent, near[np.isfinite(near)])
+
+
+def has_many_zeros(column: Column) -> bool:
+    """Whether 0 is a spike of a column, and stands out."""
+    values = column.values[~column.missing].astype(np.float64)
+    zeros = np.count_nonzero(values == 0.0)
+    if zeros < max(RECORDS, SHARE * len(values)):
+        return False
+    nearest = np.max(values, where=values < 0, initial=-np.inf), np.min(values, where=values > 0, initial=np.inf)
+    return bool(zeros >= OVER_NEXT * max(np.count_nonzero(values == each) for each in nearest))
 
 
 def spike_notices(lost: Iterable[LostSpike], plan: Plan) -> Iterator[Notice]:

@@ -93,7 +93,7 @@ def adjust_unit(
     def adjusted(zeros: ZeroTargets | None) -> Adjustment:
         rng = generator(context.seed, "adjust", *unit.variables)
         more = EditSet() if zeros is None else zeros.edits()
-        own = targets if zeros is None else replace(targets, companions={**companions, **zeros.companions()})
+        own = targets if zeros is None else targets.beside(zeros.companions())
         return adjust(
             values if zeros is None else zeros.reflected(values), own, edits + more, scale / weight, rng, sets=sets,
             computed=frozenset(unit.computed), held=None if zeros is None else zeros.held, donors=donors,
@@ -120,18 +120,21 @@ def _zero_targets(
     unit: AdjustmentUnit, values: Floats, members: Integers | None, current: Dataset, edits: EditSet, scale: Floats,
     context: MaskingContext,
 ) -> ZeroTargets | None:  # fmt: skip
-    """What structural zeros ask of the records of a unit; None where they ask nothing, or clusters have no zeros."""
+    """What structural zeros ask of the rows of a unit; None where they ask nothing.
+
+    Clusters are made of records with the same zeros: their representatives are 0 where their records are.
+    """
     plan = context.plan
     of_step = {name: step for step in plan.steps for name in step.planning.structural_zeros}
     own = [of_step.get(name) for name in unit.variables]
-    if members is not None or not any(step is not None and not step.method.makes_clusters for step in own):
+    if not any(own):
         return None
     zeros, others = np.zeros(values.shape, dtype=np.bool_), np.zeros(values.shape, dtype=np.bool_)
     for place, (name, step) in enumerate(zip(unit.variables, own, strict=True)):
-        if step is None or step.method.makes_clusters:
+        if step is None:
             continue
-        drawn = step.method.claims.draws_records
-        true = values[:, place] if drawn else _true_values(context.original, current, name)
+        as_masked = members is not None or step.method.claims.draws_records
+        true = values[:, place] if as_masked else _true_values(context.original, current, name)
         missing = np.isnan(values[:, place])
         zeros[:, place], others[:, place] = (true == 0) & ~missing, (true != 0) & ~missing
     return ZeroTargets.of([current[name].variable for name in unit.variables], zeros, others, values, edits, scale)

@@ -350,7 +350,9 @@ def results_of_levels(whole: MaskedGroups, ready: Mapping[str, ReadyRun]) -> dic
             )  # fmt: skip
         changed = {column.name: column for column in linked[name].data if column.name in each.original}
         data = each.original.with_columns(changed)
-        lost = tuple(lost_spikes(each.original, data, [one for one in each.plan.masked if one in changed]))
+        names = [one for one in each.plan.masked if one in changed]
+        # Of the whole groups with one composition too few have the same zeros for any step to keep them: no doubt.
+        lost = tuple(replace(one, stands_out=False) for one in lost_spikes(each.original, data, names))
         results[name] = MaskingResult(
             masked=data,
             adjusted={},

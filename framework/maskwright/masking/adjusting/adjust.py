@@ -121,7 +121,7 @@ def adjust(
 
     `values`: masked values; NaN where a row has no value; shape (r, q). `scale`: standard deviations of the original
     file; shape (q,). `sets`: members of domain edits; shape (m, v). `held`: what cells have to be, as zeros that stay;
-    NaN where they may be anything. For rows that are records; shape (r, q).
+    NaN where they may be anything; shape (r, q).
     """
 
     def of_rows(rows: Integers, own: EditSet, progress: Progress) -> Adjustment:

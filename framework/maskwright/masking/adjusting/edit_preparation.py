@@ -129,7 +129,7 @@ def with_held(targets: Targets, held: Floats) -> Targets:
         for variable, column in zip(targets.variables, held.T, strict=True)
         if _any_known(column)
     }
-    return replace(targets, companions={**targets.companions, **columns})
+    return targets.beside(columns)
 
 
 def _any_known(column: Floats) -> bool:

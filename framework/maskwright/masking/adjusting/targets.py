@@ -69,6 +69,13 @@ class Targets:
         moving = {name: take_cells(cells, records) for name, cells in self.moving.items()}
         return replace(self, companions=companions, members=members, moving=moving)
 
+    def beside(self, columns: Mapping[str, Cells]) -> Targets:
+        """Targets with further companions, of which each row has one value, and so all its records."""
+        own = columns if self.members is None else {
+            name: take_cells(cells, self.members) for name, cells in columns.items()
+        }  # fmt: skip
+        return replace(self, companions={**self.companions, **own})
+
     @property
     def strides(self) -> dict[str, int]:
         """Units of the grid that rounded values of a variable lie apart."""
