@@ -306,12 +306,15 @@ _CATALOGUE = (
         "spike-lost",
         "variable",
         "A value that at least a tenth of the original records have (a point mass: 0, or 40 hours) lost a quarter of "
-        "its share or more in synthetic records, and by more than chance: whoever counts the firms without exports in "
-        "the file gets a wrong number. Or the share of such a value, or of 0, grew: a quarter or more of it is too "
-        "much, or a quarter or more of all other values were lost to it.",
-        "Of a value that was lost: use `cart_synthesis`, which draws such values from donors; if it is 0, name the "
-        "variable in `structural_zeros` of the step. Of a value that grew: the edits may leave too many records no "
-        "other one. Check those that read the variable; in an `order`, put what their conditions read first.",
+        "its share or more, and by more than chance: whoever counts the firms without exports in the file gets a wrong "
+        "number. In synthetic records any such value; where values are averaged or get noise one that stands out, as "
+        "three times as many records have as the value next to it, and that the step does not mean to move, as "
+        "rounding and top coding do. Or, in synthetic records, the share of such a value, or of 0, grew: a quarter or "
+        "more of it is too much, or a quarter or more of all other values were lost to it.",
+        "Of a value that was lost: if it is 0, name the variable in `structural_zeros` of the step; else use a method "
+        "that keeps values, `rank_swapping`, or `cart_synthesis`, which draws them from donors. Of a value that grew: "
+        "the edits may leave too many records no other one. Check those that read the variable; in an `order`, put "
+        "what their conditions read first.",
     ),
     DoubtKind(
         "W309",

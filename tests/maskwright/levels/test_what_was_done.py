@@ -225,7 +225,7 @@ def masked_homes(folder: Path, frame: pd.DataFrame, edits: list[str], steps: lis
     (folder / "p.yaml").write_text(yaml.safe_dump(described), encoding="utf-8")
     done = mw.run(folder / "p.yaml")
     assert done.ok
-    return [each["message"] for each in done.record["notices"]]
+    return [each["message"] for each in (*done.record["notices"], *done.record["doubts"])]
 
 
 def means(*names: str, **params: Any) -> dict[str, Any]:
@@ -236,6 +236,7 @@ REPORT = {"k_guarantee": "report"}
 WHOLE = {**means("income", "rent", rare="drop"), "unit": "household"}
 
 
+@pytest.mark.waived("spike-lost")
 def test_lost_spikes_of_members_and_of_totals_computed_from_them_are_said(tmp_path: Path) -> None:
     noise = {"method": "additive_noise", "variables": ["income"], "params": {"sd": 60, "correction": "none"}}
     frame = homes()
