@@ -16,6 +16,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, part, stage
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
+from maskwright.masking.adjusting.moved_through_edits import moved_through_edits
 from maskwright.masking.context import Execution, MaskingContext, Observer, Standardisation, in_published_terms
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.masked_value_checks import (
@@ -103,7 +104,11 @@ def mask(
         name for name in context.plan.masked
         if adjusted[name].variable.is_numeric and context.original[name].variable.is_numeric
     ]  # fmt: skip
-    states = (context.original, protected.data, adjusted)
+    returned = protected.data
+    if not context.plan.draws_records:
+        limited = {each.limit.variable for each in context.plan.promised}
+        returned = moved_through_edits(context.original, returned, adjusted, context.plan.edits, limited)
+    states = (context.original, returned, adjusted)
     distortion = Distortion.of(*states, numeric, protected.standardisation)
 
     def obeying() -> Distortion | None:

@@ -31,6 +31,7 @@ from maskwright.commands.running.stages import check_round_trip
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.distortion import Moments
+from maskwright.masking.adjusting.moved_through_edits import moved_through_edits
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import (
     adjust_categories,
@@ -180,7 +181,11 @@ def _masked(
         masked = with_adjusted_values(masked, done[-1])
     names = [name for name in plan.masked if masked[name].variable.is_numeric]
     numeric = [name for name in names if original[name].variable.is_numeric]
-    states = (original, protected, masked)
+    limited = {each.limit.variable for each in plan.promised}
+    returned = (
+        protected if plan.draws_records else moved_through_edits(original, protected, masked, plan.edits, limited)
+    )
+    states = (original, returned, masked)
     facts = {
         "units": [unit_facts(number, each) for number, each in zip(task.record_units, done, strict=True)],
         "moved": moved_facts(done, categories),
