@@ -63,7 +63,7 @@ def with_errors(frame: pd.DataFrame, rng: np.random.Generator, share: float) -> 
 def doubts(frame: pd.DataFrame, edits: list[str], seed: int) -> set[str]:
     """Ids of the doubts that stop a run; empty where it is released."""
     declared = {name: {"decimals": 0, "unchanged": 100} for name in frame}
-    params = {"k": 5, "k_guarantee": "report"}
+    params = {"k": 5, "k_guarantee": "report", "structural_zeros": ["pensions", "rents"]}
     try:
         mw.protect(frame, "microaggregation", edits=edits, seed=seed, params=params, declared=declared)
     except mw.OpenDoubts as error:

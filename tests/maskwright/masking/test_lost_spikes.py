@@ -126,7 +126,9 @@ def test_a_spike_that_noise_or_averaging_loses_is_a_doubt_and_its_way_out_works(
 def test_the_way_out_of_another_spike_works() -> None:
     rng = np.random.default_rng(6)
     hours = np.where(rng.random(500) < 0.4, 40, rng.integers(5, 61, 500))
-    frame = pd.DataFrame({"hours": hours, "wages": np.round(rng.lognormal(7, 1, 500)), "age": rng.integers(16, 95, 500)})
+    frame = pd.DataFrame(
+        {"hours": hours, "wages": np.round(rng.lognormal(7, 1, 500)), "age": rng.integers(16, 95, 500)}
+    )
     with pytest.raises(mw.OpenDoubts, match=r"W308 spike-lost: hours(?s:.)*`rank_swapping`"):
         mw.protect(frame, "microaggregation", params={"k": 20}, seed=1)
     assert sorted(mw.protect(frame, "rank_swapping", seed=1)["hours"]) == sorted(hours)

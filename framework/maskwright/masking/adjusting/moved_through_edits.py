@@ -24,24 +24,22 @@ def moved_through_edits(
 ) -> Dataset:
     """What methods returned, and of variables that edits tie to a limited one what follows from its change.
 
-    Top coding a part of a sum lowers the total: adjusting it by as much is the method's doing. Of each variable that
-    lies nearer, after adjusting, to what follows than to what was returned. A wrong edit excuses nothing: what follows
-    is the original and the change.
+    Top coding a part of a sum lowers the total: adjusting it by as much, or by less where others give way too, is the
+    method's doing. A wrong edit excuses nothing: what follows is the original and the change.
     """
     if not limited:
         return returned
     before = original if returned.origin is None else original.taken(returned.origin)
     first = {name: _values(before, name) for name in before.names if before[name].variable.is_numeric}
     now = {name: _values(returned, name) if name in returned else values for name, values in first.items()}
-    now |= {name: values for name, values in _following(edits, first, now, limited).items() if name in adjusted}
     columns = {}
-    for name in now.keys() & set(returned.names):
-        column, last = returned[name], _values(adjusted, name) if name in adjusted else None
-        if now[name] is not None and last is not None and column.variable.is_numeric:
-            values = np.where(np.isfinite(now[name]), now[name], _values(returned, name))
-            apart, before_apart = (np.nansum(np.abs(last - each)) for each in (values, _values(returned, name)))
-            if apart < before_apart:
-                columns[name] = replace(column, values=np.where(column.missing, column.values, values))
+    for name, values in _following(edits, first, now, limited).items():
+        if name not in adjusted or not returned[name].variable.is_numeric:
+            continue
+        method, last = (_values(data, name) for data in (returned, adjusted))
+        asked = np.where(np.isfinite(values), values, method)
+        within = np.clip(last, np.minimum(method, asked), np.maximum(method, asked))
+        columns[name] = replace(returned[name], values=np.where(returned[name].missing, returned[name].values, within))
     return returned.with_columns(columns)
 
 
