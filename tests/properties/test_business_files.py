@@ -102,14 +102,14 @@ def _adjusting_is_cheap(seeds: range) -> None:
     assert float(np.median([added / by_method for by_method, added, _ in found])) <= 0.1
 
 
-@pytest.mark.waived("adjustment-distorts")
+@pytest.mark.waived("adjustment-distorts", "spike-lost")
 def test_adjusting_rounded_products_and_totals_costs_little_beside_the_method() -> None:
     """No edit is left violated; in the median adjusting adds less than a tenth of what the method lost."""
     _adjusting_is_cheap(range(5))
 
 
 @pytest.mark.slow
-@pytest.mark.waived("adjustment-distorts")
+@pytest.mark.waived("adjustment-distorts", "spike-lost")
 def test_adjusting_costs_little_in_many_files() -> None:
     """The same of five hundred files."""
     _adjusting_is_cheap(range(500))

@@ -51,6 +51,7 @@ from maskwright.pipeline.variable_names import (
     wrong_level_names,
 )
 from maskwright.planning.applicable_edits import declared_bounds
+from maskwright.planning.warnings.misspelt_categories import misspelt_category_doubts
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 
@@ -189,6 +190,10 @@ def _checked(
             [edit.name for edit in bound.edits[level.name] if is_of_structure(bound, edit)],
         )
     )  # fmt: skip
+    misspelt = tuple(
+        doubt.on(level.name)
+        for level in linked for doubt in misspelt_category_doubts(bound.edits[level.name], level.data)
+    )  # fmt: skip
     done = on_violation(described, linked, files, bound, found)
     linked, stated = done.linked, done.notices
     if stated:
@@ -202,7 +207,7 @@ def _checked(
         linked, stated = mended.linked, (*stated, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
-    doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *wrong, *done.doubts))
+    doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *wrong, *misspelt, *done.doubts))
     notices = (*choice_notices(described), *notes, *notices_of("rules", rules.notes), *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 

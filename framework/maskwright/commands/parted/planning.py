@@ -35,6 +35,7 @@ from maskwright.planning.applicable_edits import (
     refuse_identifiers,
 )
 from maskwright.planning.recoded_edits import recoded_edit_notices
+from maskwright.planning.warnings.misspelt_categories import misspelt_category_doubts
 from maskwright.planning.warnings.plan_warnings import strata_notices
 from maskwright.planning.warnings.publication_warnings import (
     publication_notices,
@@ -201,7 +202,8 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
         of_sample = strata_notices(plan.groups, plan.steps)
         notices = tuple(each for each in notices if each not in of_sample)
     wrong = wrong_edit_doubts(found.outcome.edits, edits, sample)
-    doubts = (*found.doubts, *wrong, *undecided_doubts(found.outcome), *plan.doubts)
+    misspelt = misspelt_category_doubts(edits, sample)
+    doubts = (*found.doubts, *wrong, *misspelt, *undecided_doubts(found.outcome), *plan.doubts)
     return PartsPlan(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
 
 

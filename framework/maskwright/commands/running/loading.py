@@ -34,6 +34,7 @@ from maskwright.planning.applicable_edits import (
     refuse_identifiers,
     without_violations,
 )
+from maskwright.planning.warnings.misspelt_categories import misspelt_category_doubts
 from maskwright.planning.warnings.publication_warnings import (
     refuse_arithmetic_on_text,
     undecided_doubts,
@@ -129,7 +130,7 @@ def load_input(
     if problems:
         raise InputError(in_order(problems, request.file))
     edits, silent_notices = applicable(stated, arrival, original)
-    wrong = tuple(wrong_edit_doubts(arrival.edits, edits, original))
+    wrong = (*wrong_edit_doubts(arrival.edits, edits, original), *misspelt_category_doubts(edits, original))
     with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)

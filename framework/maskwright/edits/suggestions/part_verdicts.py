@@ -108,3 +108,21 @@ def _as_variable(term: tuple[Fraction, Monomial]) -> tuple[str, Fraction]:
     """Variable and factor of a term that has no other; factor 0 where it has."""
     factor, powers = term
     return (powers[0][0], factor) if len(powers) == 1 and powers[0][1] == 1 else ("", Fraction(0))
+
+
+def follows_from_signs(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> bool:
+    """Whether an inequality holds of any numbers with the signs of these: ``x >= -70000`` of amounts says nothing."""
+    match part:
+        case RangePart(name, low, None) if low is not None:
+            terms, bound = [columns[name][rows]], low
+        case RangePart(name, None, high) if high is not None:
+            terms, bound = [-columns[name][rows]], -high
+        case LinearPart(coefficients, relation, constant) if relation != "==":
+            sign = 1 if relation in (">=", ">") else -1
+            terms, bound = (
+                [sign * float(factor) * columns[name][rows] for name, factor in coefficients],
+                sign * constant,
+            )
+        case _:
+            return False
+    return bound < 0 and all(np.nanmin(each, initial=0.0) >= 0.0 for each in terms)

@@ -18,7 +18,7 @@ from maskwright.edits.expression import rewritten, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
 from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
-from maskwright.edits.suggestions.part_verdicts import counted, rounded_halves
+from maskwright.edits.suggestions.part_verdicts import counted, follows_from_signs, rounded_halves
 from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 from maskwright.edits.suggestions.rounding import COVERED
 
@@ -102,6 +102,7 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
         fitting = [
             (each, held, of) for each, held, of in fitting
             if of and held >= (of if each == part and not halves else ENOUGH * of)
+            and not follows_from_signs(each, columns, rows)
         ]  # fmt: skip
         if fitting:
             best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])

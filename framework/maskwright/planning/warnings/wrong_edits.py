@@ -48,6 +48,12 @@ SHARE_OF_TAIL = 0.2
 """Of the values before the bound in the half next to it: 0.31 in an exponential tail that goes on, 0.23 in a heavy one
 (Pareto, 2), below 0.15 where the values end there."""
 
+FEWEST_STEPS = 4
+"""Different values before a bound in which a tail is seen: of a count or a scale there are fewer."""
+
+HEAPED = 3.0
+"""Times as many records as each value before it has that lie on a bound where it is one: a cap, full hours, 100 %."""
+
 CHANCE = 0.2
 """Chance, at most, of so many violations where errors are as frequent as the limit."""
 
@@ -86,8 +92,8 @@ def wrong_edit_doubts(
 def cuts_a_tail(edit: Edit, data: Dataset) -> bool:
     """Whether values go on beyond the bound of a range as they do before it.
 
-    A distribution is thin where it ends: a bound with many values just before it lies in its midst. `data` may be a
-    sample.
+    A distribution is thin where it ends: a bound with many values just before it lies in its midst, unless they are
+    heaped on it. `data` may be a sample.
     """
     if len(edit.parts) != 1 or not isinstance(edit.parts[0], RangePart) or edit.when is not None:
         return False
@@ -103,6 +109,9 @@ def cuts_a_tail(edit: Edit, data: Dataset) -> bool:
         count = BEFORE * len(outside)
         if len(outside) >= FEWEST_IN_TAIL and count <= len(inside) / 2:
             width = inside[count - 1]
+            on, distinct = np.count_nonzero(inside == 0.0), len(np.unique(inside[:count]))
+            if distinct < FEWEST_STEPS or (on >= FEWEST and on * distinct > HEAPED * count):
+                continue
             near = np.count_nonzero(inside[:count] <= width / 2)
             # As many beyond as a tail has there, half or some less: errors lie farther away.
             if near >= SHARE_OF_TAIL * count and np.median(outside) <= width:

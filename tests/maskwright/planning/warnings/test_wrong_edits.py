@@ -14,6 +14,7 @@ from maskwright.data.frames import dataset_from_frame
 from maskwright.edits.suggestions.slips import meant_instead
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SUM, BOUND = "wages + pensions == income", "income <= 70000"
@@ -276,3 +277,61 @@ def test_a_bound_that_cuts_a_tail_is_a_doubt_and_errors_beyond_one_are_not(
         found = [each for each in plan.doubts if each.kind == "edit-may-be-wrong"]
         assert len(found) == is_doubt, seed
         assert not found or "go on beyond the bound" in found[0].message
+
+
+@pytest.mark.parametrize("rule", ["income <= -70000", "wages + pensions <= -70000"])
+def test_what_follows_from_signs_is_no_hint(rule: str) -> None:
+    assert not [each for each in meant(rule, people()) if ">=" in each]
+
+
+@pytest.mark.parametrize(("bound", "values"), [
+    (100, lambda rng, n: np.where(rng.random(n) < 0.06, 100, (100 * rng.beta(4, 2, n)).round())),
+    (40, lambda rng, n: np.where(rng.random(n) < 0.12, 40, np.minimum(rng.normal(30, 6, n).round(), 40))),
+    (6, lambda rng, n: np.minimum(rng.poisson(1.2, n), 6)),
+])  # fmt: skip
+def test_a_bound_on_which_values_are_heaped_cuts_no_tail(
+    bound: int, values: Callable[[np.random.Generator, int], np.ndarray]
+) -> None:
+    """Three in a hundred lie beyond it: errors as near as they come."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"x": values(rng, 1000), "wages": rng.lognormal(8, 1, 1000).round()})
+    frame.loc[:29, "x"] = bound + rng.integers(1, 10, 30)
+    declared = {name: {"distortion": 5, "unchanged": 100} for name in frame}
+    masked = mw.protect(
+        frame, "microaggregation", edits=[f"x <= {bound}"], seed=1, declared=declared, params={"k": 5}
+    )  # fmt: skip
+    assert masked["x"].max() <= bound
+
+
+def regions() -> pd.DataFrame:
+    rng = np.random.default_rng(9)
+    frame = pd.DataFrame({"region": rng.choice(["North", "South", "East", "Zone 1"], 300)})
+    frame["wages"] = rng.lognormal(8, 1, 300).round()
+    return frame.assign(grant=np.where(frame["region"] == "North", rng.integers(1, 500, 300), 0))
+
+
+@pytest.mark.parametrize(("condition", "meant"), [
+    ('region == "Nort"', "North"), ('region == "Noth"', "North"), ('region == "north"', "North"),
+    ('region in {"Suoth", "North"}', "South"), ('region == "Sputh"', "South"),
+])  # fmt: skip
+def test_a_misspelt_category_is_in_doubt(condition: str, meant: str) -> None:
+    edits = [f"if {condition} then grant >= 0", "wages >= 0"]
+    with pytest.raises(
+        mw.OpenDoubts, match=f"W109 edit-may-be-wrong: edit-1: region is .* in no record, and '{meant}'"
+    ):
+        mw.protect(regions(), "microaggregation", edits=edits, seed=1, declared=CATEGORY, params=ZEROS)
+
+
+CATEGORY = {"region": {"role": "other"}}
+ZEROS = {"k": 5, "structural_zeros": ["grant"]}
+
+
+@pytest.mark.parametrize(("text", "categories"), [("Centre", []), ("Zone 2", []), ("Nort", ["Nort"]), ("West", [])])
+def test_a_category_that_no_record_happens_to_have_is_none(text: str, categories: list[str]) -> None:
+    frame = regions()
+    declared = {"region": {"role": "other"}}
+    if categories:
+        declared["region"]["categories"] = [*frame["region"].unique(), *categories]
+    edits = [f'if region == "{text}" then grant >= 0', "wages >= 0"]
+    masked = mw.protect(frame, "microaggregation", edits=edits, seed=1, declared=declared, params=ZEROS)
+    assert len(masked) == len(frame)
