@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST_UNCHANGED = 50.0
 """Percent of the cells of a confidential variable that may be as they were, unless it is declared."""
+
+LEAST_DECLARED = 80
+"""Percentage that is proposed to be declared, at least."""
 
 FEW_VALUES = 20
 """Different values up to which a number may be a code."""
@@ -129,7 +133,10 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
             value = "a value other than 0" if seen.zeros else "a value"
             message = f"{seen.unchanged} of {seen.cells} cells with {value} are as they were{limit}"
             instead = "Mask it more strongly" if steps else "It is derived from others: mask these"
-            hint = f"{instead}, or declare the percentage that may stay: `{variable.name}: {{unchanged: 80}}`."
+            passing = max(LEAST_DECLARED, ceil(share))
+            hint = f"{instead}, or declare the percentage that may stay: `{variable.name}: {{unchanged: {passing}}}`."
+            if any(step.within for step in steps):
+                hint += " Where it is constant in the strata of `within`, who knows these knows it: nothing masks it."
             yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells, hint=hint)
 
 
