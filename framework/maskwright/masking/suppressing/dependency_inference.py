@@ -281,7 +281,9 @@ class Reader:
                 # Where one value gives the cell away for good, suppressing another is of no use.
                 rows = rows[~lost[rows]]
                 for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
-                    able = rows[~self._singles.unchanged_by_suppression((one,))[rows]]
+                    # A cell that is gone already may read as an empty one, and that gives another away.
+                    spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
+                    able = rows[~spent[rows]]
                     if len(able):
                         gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
                         gone[one][able] = True

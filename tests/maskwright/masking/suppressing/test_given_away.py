@@ -209,3 +209,24 @@ def test_independent_keys_lose_no_cell_to_one_another(tmp_path: Path) -> None:
         }).record  # fmt: skip
         assert sum(each["cells"] for each in record["suppressed"]) > 50
         assert all(each["complementary"] == 0 for each in record["suppressed"]), seed
+
+
+def test_the_search_ends_where_a_suppressed_cell_reads_as_the_empty_ones_do() -> None:
+    """Of stratum 1, all without a job are `a`: so is who lost both, and the stratum is not suppressed."""
+    rng = np.random.default_rng(3)
+    n = 600
+    stratum = rng.integers(0, 2, n)
+    job = rng.integers(0, 2, n)
+    jobless = rng.random(n) < 0.5
+    kind = np.where((stratum == 1) & jobless, 0, rng.integers(0, 2, n))
+    lost = np.arange(n) < 20
+    stratum[lost], job[lost], jobless[lost], kind[lost] = 1, 0, False, 0
+    none = np.zeros(n, dtype=np.bool_)
+    columns = {"stratum": (stratum, none), "job": (job, jobless), "kind": (kind, none)}
+    data = Dataset(tuple(
+        Column(Variable(name, "nominal", categories=("a", "b")),
+               np.where(missing, -1, values).astype(np.int32), missing)
+        for name, (values, missing) in columns.items()
+    ))  # fmt: skip
+    found = Reader(data, data.names, never=["stratum"]).complement({"job": lost, "kind": lost})
+    np.testing.assert_array_equal(found.left["kind"] & lost, lost)
