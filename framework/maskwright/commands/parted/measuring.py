@@ -14,7 +14,7 @@ from maskwright.commands.parted.shuffling import arrays_of, dataset_of, gathered
 from maskwright.commands.parted.task_settings import PartAtWork, Stored, in_file_terms, of_each_part
 from maskwright.commands.reading import load
 from maskwright.commands.running.stages import measured_files
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.measurement import Further, PartOfFile
@@ -40,22 +40,6 @@ MOST_ROUNDS = 20
 
 BEFORE = " of the original"
 """What the label of a measure ends with where it looks at the original alone."""
-
-
-def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
-    """Measures that cannot be had of a file in parts, each with the reason."""
-    for request in requests:
-        why = refused_measure(request)
-        if why is not None:
-            hint = "leave it out, or leave out `execution: engine`"
-            yield Problem(why, request.place, hint, measure=request.label)
-
-
-def refused_measure(request: MeasureRequest) -> str | None:
-    """Why a measure cannot be had over parts; None where it can."""
-    if request.measure.claims.of_levels:
-        return "this measure counts households, which a run over parts does not keep together yet"
-    return "contributions of single records are written by a run in memory only" if request.per_record else None
 
 
 def is_merged(request: MeasureRequest) -> bool:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.feasibility import (
+    AllRecordsNeededError,
     costs_of_parted_plan,
     dropped_notices,
-    refuse_output,
-    refuse_plan,
+    need_no_other_records,
+    reasons_of_output,
+    reasons_of_plan,
+    reasons_of_request,
     refuse_request,
     refuse_too_large_parts,
     refuse_unscannable,
     support_of_measure,
     support_of_method,
+    with_needed_measures,
     worker_limit,
 )
 from maskwright.commands.parted.finishing import FOUND
@@ -26,14 +31,16 @@ from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.strata import conditions_of
-from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
+from maskwright.commands.parted.task_run import BLOCK_SIZE, PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
+from maskwright.commands.running.in_memory import PlannedInMemory
 from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.data.parts.part_files import address_of, is_several
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
@@ -53,7 +60,6 @@ from maskwright.release.work_folders import passing_scratch_folder, scratch_fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import ExitStack
     from pathlib import Path
 
     from maskwright.commands.parted.masking_stages import MaskedSteps
@@ -73,17 +79,58 @@ if TYPE_CHECKING:
 
 def planned_over_parts(
     described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None
-) -> PlannedOverParts:
-    """Find and scan the parts, and make the plan.
+) -> PlannedRun:
+    """Plan a run part by part, or in one process where something takes all records at once.
 
     `resume`: whether to go on from what an earlier run has finished; None: nothing but the plan is wanted.
     """
+    with ExitStack() as own:
+        try:
+            need_no_other_records(reasons_of_request(described))
+            planned = _planned_by_part(described, reporter, clock, own, resume=resume)
+            stack.enter_context(own.pop_all())
+        except AllRecordsNeededError as found:
+            reasons = found.reasons
+        else:
+            return planned
+    place, output = _scratch_of(described), described.output.data
+    if resume is not None and place.is_dir():
+        # What a run part by part has left of the same output is of no use to this one.
+        with scratch_folder(place, output, "in one process", resume=resume, reporter=reporter):
+            pass
+    return _planned_in_one_process(described, reasons, reporter, clock)
+
+
+def _scratch_of(described: Pipeline) -> Path:
+    """Where scratch folders are."""
+    named = None if described.engine is None else described.engine.scratch
+    return named or described.output.data.parent
+
+
+def _planned_in_one_process(
+    described: Pipeline, reasons: tuple[str, ...], reporter: Reporter, clock: Clock
+) -> PlannedRun:
+    """Plan a run in memory, in blocks as they are without a word on them over parts."""
+    execution = described.execution
+    execution = execution.model_copy(update={"block_size": execution.block_size or BLOCK_SIZE})
+    described = replace(described, execution=execution, in_one_process=reasons)
+    if described.levels is not None:
+        from maskwright.commands.levels.running import PlannedOnLevels  # with all that masks levels
+
+        return PlannedOnLevels.of(described, reporter, clock)
+    return PlannedInMemory.of(described, reporter, clock)
+
+
+def _planned_by_part(
+    described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None
+) -> PlannedOverParts:
+    """Find and scan the parts, and make the plan."""
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
         parts = _parts_of(described, progress)
-    place, output = chosen.scratch or described.output.data.parent, described.output.data
+    place, output = _scratch_of(described), described.output.data
     if resume is None:
         scratch, drawn, identity = stack.enter_context(passing_scratch_folder(place)), 0, "plan"
     else:
@@ -96,8 +143,9 @@ def planned_over_parts(
     found = _scanned(run)
     plan = planned(described, found)
     usual = with_usual_losses(described, plan.plan, plugins())
-    run.pipeline = refuse_plan(usual, plan.plan)
-    # Values of `within` that cannot be numbered over parts are refused here.
+    need_no_other_records(reasons_of_plan(plan.plan))
+    run.pipeline = with_needed_measures(usual, plan.plan)
+    # Where values of `within` cannot be numbered over parts, all records are needed.
     conditions_of(plan.plan, plan.edits, found.variables)
     stated = _support(run.pipeline) if resume is None else ()
     notices = (*notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline))
@@ -210,7 +258,9 @@ def _parts_of(described: Pipeline, progress: Progress) -> Parts:
     """Parts of the data, none of which is too large for a worker."""
     source = find_source(described.data.source.name)
     parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
-    refuse_output(described, parts)
+    if parts.records == 0:
+        raise InputError("the data have no records")
+    need_no_other_records(reasons_of_output(described, parts))
     refuse_unscannable(described, parts)
     return parts
 

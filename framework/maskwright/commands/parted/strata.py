@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import AllRecordsNeededError
 from maskwright.data.classes.classes import Classes
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError
 from maskwright.planning.model import with_steps
 from maskwright.planning.small_strata import join_small
 from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, join_strata, label
@@ -59,16 +60,13 @@ class ValueCodes:
                 columns.append((name, None, 0))
                 sizes.append(len(known.variable.categories) + 1)
             elif places is None:
-                raise InputError(
-                    Problem(f"within: {name} has numbers of any precision", hint=f"declare {name} nominal")
-                )
+                raise AllRecordsNeededError([f"within: {name} has numbers of any precision"])
             else:
                 low, high = (Fraction(moments.low), Fraction(moments.high)) if moments.n else (Fraction(0), Fraction(0))
                 columns.append((name, low, places))
                 sizes.append(int((high - low) * 10**places) + 3)
         if math.prod(sizes) > LARGEST:
-            hint = "name fewer variables, or declare them nominal"
-            raise InputError(Problem(f"within: {', '.join(names)} have too many combinations of values", hint=hint))
+            raise AllRecordsNeededError([f"within: {', '.join(names)} have too many combinations of values"])
         return cls(tuple(columns), tuple(sizes))
 
     def codes(self, data: Dataset) -> NDArray[np.int64]:
