@@ -10,11 +10,14 @@ from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.planning import sample_size
 from maskwright.commands.parted.task_run import BLOCK_SIZE
 from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
+from maskwright.commands.running.loading import read_by_rules, read_rules
+from maskwright.commands.running.preparation import refuse_steps
 from maskwright.data.parts.part_files import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL, PROCESSES
 from maskwright.plugins.method import Method
@@ -198,6 +201,9 @@ def reasons_of_request(pipeline: Pipeline) -> Iterator[str]:
     for each in pipeline.measures:
         if each.asked and each.measure.claims.of_levels:
             yield f"{each.label} {support_of_measure(each.measure).why}"
+    hidden = identifiers_of(pipeline.data.variables)
+    for name in read_by_rules(read_rules(pipeline), hidden) if hidden else ():
+        yield f"edits read {name}, which is not published, and check the original with it"
 
 
 def reasons_of_output(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
@@ -211,20 +217,10 @@ def reasons_of_output(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
 
 def refuse_request(pipeline: Pipeline) -> None:
     """Refuse blocks in which no cluster fits, and an output that is sent from nowhere."""
-    size, output = pipeline.execution.block_size, pipeline.output
-    problems = [
-        Problem(
-            f"k = {step.k} is larger than a block, which has {size} records (block_size)", step.place,
-            "execution: {block_size: 50000} is usual", step=step.number,
-        )
-        for step in pipeline.steps
-        if size is not None and step.k is not None and size < step.k and not is_by_record(step.method)
-    ]  # fmt: skip
-    if is_remote(str(output.data)) and (pipeline.engine is None or pipeline.engine.scratch is None):
-        hint = "execution: {scratch: DIR} names a folder here that all workers see"
-        problems.append(Problem("output data: a run over parts writes into a folder first, and sends it when all is "
-                                "well", hint=hint))  # fmt: skip
-    refuse_problems(problems)
+    refuse_steps(pipeline)
+    if is_remote(str(pipeline.output.data)) and (pipeline.engine is None or pipeline.engine.scratch is None):
+        message = "output data: a run over parts writes into a folder first, and sends it when all is well"
+        raise InputError(Problem(message, hint="execution: {scratch: DIR} names a folder here that all workers see"))
 
 
 def reasons_of_plan(plan: Plan) -> Iterator[str]:
@@ -270,14 +266,16 @@ HINT = (
 )
 
 
-def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None) -> Costs:
-    """Expected costs of a run over parts."""
+def costs_of_parted_plan(
+    request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None, examined: int = 0
+) -> Costs:
+    """Expected costs of a run over parts; `examined`: columns of which all records are examined together."""
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(
         shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures],
-        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=0),
+        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=examined),
         is_measured_at_once=not all(map(is_merged, request.measures)),
     )  # fmt: skip
 
@@ -322,10 +320,10 @@ def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
     _refuse(need, worker_limit(request, costs), request, largest.name)
 
 
-def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path) -> None:
+def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path, examined: int) -> None:
     """Refuse a run that is expected to need more memory than its workers have, or more room on the way than is left."""
     largest = max(parts, key=lambda each: each.records)
-    costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records)
+    costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records, examined)
     _refuse(costs.peak, worker_limit(request, costs), request, largest.name)
     used = sum(each.stat().st_size for each in scratch.rglob("*") if each.is_file())
     free = shutil.disk_usage(scratch).free + used

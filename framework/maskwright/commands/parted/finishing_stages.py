@@ -26,6 +26,7 @@ from maskwright.commands.parted.measuring import (
     Round,
     collect_cells,
     count_rows,
+    examined_columns,
     is_merged,
     measure_again,
     measure_in_one_place,
@@ -50,7 +51,7 @@ from maskwright.plugins.measurement import Further
 from maskwright.release.output_format import formulas_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
+    from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.findings import Notice
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MeasureRequest
@@ -274,13 +276,33 @@ def _measured_in_one_place(
     requests = tuple(each for each in run.pipeline.measures if not is_merged(each))
     if not requests:
         return {}
-    about = run.store("cells", Round(requests, plan, {}, run.folders(run.finished), published=published))
-    receipts = run.run("cells", "Collecting for measures", collect_cells, run.part_keys, settings, about)
+    about = Round(requests, plan, {}, run.folders(run.finished), published=published)
+    found = _in_one_place(run, about, settings, "measured", "measures")
+    return {label: each for share in found for label, each in share.items()}
+
+
+def doubts_in_one_place(
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], settings: Stored, sample: Dataset
+) -> tuple[Doubt, ...]:
+    """Doubts about all records together, which one task takes with the columns that are examined."""
+    columns = examined_columns(plan, sample)
+    if not columns:
+        return ()
+    about = Round((), plan, {}, run.folders(run.finished), published=published, columns=columns)
+    (found,) = _in_one_place(run, about, settings, "examined", "doubts")
+    return tuple(found)
+
+
+def _in_one_place(run: PartedRun, task: Round, settings: Stored, name: str, what: str) -> Iterator[Any]:
+    """Results of tasks that take the cells of all records, one for each measure."""
+    cells = f"cells-{name}"
+    about = run.store(cells, task)
+    receipts = run.run(cells, f"Collecting for {what}", collect_cells, run.part_keys, settings, about)
     first = next(each.facts for each in receipts if each.facts["records"])
     names = (tuple(first["original"]), tuple(first["released"]))
-    keys = [str(number) for number in range(len(requests))]
-    run.run("measured", "Measuring", measure_in_one_place, keys, settings, about, run.folders("cells"), names)
-    return {label: each for found in run.read("measured", MEASURED) for label, each in found.items()}
+    keys = [str(number) for number in range(max(1, len(task.requests)))]
+    run.run(name, "Measuring", measure_in_one_place, keys, settings, about, run.folders(cells), names)
+    return run.read(name, MEASURED)
 
 
 def _round(

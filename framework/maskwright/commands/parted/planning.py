@@ -19,6 +19,7 @@ from maskwright.commands.running.loading import (
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
+from maskwright.data.variable import Variable
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -186,10 +187,11 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     with explained_by(found.doubts):
         rules = refuse_contradictions(edits, variables, thorough=True)
         refuse_arithmetic_on_text(edits, sample)
-        plan = plan_of_steps(pipeline.steps, variables, edits, sample, broken)
+        hidden = [Variable(name, "nominal", "identifier") for name in found.identifiers]
+        plan = plan_of_steps(pipeline.steps, [*hidden, *variables], edits, sample, broken)
         refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
-    plan = replace(plan, records=found.records, dropped=found.identifiers)
+    plan = replace(plan, records=found.records)
     notices = (
         *identifier_notices(found.identifiers), *notices_of("reading", found.notes),
         *notices_of("rules", found.stated.notes), *silent, *rules,

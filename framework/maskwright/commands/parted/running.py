@@ -25,9 +25,9 @@ from maskwright.commands.parted.feasibility import (
     worker_limit,
 )
 from maskwright.commands.parted.finishing import FOUND
-from maskwright.commands.parted.finishing_stages import finish_parts, measured
+from maskwright.commands.parted.finishing_stages import doubts_in_one_place, finish_parts, measured
 from maskwright.commands.parted.masking_stages import mask_groups
-from maskwright.commands.parted.measuring import is_merged
+from maskwright.commands.parted.measuring import examined_columns, is_merged
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.strata import conditions_of
@@ -183,14 +183,16 @@ class PlannedOverParts(PlannedRun):
         parts, plan = self.run.parts, self.plan.plan
         largest = max(each.records for each in parts)
         variables, records = len(parts.schema or ()), assumed or parts.records
-        costs = costs_of_parted_plan(self.pipeline, plan, variables, records, largest)
+        examined = len(examined_columns(plan, self.found.sample))
+        costs = costs_of_parted_plan(self.pipeline, plan, variables, records, largest, examined)
         return costs_json(costs, worker_limit(self.pipeline, costs))
 
     def carry_out(self, release: Release) -> CandidateOverParts:
         """Mask group by group, then write, read back, validate and measure part by part."""
         run, found, plan, described = self.run, self.found, self.plan, self.pipeline
         release.keep_in(run.scratch)
-        refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
+        examined = len(examined_columns(plan.plan, found.sample))
+        refuse_too_large_parts(described, plan.plan, run.parts, run.scratch, examined)
         refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
         reported = run.store(
             "sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout)
@@ -200,7 +202,8 @@ class PlannedOverParts(PlannedRun):
         if len(found.sample) < found.records:
             whole = masked.masking.plan
             result = replace(result, notices=(*strata_notices(whole.groups, whole.steps), *result.notices))
-        seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
+        together = doubts_in_one_place(run, plan.plan, masked.published, reported, found.sample)
+        seen = (*together, *unchanged_doubts(unchanged, plan.plan, result.doubts))
         left = undecided_doubts(outcome, found.outcome)
         wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, self.doubts)
         notify(run.reporter, result.notices)
