@@ -105,7 +105,8 @@ def guarantee_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
-    yield from _structural_zeros(plan, original, masked)
+    zeros = zero_counts(plan, original)
+    yield from zero_doubts(plan, moved_zeros(plan, original, masked), zeros, len(original))
 
 
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
@@ -148,29 +149,44 @@ def _way_out(edits: str, variable: Variable) -> str:
     return "give the variables of an equality one base, or round a total no further than its parts"
 
 
-def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterator[Doubt]:
+def zero_counts(plan: Plan, data: Dataset) -> dict[str, tuple[int, int]]:
+    """Zeros, and cells with a value, of each variable that a step says has structural zeros."""
+    names = {name: data[name] for step in plan.steps for name in step.planning.structural_zeros}
+    return {name: (int(np.sum(is_zero(each))), int(np.sum(~each.missing))) for name, each in names.items()}
+
+
+def moved_zeros(plan: Plan, original: Dataset, masked: Dataset) -> dict[str, int]:
+    """Records in which a structural zero became another value, or another value a zero, of each variable."""
+    found = {}
+    for name in zero_counts(plan, original):
+        before, after = original[name], masked[name]
+        zeros, others = is_zero(before), is_zero(after)
+        # Where records are drawn anew none comes from the original in its row: the number of zeros is promised.
+        found[name] = (
+            abs(int(zeros.sum()) - int(others.sum()))
+            if plan.draws_records
+            else int(np.sum((zeros != others) & ~before.missing & ~after.missing))
+        ) if after.variable.is_numeric else 0  # fmt: skip
+    return found
+
+
+def zero_doubts(
+    plan: Plan, moved: Mapping[str, int], zeros: Mapping[str, Sequence[int]], records: int
+) -> Iterator[Doubt]:
+    """Doubts about structural zeros that did not stay; `zeros`: of the original, as `zero_counts` has them."""
     for step in plan.steps:
         for name in step.planning.structural_zeros:
-            before, after = original[name], masked[name]
-            if not after.variable.is_numeric:
-                continue
-            zeros, others = is_zero(before), is_zero(after)
-            count = int(np.sum((zeros != others) & ~before.missing & ~after.missing))
-            if step.method.claims.draws_records:
-                # No record comes from the original in its row: the number of zeros is what is promised.
-                count = abs(int(zeros.sum()) - int(others.sum()))
-            if count:
+            if moved[name]:
                 yield Doubt(
                     "promise-not-kept", str(step.number),
-                    f"in {count} of {len(zeros)} records a structural zero of {name} became another value, or "
+                    f"in {moved[name]} of {records} records a structural zero of {name} became another value, or "
                     "another value a zero",
-                    count=count, total=len(zeros), place=step.place, variable=name,
-                    hint=zeros_way_out(name, any_zero=bool(zeros.any())),
+                    count=moved[name], total=records, place=step.place, variable=name,
+                    hint=_zeros_way_out(name, any_zero=bool(zeros[name][0])),
                 )  # fmt: skip
 
 
-def zeros_way_out(name: str, *, any_zero: bool) -> str:
-    """What to do where structural zeros did not stay; `any_zero`: whether the original has any of the variable."""
+def _zeros_way_out(name: str, *, any_zero: bool) -> str:
     if not any_zero:
         return (
             f"no original value of {name} is 0: take it out of 'structural_zeros', and check the edits that leave it "

@@ -15,13 +15,18 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
-from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zeros_way_out
+from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zero_doubts
 from maskwright.masking.masking_result import (
     MaskingResult,
     Removal,
     category_notices,
+    conflict_notices,
+    method_doubts,
+    method_warnings,
+    notices_of_edits,
     published_note_doubts,
     spread_findings,
+    structural_zeros,
     zero_notices,
 )
 from maskwright.masking.protecting.assembling import gather_notes
@@ -83,7 +88,8 @@ def masking_result(
             distortion, lambda: tasks.drift.distortion_of_obeying, effects, plan.variables, plan, edits
         )
     lost = tuple(_lost_spikes(tasks.parts))
-    zeros = tuple(_zeros(tasks.parts, plan))
+    before, after = (_zeros([facts["zeros"][at] for facts in tasks.parts]) for at in (0, 1))
+    zeros = tuple(structural_zeros(plan, before, after))
     equal = tuple(spread_findings(plan, [_without_spread(facts) for facts in tasks.groups]))
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
@@ -101,14 +107,15 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)), *zero_notices(zeros),
+            *method_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)), *zero_notices(zeros),
             *spike_notices(lost, plan), *distorted.notices,
             *range_notices(_left(tasks.parts), edits),
-            *_conflicts(units), *category_notices(counts, plan),
+            *conflict_notices(names for unit in units for names in unit.conflicts), *category_notices(counts, plan),
+            *notices_of_edits(plan, terms),
         ),
         doubts=(
-            *_doubts(tasks, plan), *(each for each in equal if isinstance(each, Doubt)), *spike_doubts(lost, plan),
-            *published_note_doubts(plan, notes, counts),
+            *_doubts(tasks, plan, before), *(each for each in equal if isinstance(each, Doubt)),
+            *spike_doubts(lost, plan), *published_note_doubts(plan, notes, counts),
             *distorted.doubts,
         ),
         terms=terms,
@@ -165,24 +172,6 @@ def _without_spread(facts: Sequence[Facts]) -> dict[str, set[int]]:
     return found
 
 
-def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
-    for group, text in zip(plan.groups, notes, strict=True):
-        step = plan.steps[group.step - 1]
-        for warning in text.get("warnings", ()):
-            message = f"{step} on {', '.join(group.variables[:5])}: {warning}"
-            yield Notice("method-says", str(step.number), message, place=step.place)
-
-
-def _conflicts(units: Sequence[UnitTotals]) -> Iterator[Notice]:
-    for unit in units:
-        for names in unit.conflicts:
-            message = (
-                f"in some records no masked values satisfy {' and '.join(names)} together: their unmasked values "
-                "exclude it"
-            )
-            yield Notice("edits-exclude-each-other", "", message)
-
-
 def _moved(
     reported: TaskResults, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
 ) -> Iterator[dict[str, Any]]:
@@ -201,22 +190,18 @@ def _moved(
             }
 
 
-def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
-    for step in plan.steps:
-        for name in step.planning.structural_zeros:
-            cells = [[sum(each["zeros"][name][file][at] for each in parts) for at in (0, 1)] for file in (0, 1)]
-            before, after = (zeros / max(there, 1) for zeros, there in cells)
-            yield {"step": step.number, "variable": name, "before": before, "after": after}
+def _zeros(counts: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, Sequence[int]]:
+    """Counts of all parts, as `zero_counts` has them of one."""
+    names = counts[0] if counts else ()
+    return {name: [sum(each[name][at] for each in counts) for at in (0, 1)] for name in names}
 
 
-def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
+def _doubts(reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]]) -> Iterator[Doubt]:
+    said = [dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())) for facts in reported.groups]
+    yield from method_doubts(plan, said)
     for number, facts in enumerate(reported.groups):
         yield from unchanged_doubts(plan, number, (each["unchanged"] for each in facts if "unchanged" in each))
-        group = plan.groups[number]
-        step = plan.steps[group.step - 1]
-        for doubt in dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())):
-            message = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
-            yield Doubt("method-warned", str(step.number), message, place=step.place)
+        step = plan.steps[plan.groups[number].step - 1]
         scarce = dict.fromkeys(name for each in facts for name in each.get("scarce", ()))
         if scarce:
             yield Doubt(
@@ -229,16 +214,8 @@ def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
     flags = _flags(reported, plan)
     yield from class_doubts(plan, flags, reported.k["groups"])
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], {})
-    for step in plan.steps:
-        for name in step.planning.structural_zeros:
-            moved = sum(each["zeros_moved"][name] for each in reported.parts)
-            if moved:
-                yield Doubt(
-                    "promise-not-kept", str(step.number),
-                    f"in {moved} of {reported.records} records a structural zero of {name} became another value, or "
-                    "another value a zero", count=moved, total=reported.records, place=step.place, variable=name,
-                    hint=zeros_way_out(name, any_zero=any(each["zeros"][name][0][0] for each in reported.parts)),
-                )  # fmt: skip
+    moved = {name: sum(each["zeros_moved"][name] for each in reported.parts) for name in zeros}
+    yield from zero_doubts(plan, moved, zeros, reported.records)
     yield from reported.finished.doubts.values()
 
 
