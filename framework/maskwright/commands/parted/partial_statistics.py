@@ -51,6 +51,7 @@ def unit_facts(number: int, found: AdjustedUnit) -> Facts:
         "edits": {name: float(value) for name, value in (cost.edits or {}).items()},
         "touched": {name: int(found.by_record(rows).sum()) for name, rows in adjustment.touched.items()},
         "failing": dict(adjustment.failing),
+        "without_multiples": bool(adjustment.without_multiples.any()),
     }
 
 
@@ -111,9 +112,11 @@ class UnitTotals:
         self.cost = Cost(edits={})
         self.touched: dict[str, int] = {}
         self.failing: dict[str, int] = {}
+        self.without_multiples = False
 
     def add(self, facts: Mapping[str, Any]) -> None:
         """Add the facts of one task."""
+        self.without_multiples |= facts["without_multiples"]
         self.clusters = bool(facts["clusters"])
         for name in self.counts:
             self.counts[name] += int(facts[name])

@@ -114,7 +114,7 @@ def masking_result(
             *notices_of_edits(plan, terms),
         ),
         doubts=(
-            *_doubts(tasks, plan, before), *(each for each in equal if isinstance(each, Doubt)),
+            *_doubts(tasks, plan, before, units), *(each for each in equal if isinstance(each, Doubt)),
             *spike_doubts(lost, plan), *published_note_doubts(plan, notes, counts),
             *distorted.doubts,
         ),
@@ -196,7 +196,9 @@ def _zeros(counts: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, Sequence[
     return {name: [sum(each[name][at] for each in counts) for at in (0, 1)] for name in names}
 
 
-def _doubts(reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]]) -> Iterator[Doubt]:
+def _doubts(
+    reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]], units: Sequence[UnitTotals]
+) -> Iterator[Doubt]:
     said = [dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())) for facts in reported.groups]
     yield from method_doubts(plan, said)
     for number, facts in enumerate(reported.groups):
@@ -213,7 +215,8 @@ def _doubts(reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]
     # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
     flags = _flags(reported, plan)
     yield from class_doubts(plan, flags, reported.k["groups"])
-    yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], {})
+    off = {name: each.unit.edits for each in units if each.without_multiples for name in each.unit.variables}
+    yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], off)
     moved = {name: sum(each["zeros_moved"][name] for each in reported.parts) for name in zeros}
     yield from zero_doubts(plan, moved, zeros, reported.records)
     yield from reported.finished.doubts.values()

@@ -35,7 +35,7 @@ from maskwright.commands.parted.task_run import BLOCK_SIZE, PartedRun, import_fo
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
 from maskwright.commands.running.in_memory import PlannedInMemory
-from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
+from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures, earlier_release_notices
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
@@ -44,6 +44,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.pipeline.execution_section import choice_notices
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.plan_warnings import strata_notices
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -56,6 +57,7 @@ from maskwright.release.measures.variable_selection import with_usual_losses
 from maskwright.release.part_layout import refuse_disclosing_folders
 from maskwright.release.protection_checks import unchanged_doubts
 from maskwright.release.record.record_parts import CutRecord
+from maskwright.release.reference_validation import no_reference_doubts
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
@@ -148,8 +150,12 @@ def _planned_by_part(
     # Where values of `within` cannot be numbered over parts, all records are needed.
     conditions_of(plan.plan, plan.edits, found.variables)
     stated = _support(run.pipeline) if resume is None else ()
-    notices = (*notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline))
-    doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan))
+    notices = (
+        *notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline),
+        *earlier_release_notices(described), *choice_notices(described),
+    )  # fmt: skip
+    written = no_reference_doubts(described.output.source)
+    doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan), *written)
     return PlannedOverParts(
         pipeline=run.pipeline, doubts=doubts, notices=notices, reporter=reporter, clock=clock, run=run, found=found,
         plan=plan,
