@@ -25,7 +25,7 @@ from maskwright.masking.masked_value_checks import (
     guarantee_doubts,
     range_counts,
     range_notices,
-    smallest_classes,
+    unchanged_counts,
     unchanged_doubts,
     value_as_code_doubts,
     zero_counts,
@@ -45,6 +45,7 @@ from maskwright.masking.masking_result import (
     uncut_notices,
     zero_notices,
 )
+from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.method_contract import broken_aggregation_claims
@@ -204,7 +205,7 @@ def _protect_step(
     doubts = [
         doubt
         for group, result in zip(groups, results[len(before.results) :], strict=True)
-        for doubt in unchanged_doubts(step, group.variables, before.data, data, result.labels)
+        for doubt in unchanged_doubts(step, [unchanged_counts(step, group.variables, before.data, data, result.labels)])
     ]
     found = [limit for result in results[len(before.results) :] for limit in result.limits]
     coded = coded_values(step.number, found, before.data, data) if not step.only_removes else ()

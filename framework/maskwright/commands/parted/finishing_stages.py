@@ -36,7 +36,7 @@ from maskwright.commands.parted.measuring import (
 from maskwright.commands.parted.output_files import join_parts
 from maskwright.commands.parted.partial_statistics import DISTINCT_AT_ONCE, DriftTotals, count_classes
 from maskwright.commands.parted.planning import merged_outcome
-from maskwright.commands.parted.results import TaskResults, class_sets, masking_result
+from maskwright.commands.parted.results import TaskResults, masking_result
 from maskwright.commands.parted.shuffling import spilled, together
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, MeasureFacts, PartedRun
 from maskwright.commands.parted.task_settings import empty
@@ -45,6 +45,7 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import occurring_categories
 from maskwright.masking.masked_value_checks import Extent
+from maskwright.masking.promised_classes import ClassSets
 from maskwright.masking.spikes import SHARE, frequent_values
 from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.measurement import Further
@@ -78,13 +79,14 @@ def finish_parts(
     plan = masking.plan
     record_units = tuple(number for number, unit in enumerate(plan.units) if home_of(plan, unit) is None)
     masked = empty(done.published).without(plan.dropped)
-    sets, least, together = class_sets(plan, masked, found.records)
+    sets = ClassSets.of(plan, masked, found.records)
+    asked = sets.asked()
     tasks = max(1, -(-found.records // DISTINCT_AT_ONCE))
     task = Finish(
         masking,
         groups,
         record_units,
-        tuple(sets),
+        tuple(names for names, _ in asked),
         tasks,
         _domain_rows(found, done.published),
         tuple(of_both_files(run.pipeline.measures)),
@@ -114,11 +116,12 @@ def finish_parts(
         task, run.finished = replace(task, donors=donors, changed=changed), AGAIN
         receipts, first, drift = finished_by(AGAIN, f"{title} again", task)
     folders = run.folders(run.finished)
-    keys = [f"{which}-{share}" for which in range(len(sets)) for share in range(tasks)]
-    counted = run.run("classes", "Counting equal records", count_classes, keys, folders, tuple(least), tasks)
+    keys = [f"{which}-{share}" for which in range(len(asked)) for share in range(tasks)]
+    least = tuple(k for _, k in asked)
+    counted = run.run("classes", "Counting equal records", count_classes, keys, folders, least, tasks)
     counts = [
         _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
-        for at in range(len(sets))
+        for at in range(len(asked))
     ]
     firsts = [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
     finished = added_up(zip(firsts, run.read(run.finished, FOUND), strict=True))
@@ -133,7 +136,7 @@ def finish_parts(
         [*each, {"notes": group.notes}] if group.notes else each for each, group in zip(of_groups, groups, strict=True)
     ]
     result = masking_result(
-        TaskResults(of_groups, facts, drift, finished, together(counts), found.records), plan, masking.edits,
+        TaskResults(of_groups, facts, drift, finished, sets.report(counts), found.records), plan, masking.edits,
         masking.terms,
     )  # fmt: skip
     result = replace(result, notices=(*result.notices, *_formula_notices(facts, result)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
 from maskwright.commands.running.loading import (
+    WAYS_OUT,
     explained_by,
     identifier_notices,
     input_violation,
@@ -176,11 +177,7 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     broken = {each.name: each.violations for each in found.outcome.edits}
     failing = violated_edits(found.outcome.edits)
     if failing and pipeline.on_input_violation == "fail":
-        hint = (
-            "on_input_violation is 'fail'; 'mask' masks and mends them; to drop or localize them, "
-            "leave out `execution: engine`; or give the edit `severity: warning`"
-        )
-        raise input_violation(failing, hint)
+        raise input_violation(failing, WAYS_OUT)
     sample = replace(found.sample, layout=found.layout)
     variables = tuple(each.variable for each in found.variables.values())
     edits, silent = applicable(found.stated, found.outcome, sample)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.feasibility import clusters_of, home_of
-from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, unchanged_doubts
+from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
-from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zero_doubts
+from maskwright.masking.masked_value_checks import multiple_doubts, range_notices, unchanged_doubts, zero_doubts
 from maskwright.masking.masking_result import (
     MaskingResult,
     Removal,
@@ -29,11 +29,11 @@ from maskwright.masking.masking_result import (
     structural_zeros,
     zero_notices,
 )
+from maskwright.masking.promised_classes import class_doubts
 from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.spikes import LostSpike, SpikeCounts, spike_doubts, spike_notices
 from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
-from maskwright.planning.model import size_compared_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -202,8 +202,8 @@ def _doubts(
     said = [dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())) for facts in reported.groups]
     yield from method_doubts(plan, said)
     for number, facts in enumerate(reported.groups):
-        yield from unchanged_doubts(plan, number, (each["unchanged"] for each in facts if "unchanged" in each))
         step = plan.steps[plan.groups[number].step - 1]
+        yield from unchanged_doubts(step, (each["unchanged"] for each in facts if "unchanged" in each))
         scarce = dict.fromkeys(name for each in facts for name in each.get("scarce", ()))
         if scarce:
             yield Doubt(
@@ -229,39 +229,3 @@ def _flags(reported: TaskResults, plan: Plan) -> Dataset:
         variable = reported.finished.masked[name].variable
         columns.append(Column(variable, np.zeros(1) if variable.is_numeric else np.zeros(1, dtype=np.int32), gone))
     return Dataset(tuple(columns))
-
-
-def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
-    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together."""
-    groups: list[dict[str, Any]] = []
-    for group in plan.groups:
-        step = plan.steps[group.step - 1]
-        size = step.group_records(records)
-        if size is not None:
-            groups.append(
-                {
-                    "step": step.number, "variables": list(group.variables), "requested": step.k, "expected": size,
-                    "guaranteed": step.k is not None and step.planning.k_guarantee == "require",
-                }
-            )  # fmt: skip
-    k = max((each["expected"] for each in groups), default=None)
-    quasi = tuple(column.name for column in masked if column.variable.role == "quasi_identifier")
-    sets: list[tuple[str, ...]] = (
-        [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
-    )
-    asked = [(each["variables"], each["expected"]) for each in groups]
-    wider = [size_compared_with(names, asked, k or 2) for names in sets[len(groups) :]]
-    least: list[int] = [each["expected"] for each in groups] + wider
-
-    def together(found: Sequence[dict[str, int]]) -> dict[str, Any]:
-        counts = [{**each, "expected": size} for each, size in zip(found, least, strict=True)]
-        own = [{**each, **count} for each, count in zip(groups, counts, strict=False)]
-        return {
-            "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
-            "expected": k,
-            "groups": own,
-            "quasi_identifiers": {"variables": list(quasi), **counts[len(groups)]} if quasi else None,
-            "records": counts[-1],
-        }
-
-    return sets, least, together
