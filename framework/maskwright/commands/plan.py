@@ -191,8 +191,10 @@ def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -
     if assumed is None:
         return {}
     if request.engine is not None:
-        from maskwright.commands.parted.feasibility import costs_of_parted_plan, worker_limit
+        from maskwright.commands.parted.feasibility import costs_of_parted_plan, reasons_of_request, worker_limit
 
+        if any(reasons_of_request(request)):
+            return costs_json(costs_of_plan(request, plan, variables, assumed), limit_of(request))
         over_parts = costs_of_parted_plan(request, plan, variables, assumed)
         return costs_json(over_parts, worker_limit(request, over_parts))
     return costs_json(costs_of_plan(request, plan, variables, assumed), limit_of(request))

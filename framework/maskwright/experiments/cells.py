@@ -21,7 +21,7 @@ from maskwright.foundation.files import PRIVATE, write_text
 from maskwright.foundation.progress import Quiet
 from maskwright.masking.context import Execution
 from maskwright.masking.mask import mask
-from maskwright.masking.masked_value_checks import class_sizes
+from maskwright.masking.promised_classes import class_sizes
 from maskwright.pipeline.resolved import RuleFile
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.parameter_markers import files_named

@@ -26,9 +26,10 @@ from maskwright.masking.masked_value_checks import (
     guarantee_doubts,
     range_counts,
     range_notices,
-    smallest_classes,
+    unchanged_counts,
     unchanged_doubts,
     value_as_code_doubts,
+    zero_counts,
 )
 from maskwright.masking.masking_result import (
     MaskingResult,
@@ -38,12 +39,14 @@ from maskwright.masking.masking_result import (
     household_doubts,
     method_doubts,
     method_warnings,
+    notices_of_edits,
     published_note_doubts,
     spread_findings,
     structural_zeros,
     uncut_notices,
     zero_notices,
 )
+from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.method_contract import broken_aggregation_claims
@@ -54,7 +57,6 @@ from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
 from maskwright.planning.applicable_edits import StepLimit, limit_edits, without_violations
 from maskwright.planning.keepers import limit_keeper
 from maskwright.planning.make_plan import with_fewer_records
-from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.guarding.origin import package_label
 
@@ -208,7 +210,7 @@ def _protect_step(
     doubts = [
         doubt
         for group, result in zip(groups, results[len(before.results) :], strict=True)
-        for doubt in unchanged_doubts(step, group.variables, before.data, data, result.labels)
+        for doubt in unchanged_doubts(step, [unchanged_counts(step, group.variables, before.data, data, result.labels)])
     ]
     found = [limit for result in results[len(before.results) :] for limit in result.limits]
     coded = coded_values(step.number, found, before.data, data) if not step.only_removes else ()
@@ -282,7 +284,8 @@ def _result(
     numeric = [name for name in plan.masked if protected.data[name].variable.is_numeric]
     k = smallest_classes(masked, plan)
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
-    zeros = tuple(structural_zeros(context.original, masked, plan))
+    zeros = tuple(structural_zeros(plan, zero_counts(plan, context.original), zero_counts(plan, masked)))
+    notes = [each.notes for each in results]
     equal = tuple(spread_findings(plan, [each.without_spread for each in results]))
     lost = tuple(lost_spikes(left, masked, numeric))
     return MaskingResult(
@@ -296,12 +299,12 @@ def _result(
         moved=tuple(moved_json(units, categories)),
         k=k,
         notes=tuple(
-            {"step": plan.steps[group.step - 1].number, "variables": list(group.variables), **result.notes}
-            for group, result in zip(plan.groups, results, strict=True)
+            {"step": plan.steps[group.step - 1].number, "variables": list(group.variables), **note}
+            for group, note in zip(plan.groups, notes, strict=True)
         ),
         zeros=zeros,
         notices=(
-            *method_warnings(plan, results),
+            *method_warnings(plan, notes),
             *(each for each in equal if isinstance(each, Notice)),
             *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
@@ -309,17 +312,17 @@ def _result(
             *spike_notices(lost, plan),
             *moved[1].notices,
             *range_notices(range_counts(context.original, masked, numeric), edits),
-            *conflict_notices(units),
+            *conflict_notices(names for each in units for names in each.adjustment.conflicts),
             *coded_value_notices(protected.coded, removal.data, plan, edits),
             *category_notices([each.counts for each in categories], plan),
             *removal.notices,
-            *_notices_of_edits(context),
+            *notices_of_edits(plan, context.terms),
         ),
         doubts=(
             *protected.doubts,
-            *method_doubts(plan, results),
+            *method_doubts(plan, [each.doubts for each in results]),
             *(each for each in equal if isinstance(each, Doubt)),
-            *published_note_doubts(plan, [each.notes for each in results], [each.counts for each in categories]),
+            *published_note_doubts(plan, notes, [each.counts for each in categories]),
             *guarantee_doubts(plan, left, masked, _off_multiples(units)),
             *household_doubts(context.original, masked, plan),
             *spike_doubts(lost, plan),
@@ -360,15 +363,6 @@ def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]
         name: each.unit.edits
         for each in units if each.adjustment.without_multiples.any() for name in each.unit.variables
     }  # fmt: skip
-
-
-def _notices_of_edits(context: MaskingContext) -> tuple[Notice, ...]:
-    """What became of edits on recoded variables, beyond what the plan says."""
-    if context.terms is None:
-        return ()
-    translated = {each.original.name for each in context.plan.translations}
-    new = [each for each in context.terms.translations if each.original.name not in translated]
-    return recoded_edit_notices(new, context.terms.dropped)
 
 
 def _published(data: Dataset, original: Dataset, plan: Plan) -> Dataset:

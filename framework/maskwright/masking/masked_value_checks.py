@@ -1,4 +1,4 @@
-"""Checks of masked values: promised classes and multiples, zeros, unchanged values, ranges, and missing codes."""
+"""Checks of masked values: promised multiples, zeros, unchanged values, ranges, and missing codes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from maskwright.data.missing import is_code_number, is_code_text
-from maskwright.data.record_groups import published_classes, varying
+from maskwright.data.record_groups import varying
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.constraint_system import RELATIVE
-from maskwright.planning.model import Step, key_names, size_compared_with, with_steps
 from maskwright.planning.strata import is_zero
 from maskwright.planning.warnings.plan_warnings import listed
 
@@ -27,77 +26,9 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
     from maskwright.plugins.method import Limit
-
-
-def smallest_classes(masked: Dataset, plan: Plan) -> dict[str, Any]:
-    """Smallest equivalence classes of a masked file: per group, on quasi-identifiers, on whole records.
-
-    As in `run.json`.
-    """
-    groups = promised_classes(masked, plan)
-    k = max((each["expected"] for each in groups), default=None)
-    quasi = [column.name for column in masked if column.variable.role == "quasi_identifier"]
-
-    def counted(names: Sequence[str]) -> dict[str, int]:
-        asked = ((each["variables"], each["expected"]) for each in groups)
-        return _counted(masked, names, size_compared_with(names, asked, k or 2))
-
-    return {
-        "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
-        "expected": k,
-        "groups": groups,
-        "quasi_identifiers": {"variables": quasi, **counted(quasi)} if quasi else None,
-        "records": counted(masked.names),
-    }
-
-
-def promised_classes(masked: Dataset, plan: Plan) -> list[dict[str, Any]]:
-    """Smallest class of a masked file on each group of variables that a step promises k of.
-
-    As `groups` in the `k` of `run.json`.
-    """
-    return [*_of_clusters(masked, plan), *_of_keys(masked, plan)]
-
-
-def _of_clusters(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Groups of variables whose step puts one representative in the place of each cluster of records."""
-    for group, step in with_steps(plan.groups, plan.steps):
-        size = step.group_records(len(masked))
-        if size is not None:
-            yield _promised(step, group.variables, step.k, _counted(masked, group.variables, size))
-
-
-def _of_keys(masked: Dataset, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Keys of the steps that promise k records with each combination of them."""
-    for position, step in enumerate(plan.steps, 1):
-        promised = step.promised
-        if not step.method.has_keys or promised is None:
-            continue
-        names = [name for group in plan.groups if group.step == position for name in group.variables]
-        keys = key_names(step, [plan.variables[name] for name in names])
-        yield _promised(step, keys, promised, _counted(masked, keys, promised))
-
-
-def _promised(step: Step, names: Sequence[str], requested: int | None, counted: Mapping[str, int]) -> dict[str, Any]:
-    guaranteed = requested is not None and step.planning.k_guarantee == "require"
-    return {"step": step.number, "variables": list(names), "requested": requested, "guaranteed": guaranteed, **counted}
-
-
-def _counted(masked: Dataset, names: Sequence[str], k: int) -> dict[str, int]:
-    smallest, below = class_sizes(masked, names, k)
-    return {"expected": k, "smallest": smallest, "below": below}
-
-
-def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
-    """Size of the smallest class of records equal in the named variables, and how many records are in classes below k.
-
-    A missing cell is a value of its own, and so is each missing code. Where households are declared, the size of a
-    class is the number of households in it.
-    """
-    classes = published_classes(data, names)
-    return int(classes.size.min(initial=len(data))), int(classes.records[classes.size < k].sum())
 
 
 def guarantee_doubts(
@@ -105,7 +36,8 @@ def guarantee_doubts(
 ) -> Iterator[Doubt]:
     """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
-    yield from _structural_zeros(plan, original, masked)
+    zeros = zero_counts(plan, original)
+    yield from zero_doubts(plan, moved_zeros(plan, original, masked), zeros, len(original))
 
 
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
@@ -148,59 +80,50 @@ def _way_out(edits: str, variable: Variable) -> str:
     return "give the variables of an equality one base, or round a total no further than its parts"
 
 
-def _structural_zeros(plan: Plan, original: Dataset, masked: Dataset) -> Iterator[Doubt]:
+def zero_counts(plan: Plan, data: Dataset) -> dict[str, tuple[int, int]]:
+    """Zeros, and cells with a value, of each variable that a step says has structural zeros."""
+    names = {name: data[name] for step in plan.steps for name in step.planning.structural_zeros}
+    return {name: (int(np.sum(is_zero(each))), int(np.sum(~each.missing))) for name, each in names.items()}
+
+
+def moved_zeros(plan: Plan, original: Dataset, masked: Dataset) -> dict[str, int]:
+    """Records in which a structural zero became another value, or another value a zero, of each variable."""
+    found = {}
+    for name in zero_counts(plan, original):
+        before, after = original[name], masked[name]
+        zeros, others = is_zero(before), is_zero(after)
+        # Where records are drawn anew none comes from the original in its row: the number of zeros is promised.
+        found[name] = (
+            abs(int(zeros.sum()) - int(others.sum()))
+            if plan.draws_records
+            else int(np.sum((zeros != others) & ~before.missing & ~after.missing))
+        ) if after.variable.is_numeric else 0  # fmt: skip
+    return found
+
+
+def zero_doubts(
+    plan: Plan, moved: Mapping[str, int], zeros: Mapping[str, Sequence[int]], records: int
+) -> Iterator[Doubt]:
+    """Doubts about structural zeros that did not stay; `zeros`: of the original, as `zero_counts` has them."""
     for step in plan.steps:
         for name in step.planning.structural_zeros:
-            before, after = original[name], masked[name]
-            if not after.variable.is_numeric:
-                continue
-            zeros, others = is_zero(before), is_zero(after)
-            count = int(np.sum((zeros != others) & ~before.missing & ~after.missing))
-            if step.method.claims.draws_records:
-                # No record comes from the original in its row: the number of zeros is what is promised.
-                count = abs(int(zeros.sum()) - int(others.sum()))
-            if count:
+            if moved[name]:
                 yield Doubt(
                     "promise-not-kept", str(step.number),
-                    f"in {count} of {len(zeros)} records a structural zero of {name} became another value, or "
+                    f"in {moved[name]} of {records} records a structural zero of {name} became another value, or "
                     "another value a zero",
-                    count=count, total=len(zeros), place=step.place, variable=name,
-                    hint=zeros_way_out(name, any_zero=bool(zeros.any())),
+                    count=moved[name], total=records, place=step.place, variable=name,
+                    hint=_zeros_way_out(name, any_zero=bool(zeros[name][0])),
                 )  # fmt: skip
 
 
-def zeros_way_out(name: str, *, any_zero: bool) -> str:
-    """What to do where structural zeros did not stay; `any_zero`: whether the original has any of the variable."""
+def _zeros_way_out(name: str, *, any_zero: bool) -> str:
     if not any_zero:
         return (
             f"no original value of {name} is 0: take it out of 'structural_zeros', and check the edits that leave it "
             "no other value"
         )
     return f"state the rule that governs its zeros as an edit (if ... then {name} == 0)"
-
-
-def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]]) -> Iterator[Doubt]:
-    """Classes smaller than promised.
-
-    An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
-    class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
-    on k values, and the plan counts patterns of missing cells that fewer than k records share.
-    """
-    for found in groups:
-        step = next(each for each in plan.steps if each.number == found["step"])
-        promised = found["requested"] if step.planning.k_guarantee == "require" else None
-        if promised is None:
-            continue
-        of_available_cases = not step.method.has_keys and step.planning.missing == "available_cases"
-        if of_available_cases and any(masked[name].missing.any() for name in found["variables"]):
-            continue
-        if found["smallest"] < promised:
-            yield Doubt(
-                "promise-not-kept", str(found["step"]),
-                f"k = {promised} is promised of {', '.join(found['variables'])}, and the smallest class has "
-                f"{found['smallest']}",
-                count=found["smallest"], place=step.place,
-            )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,36 +266,45 @@ NEARLY_ALL = 0.999
 """Share of unchanged cells from which on a step has changed nearly nothing."""
 
 
-def unchanged_doubts(
+def unchanged_counts(
     step: Step, names: Sequence[str], before: Dataset, after: Dataset, clusters: Integers | None = None
-) -> Iterator[Doubt]:
-    """Doubts about the variables that a step left as they were.
+) -> dict[str, list[Any]]:
+    """Cells of each variable that could have changed in a step, those that did not, and the extremes they had.
 
-    Cells that are missing and numbers that are 0 do not count, nor do variables that are constant: there is nothing to
-    hide. Where the step promises k, nor do values that all records of a cluster have: so many publish them. Steps that
-    only remove are not examined: they leave every other value as it is.
+    Cells that are missing and numbers that are 0 do not count: there is nothing to hide. Where the step promises k, nor
+    do values that all records of a cluster have: so many publish them. Steps that only remove are not examined: they
+    leave every other value as it is.
 
     `clusters`: cluster of each record, where the step makes any; shape (n,).
     """
-    if step.only_removes:
-        return
-    least = 1.0 if step.method.claims.changes_few else NEARLY_ALL
-    for name in names:
+    found: dict[str, list[Any]] = {}
+    for name in () if step.only_removes else names:
         old, new = before[name], after[name]
         relevant = ~old.missing & ~new.missing
         if old.variable.is_numeric:
             relevant &= old.values != 0
         if clusters is not None and step.k is not None:
             relevant &= varying(np.where(old.missing, 0, old.values), clusters)
-        total = int(np.sum(relevant))
-        if not total or np.all(old.values[relevant] == old.values[relevant][0]):
-            continue
-        count = int(np.sum(same_values(old, new)[relevant]))
-        if count >= least * total:
-            how = "as it was" if count == total else f"nearly as it was: {count} of {total} values are the same"
+        values = old.values[relevant]
+        extremes = [float(values.min()), float(values.max())] if len(values) else []
+        found[name] = [len(values), int(np.sum(same_values(old, new)[relevant])), extremes]
+    return found
+
+
+def unchanged_doubts(step: Step, counts: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
+    """Doubts about the variables that a step left as they were, but for constant ones; `counts`: of all records."""
+    together: dict[str, list[Any]] = {}
+    for each in counts:
+        for name, (total, same, extremes) in each.items():
+            known = together.setdefault(name, [0, 0, []])
+            together[name] = [known[0] + total, known[1] + same, [*known[2], *extremes]]
+    least = 1.0 if step.method.claims.changes_few else NEARLY_ALL
+    for name, (total, same, extremes) in together.items():
+        if total and min(extremes) < max(extremes) and same >= least * total:
+            how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"
             yield Doubt(
                 "step-changed-nothing", name, f"{step} left it {how}",
-                count=count, total=total, place=step.place, step=step.number,
+                count=same, total=total, place=step.place, step=step.number,
             )  # fmt: skip
 
 

@@ -16,12 +16,12 @@ from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
-from maskwright.planning.strata import is_zero
+from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.warnings.plan_warnings import agreeing_households
 from maskwright.plugins.method import Method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from maskwright.foundation.arrays import Integers
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from maskwright.masking.context import PublishedTerms
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.masking.suppressing.suppression_steps import SuppressedAgain
-    from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import Group, Keeper
     from maskwright.planning.plan import Plan
 
@@ -128,11 +127,11 @@ def _without_records(data: Dataset) -> Dataset:
     return replace(data, columns=tuple(columns))
 
 
-def method_warnings(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Notice]:
-    """What methods warn of, group by group of the plan."""
-    for group, result in zip(plan.groups, results, strict=True):
+def method_warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
+    """What methods warn of; `notes`: of each group of the plan."""
+    for group, note in zip(plan.groups, notes, strict=True):
         step = plan.steps[group.step - 1]
-        for warning in result.notes.get("warnings", ()):
+        for warning in note.get("warnings", ()):
             yield Notice("method-says", str(step.number), f"{step} on {_shown(group)}: {warning}", place=step.place)
 
 
@@ -148,11 +147,11 @@ def uncut_notices(plan: Plan, records: int, block_size: int | None) -> Iterator[
             yield Notice("not-in-blocks", str(step.number), message, place=step.place)
 
 
-def method_doubts(plan: Plan, results: Sequence[GroupResult]) -> Iterator[Doubt]:
-    """What methods are for and say that they could not do, group by group of the plan."""
-    for group, result in zip(plan.groups, results, strict=True):
+def method_doubts(plan: Plan, found: Sequence[Iterable[str]]) -> Iterator[Doubt]:
+    """What methods are for and say that they could not do; `found`: of each group of the plan."""
+    for group, doubts in zip(plan.groups, found, strict=True):
         step = plan.steps[group.step - 1]
-        for doubt in result.doubts:
+        for doubt in doubts:
             message = f"{step.method.name} on {_shown(group)}: {doubt}"
             yield Doubt("method-warned", str(step.number), message, place=step.place)
 
@@ -184,14 +183,14 @@ def _shown(group: Group) -> str:
     return ", ".join(group.variables[:5]) + (", ..." if len(group.variables) > 5 else "")
 
 
-def structural_zeros(original: Dataset, masked: Dataset, plan: Plan) -> Iterator[Mapping[str, Any]]:
-    """Share of the cells with a value that are 0, before and after, of variables that a step says have such zeros."""
+def structural_zeros(plan: Plan, *counts: Mapping[str, Sequence[int]]) -> Iterator[Mapping[str, Any]]:
+    """Share of the cells with a value that are 0, of variables that a step says have such zeros.
+
+    `counts`: before and after, as `zero_counts` has them.
+    """
     for step in plan.steps:
         for name in step.planning.structural_zeros:
-            before, after = (
-                float(np.sum(is_zero(data[name])) / max(int(np.sum(~data[name].missing)), 1))
-                for data in (original, masked)
-            )
+            before, after = (zeros / max(there, 1) for zeros, there in (each[name] for each in counts))
             yield {"step": step.number, "variable": name, "before": before, "after": after}
 
 
@@ -205,14 +204,23 @@ def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
         yield Notice("structural-zeros", each["variable"], message, step=each["step"])
 
 
-def conflict_notices(units: Sequence[AdjustedUnit]) -> Iterator[Notice]:
+def conflict_notices(conflicts: Iterable[Sequence[str]]) -> Iterator[Notice]:
     """Edits that records could not be brought onto together, whatever is masked."""
-    for each in units:
-        for names in each.adjustment.conflicts:
-            *others, last = names
-            several = f"{', '.join(others)} and {last} together" if others else last
-            message = f"in some records no masked values satisfy {several}: their unmasked values exclude it"
-            yield Notice("edits-exclude-each-other", "", message)
+    for names in conflicts:
+        *others, last = names
+        several = f"{', '.join(others)} and {last} together" if others else last
+        message = f"in some records no masked values satisfy {several}: their unmasked values exclude it"
+        yield Notice("edits-exclude-each-other", "", message)
+
+
+def notices_of_edits(plan: Plan, terms: PublishedTerms | None) -> tuple[Notice, ...]:
+    """What became of edits on recoded variables, beyond what the plan says."""
+    if terms is None:
+        return ()
+    translated = {each.original.name for each in plan.translations}
+    return recoded_edit_notices(
+        [each for each in terms.translations if each.original.name not in translated], terms.dropped
+    )
 
 
 def category_notices(adjusted: Sequence[CategoryCounts], plan: Plan) -> Iterator[Notice]:

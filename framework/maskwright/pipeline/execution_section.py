@@ -141,8 +141,12 @@ def allowed_packages(section: Node | None, problems: list[Problem]) -> tuple[str
 
 
 def choice_notices(pipeline: Pipeline) -> Iterator[Notice]:
-    """Notices about plugins that claim the files of a pipeline too, and are not used for them."""
+    """Notices about who could have done what: plugins that claim the files too, and an engine without tasks."""
     registry = plugins()
+    if pipeline.in_one_process:
+        reasons = "; ".join(pipeline.in_one_process)
+        message = f"all records are in one process, with the values of a run in memory: {reasons}"
+        yield Notice("over-parts", "", message)
     sources = [pipeline.data] if pipeline.levels is None else list(pipeline.levels.sources.values())
     files = {each.path.name: each.source.name for each in sources}
     written = pipeline.output.level_data.values() or (pipeline.output.data,)

@@ -246,7 +246,7 @@ class Pipeline(MaskingRequest):
     overrides applied. `thresholds`: by measure label, or by label and part, ``label.part``. `levels`: where the data
     have several levels; `data` is the source of the lowest one then. `sections`: of the report, besides its own.
     `after`: what is done once everything is released. `engine`: who has the tasks done of a run in stages; None: all
-    data are in memory.
+    data are in memory. `in_one_process`: why they are although an engine is named.
     """
 
     path: Path | None
@@ -263,6 +263,7 @@ class Pipeline(MaskingRequest):
     sections: tuple[Chosen, ...] = ()
     after: tuple[Chosen, ...] = ()
     engine: ChosenEngine | None = None
+    in_one_process: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -13,9 +13,44 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.planning.strata import Cut
 
 _MOST_MERGED_ONE_BY_ONE = 500
 """Small strata up to which each joins the nearest one as it is by then; more join the nearest large one at once."""
+
+
+def join_strata(
+    combinations: Integers,
+    cuts: Sequence[Cut],
+    counts: Integers,
+    sizes: Integers,
+    centres: Floats,
+    k: int,
+    counted: Callable[[Integers], Floats] | None = None,
+) -> Integers:
+    """Join strata with fewer than k, as `join_small` does.
+
+    Those with the same cells missing come first, of the same value of `within` before others, where k records have
+    these cells: whoever is joined with others is known by the cells that are missing. `combinations`: shape (s, cuts).
+    """
+    stages: list[Integers] = []
+    outer = np.zeros(len(combinations), dtype=np.int64)
+    if cuts and cuts[0].criterion.apart:
+        outer = combinations[:, 0]
+    gaps = [at for at, each in enumerate(cuts) if each.gaps]
+    if gaps:
+        pattern = _renumbered_rows(combinations[:, gaps])
+        held = np.bincount(pattern, counts) if counted is None else counted(pattern)
+        alone = len(combinations) + np.arange(len(combinations))
+        stages = [
+            np.where(held[pattern] >= k, codes, alone)
+            for codes in (_renumbered_rows(np.column_stack([outer, pattern])), pattern)
+        ]
+    return join_small(counts, sizes, centres, k, counted, (*stages, outer))
+
+
+def _renumbered_rows(codes: Integers) -> Integers:
+    return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def join_small(

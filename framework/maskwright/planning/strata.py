@@ -9,11 +9,11 @@ have them so, else of the same `within` where that has k; the representatives of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.classes.classes import Classes
 from maskwright.data.missing import HAD_VALUE, NO_CELL
 from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.conditions import negate
@@ -25,7 +25,7 @@ from maskwright.edits.expression import Expression, Not, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import InputError
-from maskwright.planning.small_strata import centres_of, households_in, join_small
+from maskwright.planning.small_strata import centres_of, households_in, join_strata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -213,8 +213,11 @@ def _values_of(data: Dataset, names: Sequence[str]) -> tuple[Integers, int]:
 def label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
     """Name of the stratum with these codes: conditions, then cells that are missing.
 
-    A condition that is unknown because of a cell that is said to be missing is left out.
+    A condition that is unknown because of a cell that is said to be missing is left out. Codes that a sample does not
+    have, which the cuts may be of, have no names.
     """
+    if any(code >= len(each.meanings) for each, code in zip(cuts, codes, strict=True)):
+        return "combination of conditions"
     missing = {name for each, code in zip(cuts, codes, strict=True) if each.gaps and code for name in each.gaps}
     meanings = [
         each.meanings[code]
@@ -289,15 +292,18 @@ def stratify(
 
 def _joined(outer: Cut, data: Dataset, group: Sequence[str], k: int) -> Cut:
     """Strata of `within`, those with fewer than k joined with the nearest."""
-    strata = _merge(_cross([outer], len(data)), data, group, k, [outer])
-    names = ", ".join(outer.criterion.variables)
-    _, first, values = np.unique(strata.codes, return_index=True, return_counts=True)
-    held = np.bincount(Classes.of([strata.codes, outer.codes]).keys[0], minlength=len(values))
-    meanings = tuple(
-        outer.meanings[outer.codes[row]] if number == 1 else f"{number} values of {names}"
-        for row, number in zip(first.tolist(), held.tolist(), strict=True)
+    strata = _merge_values(_cross([outer], len(data)), data, group, k, [outer])
+    return Cut(outer.criterion, strata.codes[outer.codes], joined_values(outer.criterion, strata.codes))
+
+
+def joined_values(criterion: Criterion, target: Integers) -> tuple[str, ...]:
+    """What strata of `within` are; `target`: of each value the stratum that it is in; shape (v,)."""
+    names = ", ".join(criterion.variables)
+    _, first, held = np.unique(target, return_index=True, return_counts=True)
+    return tuple(
+        f"value {place + 1} of {names}" if number == 1 else f"{number} values of {names}"
+        for place, number in zip(first.tolist(), held.tolist(), strict=True)
     )
-    return Cut(outer.criterion, strata.codes, meanings)
 
 
 def _cross(cuts: Sequence[Cut], n: int) -> tuple[Integers, Integers]:
@@ -322,61 +328,44 @@ def _renumbered(codes: Integers) -> Integers:
     return (np.cumsum(there) - 1)[codes]
 
 
-def join_strata(
+def _merge(
+    crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
+) -> Strata:
+    """Strata of the records, those with fewer than k joined."""
+    strata = _merge_values(crossed, data, group, k, cuts)
+    return replace(strata, codes=strata.codes[crossed[0]])
+
+
+def _merge_values(
+    crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
+) -> Strata:
+    codes, combinations = crossed
+    sizes, households = np.bincount(codes, minlength=len(combinations)), data.households
+
+    def counted(target: Integers) -> Floats:
+        assert households is not None
+        # A household with records in both strata counts once.
+        return households_in(target[codes], households, len(combinations)).astype(np.float64)
+
+    counts = sizes if households is None else households_in(codes, households, len(combinations))
+    centres = partial(centres_of, data, group, codes, len(combinations))
+    return merged_strata(combinations, cuts, counts, sizes, centres, k, None if households is None else counted)
+
+
+def merged_strata(
     combinations: Integers,
     cuts: Sequence[Cut],
     counts: Integers,
     sizes: Integers,
-    centres: Floats,
+    centres: Callable[[], Floats],
     k: int,
     counted: Callable[[Integers], Floats] | None = None,
-) -> Integers:
-    """Join strata with fewer than k, as `join_small` does.
-
-    Those with the same cells missing come first, of the same value of `within` before others, where k records have
-    these cells: whoever is joined with others is known by the cells that are missing. `combinations`: shape (s, cuts).
-    """
-    stages: list[Integers] = []
-    outer = np.zeros(len(combinations), dtype=np.int64)
-    if cuts and cuts[0].criterion.apart:
-        outer = combinations[:, 0]
-    gaps = [at for at, each in enumerate(cuts) if each.gaps]
-    if gaps:
-        pattern = _renumbered_rows(combinations[:, gaps])
-        held = np.bincount(pattern, counts) if counted is None else counted(pattern)
-        alone = len(combinations) + np.arange(len(combinations))
-        stages = [
-            np.where(held[pattern] >= k, codes, alone)
-            for codes in (_renumbered_rows(np.column_stack([outer, pattern])), pattern)
-        ]
-    return join_small(counts, sizes, centres, k, counted, (*stages, outer))
-
-
-def _renumbered_rows(codes: Integers) -> Integers:
-    return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def _merge(
-    crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
 ) -> Strata:
-    codes, combinations = crossed
-    sizes = np.bincount(codes, minlength=len(combinations))
-    counts = sizes if data.households is None else households_in(codes, data.households, len(combinations))
+    """Join strata as `join_strata` does, if any has fewer than k; the codes are those of the combinations."""
     target = np.arange(len(combinations))
     if (counts < k).any() and len(combinations) > 1:
-        households = data.households
-
-        def counted(target: Integers) -> Floats:
-            assert households is not None
-            # A household with records in both strata counts once.
-            return households_in(target[codes], households, len(combinations)).astype(np.float64)
-
-        centres = centres_of(data, group, codes, len(combinations))
-        of_households = None if households is None else counted
-        target = join_strata(combinations, cuts, counts, sizes, centres, k, of_households)
-    kept, renumbered = np.unique(target, return_inverse=True)
-    merged = np.array([int(np.sum(target == target[number])) > 1 for number in range(len(combinations))])
-    labels = [label(cuts, row) for row in combinations.tolist()]
+        target = join_strata(combinations, cuts, counts, sizes, centres(), k, counted)
+    kept, renumbered, held = np.unique(target, return_inverse=True, return_counts=True)
     mixed = {
         name
         for position, each in enumerate(cuts)
@@ -384,12 +373,8 @@ def _merge(
         for into in kept
         if len(np.unique(combinations[target == into, position])) > 1
     }
-    return Strata(
-        renumbered[codes],
-        tuple(
-            Stratum(label, int(size), bool(was) and int(count) < k)
-            for label, size, count, was in zip(labels, sizes, counts, merged, strict=True)
-        ),
-        frozenset(mixed),
-        k,
+    strata = tuple(
+        Stratum(label(cuts, row), int(size), bool(joined) and int(count) < k)
+        for row, size, count, joined in zip(combinations.tolist(), sizes, counts, held[renumbered] > 1, strict=True)
     )
+    return Strata(renumbered, strata, frozenset(mixed), k)

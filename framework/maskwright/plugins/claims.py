@@ -43,8 +43,8 @@ class Claims:
         How records may be cut into blocks (``execution: {block_size: N}``). ``near``: into records that are near each
         other, as methods with clusters need it. ``any``: anyhow, with the same values, because each record is masked by
         itself; whatever it draws comes from `uniform_by_record`, and `rng` is the same in all blocks. ``none``: not at
-        all, because it would change less, or otherwise, in a part of the file; it masks all records at once, and a run
-        over parts is refused, unless there is a `gathering`.
+        all, because it would change less, or otherwise, in a part of the file; it masks all records at once, over
+        parts in one place, unless there is a `gathering`.
     within_strata : bool
         Whether the strata of a file, in which edits hold alike, may be masked apart. A method for which they may not
         sees all records at once.

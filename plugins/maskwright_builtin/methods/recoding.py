@@ -108,7 +108,8 @@ def banded(variable: Variable, values: Floats, params: RecodingParams, *, part: 
     if how is not None and not (isinstance(how, tuple) and isinstance(how[0], float)):
         raise InputError(f"{variable.name} is {variable.type}: give bounds between bands, [18, 30, 65]")
     if how is None and part:
-        raise InputError(f"{variable.name} has no bounds, and those of equally large bands are found in the whole file")
+        message = f"{variable.name} has no bounds, and those of equally large bands are found in the whole file"
+        raise InputError(Problem(message, hint="Say how many bands: `bands: 5`."))
     bounds = rounded_quantiles(values, params.bands) if how is None else np.array(how)
     names = band_names([f"{bound:.12g}" for bound in bounds])
     return Recoded(np.searchsorted(bounds, values, side="right"), names, between(bounds.tolist()))
@@ -277,9 +278,11 @@ def _unknown_category(variable: Variable, member: str) -> Problem:
 def _variant(params: RecodingParams) -> Method:
     """With bounds and groups that are given, each record is recoded by itself.
 
-    With the periods of dates it has to know which occur; levels of hierarchies are made of all values.
+    With the periods of dates it has to know which occur; levels of hierarchies and equally large bands are made of all
+    values.
     """
-    if any(isinstance(how, Level) for how in params.recode.values()):
+    of_bands = not params.recode or "bands" in params.model_fields_set
+    if of_bands or any(isinstance(how, Level) for how in params.recode.values()):
         return RECODING.claiming(gathering=None)
     given = bool(params.recode) and not any(isinstance(how, str) for how in params.recode.values())
     return RECODING.claiming(cut="any", gathering=None) if given else RECODING
@@ -313,7 +316,7 @@ RECODING = Method(
         deterministic=True,
         publishes=publishes,
         gathering=Gathering(
-            partial=occurring_periods, merged=all_periods, not_with="levels of hierarchies, or bands without bounds"
+            partial=occurring_periods, merged=all_periods, not_with="levels of hierarchies, or `bands`"
         ),
         changes_few=True,
     ),

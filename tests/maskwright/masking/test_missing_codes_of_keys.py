@@ -11,7 +11,7 @@ import pytest
 import maskwright as mw
 from maskwright.commands.running.preparation import prepare
 from maskwright.foundation.progress import Quiet
-from maskwright.masking.masked_value_checks import class_doubts, smallest_classes
+from maskwright.masking.promised_classes import class_doubts, smallest_classes
 from maskwright.pipeline.reading import read_pipeline
 
 if TYPE_CHECKING:

@@ -203,8 +203,11 @@ LIMITS = (
     "variables, which the plan warns of, are searched for in the sample. Methods that need something of all records "
     "first (frequencies, spreads, periods that occur) get it as exact counts and sums. What sees all records at once, "
     "clusters of categories among it, runs in the memory of one worker, with the columns that it reads; the plan "
-    "estimates how much that is, and refuses it where it does not fit. Refused by name, before anything is masked: "
-    "households and levels, removed records and cells, new records, rules beyond a record, key maps, random order."
+    "estimates how much that is. What takes records or cells away, draws new ones, keeps groups together or gives "
+    "records another order or new keys (`run` below), rules beyond a record, edits on values that occur together of "
+    "which some are masked or recoded, and one file or another format for several parts have the whole run in one "
+    "process: the bytes and doubts of a run in memory with the same `block_size`; the plan names what asks for it. "
+    "Refused, before anything is masked: what does not fit into the memory of its process, with its size."
 )
 
 

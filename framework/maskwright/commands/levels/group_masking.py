@@ -29,8 +29,9 @@ from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
 from maskwright.masking.context import Execution
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.mask import mask
-from maskwright.masking.masked_value_checks import guarantee_doubts, smallest_classes
+from maskwright.masking.masked_value_checks import guarantee_doubts
 from maskwright.masking.masking_result import MaskingResult, Removal
+from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest

@@ -25,7 +25,7 @@ from maskwright.masking.levels.adjustment import (
 )
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.mask import mask
-from maskwright.masking.masked_value_checks import smallest_classes
+from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
 from maskwright.masking.suppressing.cells import without_cells

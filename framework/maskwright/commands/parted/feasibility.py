@@ -1,4 +1,4 @@
-"""What a run over parts can do, by method and measure; what it cannot is refused by name; and what it will cost."""
+"""What a run over parts does part by part, and for what it takes all records in one process; and what it will cost."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import shutil
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from maskwright.commands.parted.measuring import is_merged, refused_measure, unmeasurable
+from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.planning import sample_size
 from maskwright.commands.parted.task_run import BLOCK_SIZE
 from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
+from maskwright.commands.running.loading import read_by_rules, read_rules
+from maskwright.commands.running.preparation import refuse_steps
 from maskwright.data.parts.part_files import is_remote
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.costs import BASE, READ, Shape, StageCost, costs_over_parts
 from maskwright.plugins.engines.local import LOCAL, PROCESSES
 from maskwright.plugins.method import Method
 from maskwright.release.part_layout import RECORDS_OF_PART
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from maskwright.data.parts.model import Parts
@@ -40,24 +43,70 @@ CATEGORIES = frozenset({"nominal", "ordinal"})
 
 IN_ONE_PLACE = "the columns that it reads are in the memory of one worker"
 
-Form = Literal["local", "block", "global", "whole", "refused"]
-Result = Literal["exact", "blocked", "approximate", "sampled", "refused"]
+Form = Literal["local", "block", "global", "whole", "run"]
+Result = Literal["exact", "blocked", "approximate", "sampled"]
 
 
 @dataclass(frozen=True)
 class Support:
     """A row of the table of ``maskwright explain scale``.
 
-    `form`: each record by itself; blocks of near records; sums over all parts; all records in one place; not at all.
-    `result`: against a run in
-    memory.
+    `form`: each record by itself; blocks of near records; sums over all parts; the columns of all records in one
+    place; the whole run in one process. `result`: against a run in memory.
     """
 
-    kind: Literal["method", "measure"]
+    kind: Literal["method", "measure", "setting"]
     name: str
     form: Form
     result: Result
     why: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting for which all records are in one process."""
+
+    name: str
+    why: str
+    is_set: Callable[[Pipeline], bool]
+
+
+def _has_new_keys(pipeline: Pipeline) -> bool:
+    declared = pipeline.data.variables.values()
+    return pipeline.release.ids == "new" or any(each.release == "new" for each in declared)
+
+
+SETTINGS = (
+    Setting("data: levels", "groups stay with their members", lambda each: each.levels is not None),
+    Setting("data: cluster", "members of a household are masked together", lambda each: each.data.cluster is not None),
+    Setting("on_input_violation: drop", "the other records are numbered anew",
+            lambda each: each.on_input_violation == "drop"),
+    Setting("on_input_violation: localize", "values of other records mend a field",
+            lambda each: each.on_input_violation == "localize"),
+    Setting("release: order: random", "any record may go to any part", lambda each: each.release.order == "random"),
+    Setting("release: ids: new", "equal keys get the same new one, and records another place", _has_new_keys),
+    Setting("output: key_map", "one file has the old and the new places of all records",
+            lambda each: each.output.key_map is not None),
+    Setting("output: formulas: escape", "what is read back has no apostrophes",
+            lambda each: each.output.escapes_formulas),
+    Setting("measure: per_record", "contributions of all records are in one file",
+            lambda each: any(request.per_record for request in each.measures)),
+)  # fmt: skip
+
+
+class AllRecordsNeededError(Exception):
+    """A run over parts that is done in one process after all."""
+
+    def __init__(self, reasons: Iterable[str]) -> None:
+        super().__init__()
+        self.reasons = tuple(dict.fromkeys(reasons))
+
+
+def need_no_other_records(reasons: Iterable[str]) -> None:
+    """Leave the run over parts if there is any reason to."""
+    found = tuple(reasons)
+    if found:
+        raise AllRecordsNeededError(found)
 
 
 def is_by_record(method: Method) -> bool:
@@ -90,22 +139,20 @@ def home_of(plan: Plan, unit: AdjustmentUnit) -> int | None:
     return None if later & (read & plan.recoded | set(unit.variables)) else found
 
 
-def refused_method(method: Method) -> str | None:
-    """Why a method cannot run over parts; None where it can."""
+def of_all_records(method: Method) -> str | None:
+    """Why a method takes the whole run into one process; None where it does not."""
     if method.is_remover:
-        return "takes records or cells away, and that needs all records at once"
+        return "takes records or cells away, as all others leave them"
     if "cells" in method.claims.removes:
-        return "leaves cells empty, and that needs all records at once"
-    if method.claims.draws_records:
-        return "draws records anew"
-    return None
+        return "leaves cells empty, as all others leave them"
+    return "draws records anew" if method.claims.draws_records else None
 
 
 def support_of_method(method: Method) -> Support:
     """What a method does in a run over parts."""
-    why = refused_method(method)
+    why = of_all_records(method)
     if why is not None:
-        return Support("method", method.name, "refused", "refused", why)
+        return Support("method", method.name, "run", "exact", why)
     if method.claims.cut == "any":
         return Support("method", method.name, "local", "exact", "changes each record by itself, part by part")
     if method.claims.gathering is not None:
@@ -125,7 +172,7 @@ def support_of_measure(measure: Measure) -> Support:
     """What a measure does in a run over parts."""
     merging = measure.merging
     if measure.claims.of_levels:
-        return Support("measure", measure.name, "refused", "refused", "counts households")
+        return Support("measure", measure.name, "run", "exact", "counts groups with all their members")
     if merging is None:
         return Support("measure", measure.name, "whole", "exact", "all columns are in the memory of one worker")
     message = "rows of all parts, shuffled to tasks that count them" if merging.counted else "sums of all parts"
@@ -135,107 +182,68 @@ def support_of_measure(measure: Measure) -> Support:
 
 
 def support(registry: Registry) -> Iterator[Support]:
-    """Every method and measure that is installed."""
+    """Every method and measure that is installed, and the settings for which all records are in one process."""
     for method in registry.methods.values():
         yield support_of_method(method)
     for measure in registry.measures.values():
         yield support_of_measure(measure)
+    for setting in SETTINGS:
+        yield Support("setting", setting.name, "run", "exact", setting.why)
 
 
-IN_MEMORY = "leave out `execution: engine`: the whole file is in memory then"
+def reasons_of_request(pipeline: Pipeline) -> Iterator[str]:
+    """What a pipeline asks for that takes all records in one process."""
+    yield from (f"{each.name} ({each.why})" for each in SETTINGS if each.is_set(pipeline))
+    for step in pipeline.steps:
+        why = of_all_records(step.method)
+        if why is not None:
+            yield f"step {step.number}: {step.method.name} {why}"
+    for each in pipeline.measures:
+        if each.asked and each.measure.claims.of_levels:
+            yield f"{each.label} {support_of_measure(each.measure).why}"
+    hidden = identifiers_of(pipeline.data.variables)
+    for name in read_by_rules(read_rules(pipeline), hidden) if hidden else ():
+        yield f"edits read {name}, which is not published, and check the original with it"
+
+
+def reasons_of_output(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
+    """What an output asks for, of the parts that there are, that takes all records in one process."""
+    output = pipeline.output
+    if not output.is_folder and len(parts) > 1:
+        yield f"output data: {output.data.name} is one file, and the data have {len(parts)} parts"
+    if output.source.name != pipeline.data.source.name:
+        yield f"output data: the format is another than that of the parts, {pipeline.data.source.name}"
 
 
 def refuse_request(pipeline: Pipeline) -> None:
-    """Refuse what the pipeline asks for and a run over parts cannot do."""
-    requested = [each for each in pipeline.measures if each.asked]
-    problems = [*_of_settings(pipeline), *_of_steps(pipeline), *unmeasurable(requested)]
-    refuse_problems(problems)
+    """Refuse blocks in which no cluster fits, and an output that is sent from nowhere."""
+    refuse_steps(pipeline)
+    if is_remote(str(pipeline.output.data)) and (pipeline.engine is None or pipeline.engine.scratch is None):
+        message = "output data: a run over parts writes into a folder first, and sends it when all is well"
+        raise InputError(Problem(message, hint="execution: {scratch: DIR} names a folder here that all workers see"))
 
 
-def _of_settings(pipeline: Pipeline) -> Iterator[Problem]:
-    engine = "a run over parts"
-    if pipeline.data.cluster is not None:
-        yield Problem(f"{engine} does not keep households together yet", pipeline.data.place, IN_MEMORY)
-    if pipeline.on_input_violation in ("drop", "localize"):
-        what = f"on_input_violation: {pipeline.on_input_violation}"
-        yield Problem(f"{what}: {engine} masks records that violate edits, or stops", hint="'mask' or 'fail'")
-    if pipeline.release.order == "random" or pipeline.release.ids is not None:
-        yield Problem(f"{engine} keeps the order and the keys of the records", hint=IN_MEMORY)
-    output = pipeline.output
-    if is_remote(str(output.data)) and (pipeline.engine is None or pipeline.engine.scratch is None):
-        hint = "execution: {scratch: DIR} names a folder here that all workers see"
-        yield Problem(f"output data: {engine} writes into a folder first, and sends it when all is well", hint=hint)
-    if output.key_map is not None:
-        yield Problem(f"output key_map: {engine} does not write it", hint=f"leave it out, or {IN_MEMORY}")
-    if output.escapes_formulas:
-        yield Problem(f"output formulas: {engine} does not escape them", hint=IN_MEMORY)
+def reasons_of_plan(plan: Plan) -> Iterator[str]:
+    """Edits that take all records in one process."""
+    for edit in plan.edits:
+        tuples = domain_tuples((edit,))
+        if edit.engine is not None:
+            yield f"edit {edit.name!r} is for another engine, or reads more than one record"
+        elif any(0 < sum(name in plan.masked for name in names) < len(names) for names in tuples):
+            yield f"edit {edit.name!r} ties masked variables to unmasked ones by the values that occur together"
+        elif tuples and plan.coarse.read_by(edit):
+            yield f"edit {edit.name!r} reads which values occur together, and one of its variables is recoded"
 
 
-def _of_steps(pipeline: Pipeline) -> Iterator[Problem]:
-    size = pipeline.execution.block_size
-    for step in pipeline.steps:
-        if size is not None and step.k is not None and size < step.k and not is_by_record(step.method):
-            message = f"k = {step.k} is larger than a block, which has {size} records (block_size)"
-            yield Problem(message, step.place, "execution: {block_size: 50000} is usual", step=step.number)
-        why = refused_method(step.method)
-        if why:
-            yield Problem(
-                f"{step.method.name} {why}", step.place, f"take another method, or {IN_MEMORY}", step=step.number
-            )
-
-
-def refuse_output(pipeline: Pipeline, parts: Parts) -> None:
-    """Refuse an output that does not fit the parts."""
-    output = pipeline.output
-    if parts.records == 0:
-        raise InputError("the data have no records")
-    if not output.is_folder and len(parts) > 1:
-        raise InputError(
-            Problem(
-                f"output data: {output.data.name} is one file, and the data have {len(parts)} parts",
-                hint="name a folder (output: {data: masked/}), which gets a masked file for each part",
-            )
-        )
-    if output.source.name != pipeline.data.source.name:
-        raise InputError(
-            Problem(f"a run over parts writes them in the format of the original, {pipeline.data.source.name}")
-        )
-
-
-def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
-    """Refuse measures and edits that cannot be had over parts; the pipeline without those that nobody asked for."""
-    problems = [*_of_recoded_combinations(plan)]
-    problems += [
-        Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
-        for edit in plan.edits
-        if edit.engine is not None
-    ]
-    problems += [
-        Problem(
-            f"edit {edit.name!r} ties masked variables to unmasked ones by the values that occur together, and a run "
-            "over parts does not cut along these",
-            hint=IN_MEMORY,
-        )
-        for edit in plan.edits
-        if any(0 < sum(name in plan.masked for name in names) < len(names) for names in domain_tuples((edit,)))
-    ]
+def with_needed_measures(pipeline: Pipeline, plan: Plan) -> Pipeline:
+    """The pipeline without measures that nobody asked for and that take all records in one place."""
     folders = pipeline.output.parts if isinstance(pipeline.output.parts, tuple) else ()
-    problems += [
+    refuse_problems(
         Problem(f"output parts: {unknown_name('variable', name, plan.variables)}")
         for name in folders
         if name not in plan.variables
-    ]
-    refuse_problems(problems)
-    kept = (each for each in pipeline.measures if refused_measure(each) is None and (each.asked or is_merged(each)))
-    return replace(pipeline, measures=tuple(kept))
-
-
-def _of_recoded_combinations(plan: Plan) -> Iterator[Problem]:
-    """Edits that read which values occur together, of variables that become categories."""
-    for edit in plan.edits:
-        if plan.coarse.read_by(edit) and domain_tuples((edit,)):
-            why = f"edit {edit.name!r} reads which values occur together, and one of its variables is recoded"
-            yield Problem(why, edit.place, IN_MEMORY)
+    )
+    return replace(pipeline, measures=tuple(each for each in pipeline.measures if each.asked or is_merged(each)))
 
 
 def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[Notice, ...]:
@@ -243,14 +251,13 @@ def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[Notice, ...]:
     kept = {each.label for each in after.measures}
     return tuple(
         Notice(
-            "not-computed",
-            each.label,
-            f"{each.label} is not computed, which no output needs: "
-            + (refused_measure(each) or "it takes all records in one place; name it under `measure:`"),
+            "not-computed", each.label,
+            f"{each.label} is not computed, which no output needs: it takes all records in one place; name it under "
+            "`measure:`",
         )
         for each in before.measures
         if each.label not in kept
-    )
+    )  # fmt: skip
 
 
 HINT = (
@@ -259,14 +266,16 @@ HINT = (
 )
 
 
-def costs_of_parted_plan(request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None) -> Costs:
-    """Expected costs of a run over parts."""
+def costs_of_parted_plan(
+    request: Pipeline, plan: Plan, variables: int, records: int, part: int | None = None, examined: int = 0
+) -> Costs:
+    """Expected costs of a run over parts; `examined`: columns of which all records are examined together."""
     block = request.execution.block_size or BLOCK_SIZE
     largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(
         shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures],
-        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=0),
+        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=examined),
         is_measured_at_once=not all(map(is_merged, request.measures)),
     )  # fmt: skip
 
@@ -311,10 +320,10 @@ def refuse_unscannable(request: Pipeline, parts: Parts) -> None:
     _refuse(need, worker_limit(request, costs), request, largest.name)
 
 
-def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path) -> None:
+def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch: Path, examined: int) -> None:
     """Refuse a run that is expected to need more memory than its workers have, or more room on the way than is left."""
     largest = max(parts, key=lambda each: each.records)
-    costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records)
+    costs = costs_of_parted_plan(request, plan, len(parts.schema or ()), parts.records, largest.records, examined)
     _refuse(costs.peak, worker_limit(request, costs), request, largest.name)
     used = sum(each.stat().st_size for each in scratch.rglob("*") if each.is_file())
     free = shutil.disk_usage(scratch).free + used

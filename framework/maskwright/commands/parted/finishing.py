@@ -39,11 +39,10 @@ from maskwright.masking.category_adjustment import (
     occurring_categories,
     with_categories,
 )
-from maskwright.masking.masked_value_checks import beside_multiples, value_as_code_doubts
+from maskwright.masking.masked_value_checks import beside_multiples, moved_zeros, value_as_code_doubts, zero_counts
 from maskwright.masking.spikes import SpikeCounts
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
 from maskwright.planning.applicable_edits import without_violations
-from maskwright.planning.strata import is_zero
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.file_validation import check_file
 from maskwright.release.output_format import formula_cells
@@ -204,20 +203,8 @@ def _masked(
             if masked[name].variable.is_numeric
         },
         "beside_multiples": beside_multiples(plan, masked),
-        "zeros": {
-            name: [[int(np.sum(is_zero(data[name]))), int(np.sum(~data[name].missing))] for data in (original, masked)]
-            for step in plan.steps
-            for name in step.planning.structural_zeros
-        },
-        "zeros_moved": {
-            name: int(
-                np.sum(
-                    (is_zero(original[name]) != is_zero(masked[name])) & ~original[name].missing & ~masked[name].missing
-                )
-            )
-            for step in plan.steps
-            for name in step.planning.structural_zeros
-        },
+        "zeros": [zero_counts(plan, data) for data in (original, masked)],
+        "zeros_moved": moved_zeros(plan, original, masked),
         "missing": {name: int(masked[name].missing.sum()) for name in plan.masked},
     }
     donors = {number: each.adjustment.donors for number, each in zip(task.record_units, done, strict=True)}

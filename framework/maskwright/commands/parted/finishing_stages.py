@@ -26,6 +26,7 @@ from maskwright.commands.parted.measuring import (
     Round,
     collect_cells,
     count_rows,
+    examined_columns,
     is_merged,
     measure_again,
     measure_in_one_place,
@@ -35,7 +36,7 @@ from maskwright.commands.parted.measuring import (
 from maskwright.commands.parted.output_files import join_parts
 from maskwright.commands.parted.partial_statistics import DISTINCT_AT_ONCE, DriftTotals, count_classes
 from maskwright.commands.parted.planning import merged_outcome
-from maskwright.commands.parted.results import TaskResults, class_sets, masking_result
+from maskwright.commands.parted.results import TaskResults, masking_result
 from maskwright.commands.parted.shuffling import spilled, together
 from maskwright.commands.parted.task_run import AGAIN, FINISHED, MeasureFacts, PartedRun
 from maskwright.commands.parted.task_settings import empty
@@ -44,13 +45,14 @@ from maskwright.foundation.errors import InputError
 from maskwright.masking.adjusting.row_outcomes import Donors
 from maskwright.masking.category_adjustment import occurring_categories
 from maskwright.masking.masked_value_checks import Extent
+from maskwright.masking.promised_classes import ClassSets
 from maskwright.masking.spikes import SHARE, frequent_values
 from maskwright.planning.warnings.wrong_edits import violated_by_errors
 from maskwright.plugins.measurement import Further
 from maskwright.release.output_format import formulas_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.domain import Combinations as CombinationsOfValues
+    from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.findings import Notice
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MeasureRequest
@@ -76,13 +79,14 @@ def finish_parts(
     plan = masking.plan
     record_units = tuple(number for number, unit in enumerate(plan.units) if home_of(plan, unit) is None)
     masked = empty(done.published).without(plan.dropped)
-    sets, least, together = class_sets(plan, masked, found.records)
+    sets = ClassSets.of(plan, masked, found.records)
+    asked = sets.asked()
     tasks = max(1, -(-found.records // DISTINCT_AT_ONCE))
     task = Finish(
         masking,
         groups,
         record_units,
-        tuple(sets),
+        tuple(names for names, _ in asked),
         tasks,
         _domain_rows(found, done.published),
         tuple(of_both_files(run.pipeline.measures)),
@@ -112,11 +116,12 @@ def finish_parts(
         task, run.finished = replace(task, donors=donors, changed=changed), AGAIN
         receipts, first, drift = finished_by(AGAIN, f"{title} again", task)
     folders = run.folders(run.finished)
-    keys = [f"{which}-{share}" for which in range(len(sets)) for share in range(tasks)]
-    counted = run.run("classes", "Counting equal records", count_classes, keys, folders, tuple(least), tasks)
+    keys = [f"{which}-{share}" for which in range(len(asked)) for share in range(tasks)]
+    least = tuple(k for _, k in asked)
+    counted = run.run("classes", "Counting equal records", count_classes, keys, folders, least, tasks)
     counts = [
         _count([each.facts for each in counted[at * tasks : (at + 1) * tasks]], found.records)
-        for at in range(len(sets))
+        for at in range(len(asked))
     ]
     firsts = [first for first, folder in zip(run.parts.offsets, folders, strict=False) if folder]
     finished = added_up(zip(firsts, run.read(run.finished, FOUND), strict=True))
@@ -131,7 +136,7 @@ def finish_parts(
         [*each, {"notes": group.notes}] if group.notes else each for each, group in zip(of_groups, groups, strict=True)
     ]
     result = masking_result(
-        TaskResults(of_groups, facts, drift, finished, together(counts), found.records), plan, masking.edits,
+        TaskResults(of_groups, facts, drift, finished, sets.report(counts), found.records), plan, masking.edits,
         masking.terms,
     )  # fmt: skip
     result = replace(result, notices=(*result.notices, *_formula_notices(facts, result)))
@@ -274,13 +279,33 @@ def _measured_in_one_place(
     requests = tuple(each for each in run.pipeline.measures if not is_merged(each))
     if not requests:
         return {}
-    about = run.store("cells", Round(requests, plan, {}, run.folders(run.finished), published=published))
-    receipts = run.run("cells", "Collecting for measures", collect_cells, run.part_keys, settings, about)
+    about = Round(requests, plan, {}, run.folders(run.finished), published=published)
+    found = _in_one_place(run, about, settings, "measured", "measures")
+    return {label: each for share in found for label, each in share.items()}
+
+
+def doubts_in_one_place(
+    run: PartedRun, plan: Plan, published: Mapping[str, WholeVariable], settings: Stored, sample: Dataset
+) -> tuple[Doubt, ...]:
+    """Doubts about all records together, which one task takes with the columns that are examined."""
+    columns = examined_columns(plan, sample)
+    if not columns:
+        return ()
+    about = Round((), plan, {}, run.folders(run.finished), published=published, columns=columns)
+    (found,) = _in_one_place(run, about, settings, "examined", "doubts")
+    return tuple(found)
+
+
+def _in_one_place(run: PartedRun, task: Round, settings: Stored, name: str, what: str) -> Iterator[Any]:
+    """Results of tasks that take the cells of all records, one for each measure."""
+    cells = f"cells-{name}"
+    about = run.store(cells, task)
+    receipts = run.run(cells, f"Collecting for {what}", collect_cells, run.part_keys, settings, about)
     first = next(each.facts for each in receipts if each.facts["records"])
     names = (tuple(first["original"]), tuple(first["released"]))
-    keys = [str(number) for number in range(len(requests))]
-    run.run("measured", "Measuring", measure_in_one_place, keys, settings, about, run.folders("cells"), names)
-    return {label: each for found in run.read("measured", MEASURED) for label, each in found.items()}
+    keys = [str(number) for number in range(max(1, len(task.requests)))]
+    run.run(name, "Measuring", measure_in_one_place, keys, settings, about, run.folders(cells), names)
+    return run.read(name, MEASURED)
 
 
 def _round(

@@ -118,7 +118,7 @@ def _strata(
         cuts = cut(found.sample, group.cut_by, conditions[at].edits)
         least = smallest_stratum(step, group.variables, group.cut_by, found.records)
         keep = step.planning.small_strata == "keep"
-        result.append(counts[at].strata(group, cuts, scale, least, keep=keep))
+        result.append(counts[at].strata(cuts, scale, least, keep=keep))
     return result
 
 

@@ -14,8 +14,11 @@ from maskwright.commands.parted.shuffling import arrays_of, dataset_of, gathered
 from maskwright.commands.parted.task_settings import PartAtWork, Stored, in_file_terms, of_each_part
 from maskwright.commands.reading import load
 from maskwright.commands.running.stages import measured_files
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.data.dependencies import FEW_VALUES, ValueCodes
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
+from maskwright.masking.suppressing.weight_inference import masked_categories, original_category_doubts
+from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.measurement import Further, PartOfFile
 from maskwright.release.measures.measuring import record_weights
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MeasureRequest
+    from maskwright.planning.model import Group
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
 
@@ -40,22 +45,6 @@ MOST_ROUNDS = 20
 
 BEFORE = " of the original"
 """What the label of a measure ends with where it looks at the original alone."""
-
-
-def unmeasurable(requests: Sequence[MeasureRequest]) -> Iterator[Problem]:
-    """Measures that cannot be had of a file in parts, each with the reason."""
-    for request in requests:
-        why = refused_measure(request)
-        if why is not None:
-            hint = "leave it out, or leave out `execution: engine`"
-            yield Problem(why, request.place, hint, measure=request.label)
-
-
-def refused_measure(request: MeasureRequest) -> str | None:
-    """Why a measure cannot be had over parts; None where it can."""
-    if request.measure.claims.of_levels:
-        return "this measure counts households, which a run over parts does not keep together yet"
-    return "contributions of single records are written by a run in memory only" if request.per_record else None
 
 
 def is_merged(request: MeasureRequest) -> bool:
@@ -119,6 +108,7 @@ class Round:
 
     `finished`: folder of the task that finished each part; "" for one without records. `taken`: labels of measures that
     rows are taken for, in place of facts. `tasks`: that rows may go to. `published`: variables as they are published.
+    `columns`: of which all records are taken into one place; None: all.
     """
 
     requests: tuple[MeasureRequest, ...]
@@ -128,6 +118,7 @@ class Round:
     taken: tuple[str, ...] = ()
     tasks: int = 1
     published: Mapping[str, WholeVariable] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None
 
 
 def _released(part: PartAtWork) -> Dataset:
@@ -148,6 +139,11 @@ CELLS, MEASURED = "cells", "measured"
 def collect_cells(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     """Spill the cells of one part, as they were and as they are released; a task."""
     original, released = part.original, _released(part)
+    wanted = part.content.columns
+    if wanted is not None:
+        original, released = (
+            each.without([name for name in each.names if name not in wanted]) for each in (original, released)
+        )
     columns = {f"o{name}": own for name, own in arrays_of(original, original.names, part.sheet.variables).items()}
     published = part.content.published
     columns |= {f"r{name}": own for name, own in arrays_of(released, released.names, published).items()}
@@ -163,16 +159,48 @@ def measure_in_one_place(
     folder: Path,
     key: str,
 ) -> Mapping[str, object]:
-    """Compute the measure that the key numbers, of all records, as a run in memory does; a task."""
+    """Compute the measure that the key numbers, of all records, as a run in memory does; a task.
+
+    Without any measure: the doubts that a run in memory has about all records together.
+    """
     sheet, task = settings.read(), about.read()
     arrays, _ = gathered([Path(each) / CELLS for each in folders if each], 0, 1)
     original, released = (
         dataset_of({name[1:]: own for name, own in arrays.items() if name.startswith(mark)}, listed, known)
         for mark, listed, known in zip("or", names, (sheet.variables, task.published), strict=True)
     )
-    found = measured_files([task.requests[int(key)]], task.plan, original, released, sheet.seed, Quiet())
+    found: object
+    if task.requests:
+        found = measured_files([task.requests[int(key)]], task.plan, original, released, sheet.seed, Quiet())
+    else:
+        found = tuple(doubts_of_records(task.plan, original, released))
     Stored.of(found, folder / MEASURED)
     return {"records": len(original)}
+
+
+def examined_columns(plan: Plan, sample: Dataset) -> tuple[str, ...]:
+    """Columns that `doubts_of_records` examines; what has many values in a sample has them in the file."""
+    codes = ValueCodes(sample)
+    weights = [each.name for each in sample.variables if each.role == "weight" and each.is_numeric]
+    told = [name for name in masked_categories(plan) if codes.distinct(name) <= FEW_VALUES] if weights else []
+    ordered = [name for group in _of_categories(plan) for name in group.variables]
+    return tuple(dict.fromkeys([*told, *ordered, *(weights if told else [])]))
+
+
+def doubts_of_records(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:
+    """Doubts about all records together: what their order and their weights say of masked categories."""
+    yield from sorted_file_doubts(_of_categories(plan), plan.steps, original)
+    yield from original_category_doubts(plan, original, released)
+
+
+def _of_categories(plan: Plan) -> list[Group]:
+    """Groups with those of their variables that are no numbers, in the original."""
+    numbers = {name for name, each in plan.variables.items() if each.is_numeric}
+
+    def without(group: Group) -> Group:
+        return replace(group, variables=tuple(name for name in group.variables if name not in numbers))
+
+    return [each for each in map(without, plan.groups) if each.variables]
 
 
 @of_each_part

@@ -9,16 +9,13 @@ import numpy as np
 
 from maskwright.commands.parted.shuffling import spill, spilled, together
 from maskwright.data.classes.classes import Classes
-from maskwright.data.record_groups import varying
 from maskwright.data.sketches.record_hashes import class_hashes
-from maskwright.foundation.doubts import Doubt
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion, Moments
 from maskwright.masking.category_adjustment import CategoryCounts
-from maskwright.masking.masked_value_checks import NEARLY_ALL, same_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -26,8 +23,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.unit_adjustment import AdjustedUnit
-    from maskwright.planning.model import AdjustmentUnit, Step
-    from maskwright.planning.plan import Plan
+    from maskwright.planning.model import AdjustmentUnit
     from maskwright.plugins.engine import Receipt
 
 
@@ -51,6 +47,7 @@ def unit_facts(number: int, found: AdjustedUnit) -> Facts:
         "edits": {name: float(value) for name, value in (cost.edits or {}).items()},
         "touched": {name: int(found.by_record(rows).sum()) for name, rows in adjustment.touched.items()},
         "failing": dict(adjustment.failing),
+        "without_multiples": bool(adjustment.without_multiples.any()),
     }
 
 
@@ -111,9 +108,11 @@ class UnitTotals:
         self.cost = Cost(edits={})
         self.touched: dict[str, int] = {}
         self.failing: dict[str, int] = {}
+        self.without_multiples = False
 
     def add(self, facts: Mapping[str, Any]) -> None:
         """Add the facts of one task."""
+        self.without_multiples |= facts["without_multiples"]
         self.clusters = bool(facts["clusters"])
         for name in self.counts:
             self.counts[name] += int(facts[name])
@@ -150,52 +149,6 @@ class UnitTotals:
                 "rounding": self.cost.rounding,
             },
         }
-
-
-def unchanged_facts(
-    step: Step,
-    names: Sequence[str],
-    before: Dataset,
-    after: Dataset,
-    clusters: NDArray[np.int64] | None,
-) -> dict[str, list[Any]]:
-    """Cells of each variable that could have changed in a step, those that did not, and the extremes they had.
-
-    As `maskwright.masking.masked_value_checks.unchanged_doubts` counts them.
-
-    `clusters`: shape (n,).
-    """
-    found: dict[str, list[Any]] = {}
-    for name in names:
-        old, new = before[name], after[name]
-        relevant = ~old.missing & ~new.missing
-        if old.variable.is_numeric:
-            relevant &= old.values != 0
-        if clusters is not None and step.k is not None:
-            relevant &= varying(np.where(old.missing, 0, old.values), clusters)
-        values = old.values[relevant]
-        extremes = [float(values.min()), float(values.max())] if len(values) else None
-        found[name] = [len(values), int(np.sum(same_values(old, new)[relevant])), extremes]
-    return found
-
-
-def unchanged_doubts(plan: Plan, group: int, counts_of_tasks: Iterable[Mapping[str, list[Any]]]) -> Iterator[Doubt]:
-    """Doubts about the variables of a group that its step left as they were."""
-    counted: dict[str, list[Any]] = {}
-    for facts in counts_of_tasks:
-        for name, (total, same, extremes) in facts.items():
-            known = counted.setdefault(name, [0, 0, []])
-            known[0], known[1] = known[0] + total, known[1] + same
-            known[2] += extremes or []
-    step = plan.steps[plan.groups[group].step - 1]
-    least = 1.0 if step.method.claims.changes_few else NEARLY_ALL
-    for name, (total, same, extremes) in counted.items():
-        if total and min(extremes) < max(extremes) and same >= least * total:
-            how = "as it was" if same == total else f"nearly as it was: {same} of {total} values are the same"
-            yield Doubt(
-                "step-changed-nothing", name, f"{step} left it {how}",
-                count=same, total=total, place=step.place, step=step.number,
-            )  # fmt: skip
 
 
 DRIFT, OBEYING = "drift", "drift of obeying"

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
 from maskwright.commands.running.loading import (
+    WAYS_OUT,
     explained_by,
     identifier_notices,
     input_violation,
@@ -19,6 +20,7 @@ from maskwright.commands.running.loading import (
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
+from maskwright.data.variable import Variable
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -176,21 +178,18 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     broken = {each.name: each.violations for each in found.outcome.edits}
     failing = violated_edits(found.outcome.edits)
     if failing and pipeline.on_input_violation == "fail":
-        hint = (
-            "on_input_violation is 'fail'; 'mask' masks and mends them; to drop or localize them, "
-            "leave out `execution: engine`; or give the edit `severity: warning`"
-        )
-        raise input_violation(failing, hint)
+        raise input_violation(failing, WAYS_OUT)
     sample = replace(found.sample, layout=found.layout)
     variables = tuple(each.variable for each in found.variables.values())
     edits, silent = applicable(found.stated, found.outcome, sample)
     with explained_by(found.doubts):
         rules = refuse_contradictions(edits, variables, thorough=True)
         refuse_arithmetic_on_text(edits, sample)
-        plan = plan_of_steps(pipeline.steps, variables, edits, sample, broken)
+        hidden = [Variable(name, "nominal", "identifier") for name in found.identifiers]
+        plan = plan_of_steps(pipeline.steps, [*hidden, *variables], edits, sample, broken)
         refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
-    plan = replace(plan, records=found.records, dropped=found.identifiers)
+    plan = replace(plan, records=found.records)
     notices = (
         *identifier_notices(found.identifiers), *notices_of("reading", found.notes),
         *notices_of("rules", found.stated.notes), *silent, *rules,

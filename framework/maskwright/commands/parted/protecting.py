@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.partial_statistics import moved_facts, unchanged_facts, unit_facts
+from maskwright.commands.parted.partial_statistics import moved_facts, unit_facts
 from maskwright.commands.parted.shuffling import MaskedGroup, arrays_of, dataset_of, gathered, spill, with_masked
 from maskwright.commands.parted.strata import GroupCut, strata_of
 from maskwright.commands.parted.task_settings import PartAtWork, Stored, empty, of_each_part
@@ -16,6 +16,7 @@ from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Execution, MaskingContext, WholeFile, in_published_terms
 from maskwright.masking.mask import group_work
+from maskwright.masking.masked_value_checks import unchanged_counts
 from maskwright.masking.protecting.assembling import with_group
 from maskwright.masking.protecting.local import facts_of_records, protect_group
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
@@ -278,7 +279,7 @@ def _masked_group(
         "scarce": _scarce(data, planned.variables, step),
         "units": [unit_facts(number, found) for number, found in zip(units, done, strict=True)],
         "moved": moved_facts(done),
-        "unchanged": unchanged_facts(step, planned.variables, data, protected, result.labels),
+        "unchanged": unchanged_counts(step, planned.variables, data, protected, result.labels),
     }
     return columns, facts, result
 

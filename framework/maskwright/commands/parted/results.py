@@ -9,26 +9,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.feasibility import clusters_of, home_of
-from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals, unchanged_doubts
+from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
-from maskwright.masking.masked_value_checks import class_doubts, multiple_doubts, range_notices, zeros_way_out
+from maskwright.masking.masked_value_checks import multiple_doubts, range_notices, unchanged_doubts, zero_doubts
 from maskwright.masking.masking_result import (
     MaskingResult,
     Removal,
     category_notices,
+    conflict_notices,
+    method_doubts,
+    method_warnings,
+    notices_of_edits,
     published_note_doubts,
     spread_findings,
+    structural_zeros,
     zero_notices,
 )
+from maskwright.masking.promised_classes import class_doubts
 from maskwright.masking.protecting.assembling import gather_notes
 from maskwright.masking.spikes import LostSpike, SpikeCounts, spike_doubts, spike_notices
 from maskwright.masking.unit_adjustment import category_unit_json
 from maskwright.planning.keepers import limit_keeper
-from maskwright.planning.model import size_compared_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,7 +88,8 @@ def masking_result(
             distortion, lambda: tasks.drift.distortion_of_obeying, effects, plan.variables, plan, edits
         )
     lost = tuple(_lost_spikes(tasks.parts))
-    zeros = tuple(_zeros(tasks.parts, plan))
+    before, after = (_zeros([facts["zeros"][at] for facts in tasks.parts]) for at in (0, 1))
+    zeros = tuple(structural_zeros(plan, before, after))
     equal = tuple(spread_findings(plan, [_without_spread(facts) for facts in tasks.groups]))
     counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
@@ -101,14 +107,15 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)), *zero_notices(zeros),
+            *method_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)), *zero_notices(zeros),
             *spike_notices(lost, plan), *distorted.notices,
             *range_notices(_left(tasks.parts), edits),
-            *_conflicts(units), *category_notices(counts, plan),
+            *conflict_notices(names for unit in units for names in unit.conflicts), *category_notices(counts, plan),
+            *notices_of_edits(plan, terms),
         ),
         doubts=(
-            *_doubts(tasks, plan), *(each for each in equal if isinstance(each, Doubt)), *spike_doubts(lost, plan),
-            *published_note_doubts(plan, notes, counts),
+            *_doubts(tasks, plan, before, units), *(each for each in equal if isinstance(each, Doubt)),
+            *spike_doubts(lost, plan), *published_note_doubts(plan, notes, counts),
             *distorted.doubts,
         ),
         terms=terms,
@@ -165,24 +172,6 @@ def _without_spread(facts: Sequence[Facts]) -> dict[str, set[int]]:
     return found
 
 
-def _warnings(plan: Plan, notes: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
-    for group, text in zip(plan.groups, notes, strict=True):
-        step = plan.steps[group.step - 1]
-        for warning in text.get("warnings", ()):
-            message = f"{step} on {', '.join(group.variables[:5])}: {warning}"
-            yield Notice("method-says", str(step.number), message, place=step.place)
-
-
-def _conflicts(units: Sequence[UnitTotals]) -> Iterator[Notice]:
-    for unit in units:
-        for names in unit.conflicts:
-            message = (
-                f"in some records no masked values satisfy {' and '.join(names)} together: their unmasked values "
-                "exclude it"
-            )
-            yield Notice("edits-exclude-each-other", "", message)
-
-
 def _moved(
     reported: TaskResults, plan: Plan, units: Sequence[UnitTotals], categories: Sequence[CategoryCounts]
 ) -> Iterator[dict[str, Any]]:
@@ -201,22 +190,20 @@ def _moved(
             }
 
 
-def _zeros(parts: Sequence[Facts], plan: Plan) -> Iterator[dict[str, Any]]:
-    for step in plan.steps:
-        for name in step.planning.structural_zeros:
-            cells = [[sum(each["zeros"][name][file][at] for each in parts) for at in (0, 1)] for file in (0, 1)]
-            before, after = (zeros / max(there, 1) for zeros, there in cells)
-            yield {"step": step.number, "variable": name, "before": before, "after": after}
+def _zeros(counts: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, Sequence[int]]:
+    """Counts of all parts, as `zero_counts` has them of one."""
+    names = counts[0] if counts else ()
+    return {name: [sum(each[name][at] for each in counts) for at in (0, 1)] for name in names}
 
 
-def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
+def _doubts(
+    reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]], units: Sequence[UnitTotals]
+) -> Iterator[Doubt]:
+    said = [dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())) for facts in reported.groups]
+    yield from method_doubts(plan, said)
     for number, facts in enumerate(reported.groups):
-        yield from unchanged_doubts(plan, number, (each["unchanged"] for each in facts if "unchanged" in each))
-        group = plan.groups[number]
-        step = plan.steps[group.step - 1]
-        for doubt in dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())):
-            message = f"{step.method.name} on {', '.join(group.variables[:5])}: {doubt}"
-            yield Doubt("method-warned", str(step.number), message, place=step.place)
+        step = plan.steps[plan.groups[number].step - 1]
+        yield from unchanged_doubts(step, (each["unchanged"] for each in facts if "unchanged" in each))
         scarce = dict.fromkeys(name for each in facts for name in each.get("scarce", ()))
         if scarce:
             yield Doubt(
@@ -228,17 +215,10 @@ def _doubts(reported: TaskResults, plan: Plan) -> Iterator[Doubt]:
     # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
     flags = _flags(reported, plan)
     yield from class_doubts(plan, flags, reported.k["groups"])
-    yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], {})
-    for step in plan.steps:
-        for name in step.planning.structural_zeros:
-            moved = sum(each["zeros_moved"][name] for each in reported.parts)
-            if moved:
-                yield Doubt(
-                    "promise-not-kept", str(step.number),
-                    f"in {moved} of {reported.records} records a structural zero of {name} became another value, or "
-                    "another value a zero", count=moved, total=reported.records, place=step.place, variable=name,
-                    hint=zeros_way_out(name, any_zero=any(each["zeros"][name][0][0] for each in reported.parts)),
-                )  # fmt: skip
+    off = {name: each.unit.edits for each in units if each.without_multiples for name in each.unit.variables}
+    yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], off)
+    moved = {name: sum(each["zeros_moved"][name] for each in reported.parts) for name in zeros}
+    yield from zero_doubts(plan, moved, zeros, reported.records)
     yield from reported.finished.doubts.values()
 
 
@@ -249,39 +229,3 @@ def _flags(reported: TaskResults, plan: Plan) -> Dataset:
         variable = reported.finished.masked[name].variable
         columns.append(Column(variable, np.zeros(1) if variable.is_numeric else np.zeros(1, dtype=np.int32), gone))
     return Dataset(tuple(columns))
-
-
-def class_sets(plan: Plan, masked: Dataset, records: int) -> tuple[list[tuple[str, ...]], list[int], Any]:
-    """Sets of variables whose classes are counted, the size asked of each, and what puts the counts together."""
-    groups: list[dict[str, Any]] = []
-    for group in plan.groups:
-        step = plan.steps[group.step - 1]
-        size = step.group_records(records)
-        if size is not None:
-            groups.append(
-                {
-                    "step": step.number, "variables": list(group.variables), "requested": step.k, "expected": size,
-                    "guaranteed": step.k is not None and step.planning.k_guarantee == "require",
-                }
-            )  # fmt: skip
-    k = max((each["expected"] for each in groups), default=None)
-    quasi = tuple(column.name for column in masked if column.variable.role == "quasi_identifier")
-    sets: list[tuple[str, ...]] = (
-        [tuple(each["variables"]) for each in groups] + ([quasi] if quasi else []) + [masked.names]
-    )
-    asked = [(each["variables"], each["expected"]) for each in groups]
-    wider = [size_compared_with(names, asked, k or 2) for names in sets[len(groups) :]]
-    least: list[int] = [each["expected"] for each in groups] + wider
-
-    def together(found: Sequence[dict[str, int]]) -> dict[str, Any]:
-        counts = [{**each, "expected": size} for each, size in zip(found, least, strict=True)]
-        own = [{**each, **count} for each, count in zip(groups, counts, strict=False)]
-        return {
-            "requested": max((each["requested"] for each in groups if each["requested"] is not None), default=None),
-            "expected": k,
-            "groups": own,
-            "quasi_identifiers": {"variables": list(quasi), **counts[len(groups)]} if quasi else None,
-            "records": counts[-1],
-        }
-
-    return sets, least, together

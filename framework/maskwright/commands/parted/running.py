@@ -4,39 +4,47 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.parted.feasibility import (
+    AllRecordsNeededError,
     costs_of_parted_plan,
     dropped_notices,
-    refuse_output,
-    refuse_plan,
+    need_no_other_records,
+    reasons_of_output,
+    reasons_of_plan,
+    reasons_of_request,
     refuse_request,
     refuse_too_large_parts,
     refuse_unscannable,
     support_of_measure,
     support_of_method,
+    with_needed_measures,
     worker_limit,
 )
 from maskwright.commands.parted.finishing import FOUND
-from maskwright.commands.parted.finishing_stages import finish_parts, measured
+from maskwright.commands.parted.finishing_stages import doubts_in_one_place, finish_parts, measured
 from maskwright.commands.parted.masking_stages import mask_groups
-from maskwright.commands.parted.measuring import is_merged
+from maskwright.commands.parted.measuring import examined_columns, is_merged
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.strata import conditions_of
-from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
+from maskwright.commands.parted.task_run import BLOCK_SIZE, PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
-from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures
+from maskwright.commands.running.in_memory import PlannedInMemory
+from maskwright.commands.running.preparation import ReadyRun, doubts_of_measures, earlier_release_notices
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.data.parts.part_files import address_of, is_several
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import notices_of
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.pipeline.execution_section import choice_notices
 from maskwright.planning.applicable_edits import identifiers_of
 from maskwright.planning.warnings.plan_warnings import strata_notices
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
@@ -49,11 +57,11 @@ from maskwright.release.measures.variable_selection import with_usual_losses
 from maskwright.release.part_layout import refuse_disclosing_folders
 from maskwright.release.protection_checks import unchanged_doubts
 from maskwright.release.record.record_parts import CutRecord
+from maskwright.release.reference_validation import no_reference_doubts
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import ExitStack
     from pathlib import Path
 
     from maskwright.commands.parted.masking_stages import MaskedSteps
@@ -73,17 +81,58 @@ if TYPE_CHECKING:
 
 def planned_over_parts(
     described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None
-) -> PlannedOverParts:
-    """Find and scan the parts, and make the plan.
+) -> PlannedRun:
+    """Plan a run part by part, or in one process where something takes all records at once.
 
     `resume`: whether to go on from what an earlier run has finished; None: nothing but the plan is wanted.
     """
+    with ExitStack() as own:
+        try:
+            need_no_other_records(reasons_of_request(described))
+            planned = _planned_by_part(described, reporter, clock, own, resume=resume)
+            stack.enter_context(own.pop_all())
+        except AllRecordsNeededError as found:
+            reasons = found.reasons
+        else:
+            return planned
+    place, output = _scratch_of(described), described.output.data
+    if resume is not None and place.is_dir():
+        # What a run part by part has left of the same output is of no use to this one.
+        with scratch_folder(place, output, "in one process", resume=resume, reporter=reporter):
+            pass
+    return _planned_in_one_process(described, reasons, reporter, clock)
+
+
+def _scratch_of(described: Pipeline) -> Path:
+    """Where scratch folders are."""
+    named = None if described.engine is None else described.engine.scratch
+    return named or described.output.data.parent
+
+
+def _planned_in_one_process(
+    described: Pipeline, reasons: tuple[str, ...], reporter: Reporter, clock: Clock
+) -> PlannedRun:
+    """Plan a run in memory, in blocks as they are without a word on them over parts."""
+    execution = described.execution
+    execution = execution.model_copy(update={"block_size": execution.block_size or BLOCK_SIZE})
+    described = replace(described, execution=execution, in_one_process=reasons)
+    if described.levels is not None:
+        from maskwright.commands.levels.running import PlannedOnLevels  # with all that masks levels
+
+        return PlannedOnLevels.of(described, reporter, clock)
+    return PlannedInMemory.of(described, reporter, clock)
+
+
+def _planned_by_part(
+    described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None
+) -> PlannedOverParts:
+    """Find and scan the parts, and make the plan."""
     chosen = described.engine
     assert chosen is not None
     refuse_request(described)
     with clock("find"), stage(reporter, "Finding the parts") as progress:
         parts = _parts_of(described, progress)
-    place, output = chosen.scratch or described.output.data.parent, described.output.data
+    place, output = _scratch_of(described), described.output.data
     if resume is None:
         scratch, drawn, identity = stack.enter_context(passing_scratch_folder(place)), 0, "plan"
     else:
@@ -96,12 +145,17 @@ def planned_over_parts(
     found = _scanned(run)
     plan = planned(described, found)
     usual = with_usual_losses(described, plan.plan, plugins())
-    run.pipeline = refuse_plan(usual, plan.plan)
-    # Values of `within` that cannot be numbered over parts are refused here.
+    need_no_other_records(reasons_of_plan(plan.plan))
+    run.pipeline = with_needed_measures(usual, plan.plan)
+    # Where values of `within` cannot be numbered over parts, all records are needed.
     conditions_of(plan.plan, plan.edits, found.variables)
     stated = _support(run.pipeline) if resume is None else ()
-    notices = (*notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline))
-    doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan))
+    notices = (
+        *notices_of("over-parts", dict.fromkeys(stated)), *plan.notices, *dropped_notices(usual, run.pipeline),
+        *earlier_release_notices(described), *choice_notices(described),
+    )  # fmt: skip
+    written = no_reference_doubts(described.output.source)
+    doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan), *written)
     return PlannedOverParts(
         pipeline=run.pipeline, doubts=doubts, notices=notices, reporter=reporter, clock=clock, run=run, found=found,
         plan=plan,
@@ -135,14 +189,16 @@ class PlannedOverParts(PlannedRun):
         parts, plan = self.run.parts, self.plan.plan
         largest = max(each.records for each in parts)
         variables, records = len(parts.schema or ()), assumed or parts.records
-        costs = costs_of_parted_plan(self.pipeline, plan, variables, records, largest)
+        examined = len(examined_columns(plan, self.found.sample))
+        costs = costs_of_parted_plan(self.pipeline, plan, variables, records, largest, examined)
         return costs_json(costs, worker_limit(self.pipeline, costs))
 
     def carry_out(self, release: Release) -> CandidateOverParts:
         """Mask group by group, then write, read back, validate and measure part by part."""
         run, found, plan, described = self.run, self.found, self.plan, self.pipeline
         release.keep_in(run.scratch)
-        refuse_too_large_parts(described, plan.plan, run.parts, run.scratch)
+        examined = len(examined_columns(plan.plan, found.sample))
+        refuse_too_large_parts(described, plan.plan, run.parts, run.scratch, examined)
         refuse_disclosing_folders(found.layout, described.output, plan.plan.masked, tuple(found.variables))
         reported = run.store(
             "sheet", TaskSettings(_for_tasks(described), run.parts, run.seed, found.variables, found.layout)
@@ -152,7 +208,8 @@ class PlannedOverParts(PlannedRun):
         if len(found.sample) < found.records:
             whole = masked.masking.plan
             result = replace(result, notices=(*strata_notices(whole.groups, whole.steps), *result.notices))
-        seen = tuple(unchanged_doubts(unchanged, plan.plan, result.doubts))
+        together = doubts_in_one_place(run, plan.plan, masked.published, reported, found.sample)
+        seen = (*together, *unchanged_doubts(unchanged, plan.plan, result.doubts))
         left = undecided_doubts(outcome, found.outcome)
         wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, self.doubts)
         notify(run.reporter, result.notices)
@@ -210,7 +267,9 @@ def _parts_of(described: Pipeline, progress: Progress) -> Parts:
     """Parts of the data, none of which is too large for a worker."""
     source = find_source(described.data.source.name)
     parts = scan_parts(source, described.data.params, address_of(str(described.data.path)), progress)
-    refuse_output(described, parts)
+    if parts.records == 0:
+        raise InputError("the data have no records")
+    need_no_other_records(reasons_of_output(described, parts))
     refuse_unscannable(described, parts)
     return parts
 

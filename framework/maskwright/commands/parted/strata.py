@@ -6,19 +6,19 @@ import hashlib
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.commands.parted.feasibility import AllRecordsNeededError
 from maskwright.data.classes.classes import Classes
 from maskwright.data.sketches.exact_sums import UNIT, exact_sum
 from maskwright.data.sketches.kd_tree import KdTree
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import InputError
 from maskwright.planning.model import with_steps
-from maskwright.planning.small_strata import join_small
-from maskwright.planning.strata import MISSING_CELLS, Strata, Stratum, cut, join_strata, label
+from maskwright.planning.strata import MISSING_CELLS, Strata, cut, joined_values, merged_strata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.dataset import Dataset
-    from maskwright.planning.model import Group
     from maskwright.planning.plan import Plan
     from maskwright.planning.strata import Criterion, Cut
 
@@ -59,16 +58,13 @@ class ValueCodes:
                 columns.append((name, None, 0))
                 sizes.append(len(known.variable.categories) + 1)
             elif places is None:
-                raise InputError(
-                    Problem(f"within: {name} has numbers of any precision", hint=f"declare {name} nominal")
-                )
+                raise AllRecordsNeededError([f"within: {name} has numbers of any precision"])
             else:
                 low, high = (Fraction(moments.low), Fraction(moments.high)) if moments.n else (Fraction(0), Fraction(0))
                 columns.append((name, low, places))
                 sizes.append(int((high - low) * 10**places) + 3)
         if math.prod(sizes) > LARGEST:
-            hint = "name fewer variables, or declare them nominal"
-            raise InputError(Problem(f"within: {', '.join(names)} have too many combinations of values", hint=hint))
+            raise AllRecordsNeededError([f"within: {', '.join(names)} have too many combinations of values"])
         return cls(tuple(columns), tuple(sizes))
 
     def codes(self, data: Dataset) -> NDArray[np.int64]:
@@ -180,7 +176,7 @@ class Combinations:
         )
 
     def strata(
-        self, group: Group, cuts: Sequence[Cut], scale: Sequence[float], least: int, *, keep: bool = False
+        self, cuts: Sequence[Cut], scale: Sequence[float], least: int, *, keep: bool = False
     ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
         """Strata with at least so many records, the stratum of each combination, and the records of each stratum.
 
@@ -192,30 +188,23 @@ class Combinations:
                 f"k = {least} is larger than the number of records, {records}: no group of {least} records exists"
             )
         if not cuts or not cuts[0].criterion.apart:
-            return self._merged(group, cuts, scale, least)
+            return self._merged(cuts, scale, least)
         outer = Combinations()
         for codes, counted in self._found.items():
             outer._add(codes[:1], counted)
         values, sizes = outer._sizes()
-        target = np.arange(len(values))
-        if not keep:
-            target = join_small(sizes, sizes, outer._centres(values, scale), least)
-        kept, number_of, held = np.unique(target, return_inverse=True, return_counts=True)
-        became = {codes[0]: int(number) for codes, number in zip(values, number_of, strict=True)}
+        whole = outer._merged(cuts[:1], scale, 1 if keep else least)[0]
+        became = {codes[0]: int(number) for codes, number in zip(values, whole.codes, strict=True)}
         inner = Combinations()
         for codes, counted in self._found.items():
             inner._add((became[codes[0]], *codes[1:]), counted)
-        names = ", ".join(cuts[0].criterion.variables)
-        meanings = tuple(
-            f"value {int(first) + 1} of {names}" if number == 1 else f"{number} values of {names}"
-            for first, number in zip(kept, held, strict=True)
-        )
-        joined = [replace(cuts[0], meanings=meanings), *cuts[1:]]
-        strata, stratum_of, totals = inner._merged(group, joined, scale, 1 if keep else least)
+        joined = [replace(cuts[0], meanings=joined_values(cuts[0].criterion, whole.codes)), *cuts[1:]]
+        strata, stratum_of, totals = inner._merged(joined, scale, 1 if keep else least)
         small = sizes < least
         strata = replace(
-            strata, least=least, small=(int(small.sum()), int(sizes[small].sum())), within=len(values), left=len(kept)
-        )
+            strata, least=least, small=(int(small.sum()), int(sizes[small].sum())), within=len(values),
+            left=whole.count,
+        )  # fmt: skip
         return strata, {codes: stratum_of[became[codes[0]], *codes[1:]] for codes in self._found}, totals
 
     def _sizes(self) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
@@ -224,28 +213,14 @@ class Combinations:
         return ordered, np.array([self._found[codes][0] for codes in ordered], dtype=np.int64)
 
     def _merged(
-        self, group: Group, cuts: Sequence[Cut], scale: Sequence[float], least: int
+        self, cuts: Sequence[Cut], scale: Sequence[float], least: int
     ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
         ordered, sizes = self._sizes()
-        target = np.arange(len(ordered))
-        if (sizes < least).any() and len(ordered) > 1:
-            target = join_strata(np.array(ordered), cuts, sizes, sizes, self._centres(ordered, scale), least)
-        kept, number_of = np.unique(target, return_inverse=True)
-        joined = [int(np.sum(target == each)) > 1 for each in target]
-        mixed = {
-            name
-            for position, each in enumerate(group.cut_by)
-            for name in each.edits
-            for into in kept
-            if len({ordered[at][position] for at in np.flatnonzero(target == into).tolist()}) > 1
-        }
-        named = tuple(
-            Stratum(_label(cuts, codes), int(size), was and int(size) < least)
-            for codes, size, was in zip(ordered, sizes, joined, strict=True)
-        )
-        strata = Strata(np.arange(len(kept)), named, frozenset(mixed), least)
-        totals = np.bincount(number_of, weights=sizes, minlength=len(kept)).astype(np.int64)
-        return strata, {codes: int(number_of[at]) for at, codes in enumerate(ordered)}, totals.tolist()
+        centres = partial(self._centres, ordered, scale)
+        combinations = np.array(ordered, dtype=np.int64).reshape(len(ordered), len(cuts))
+        strata = merged_strata(combinations, cuts, sizes, sizes, centres, least)
+        totals = np.bincount(strata.codes, weights=sizes, minlength=strata.count).astype(np.int64)
+        return strata, dict(zip(ordered, strata.codes.tolist(), strict=True)), totals.tolist()
 
     def _centres(self, ordered: Sequence[tuple[int, ...]], scale: Sequence[float]) -> NDArray[np.float64]:
         return np.array(
@@ -257,11 +232,6 @@ class Combinations:
                 for codes in ordered
             ]
         )
-
-
-def _label(cuts: Sequence[Cut], codes: Sequence[int]) -> str:
-    known = all(code < len(each.meanings) for each, code in zip(cuts, codes, strict=True))
-    return label(cuts, codes) if known else "combination of conditions"
 
 
 @dataclass(frozen=True, eq=False)

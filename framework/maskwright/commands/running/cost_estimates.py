@@ -123,12 +123,15 @@ def _refuse(costs: Costs, limit: int, request: Pipeline) -> None:
         return
     stated = request.execution.memory_limit
     there = f"this machine has {_gigabytes(limit)}" if stated is None else f"memory_limit is {stated}"
+    way = "Take `execution: {engine: processes, block_size: 50000}`, a sample"
+    if request.in_one_process:
+        way = f"All records are in one process: {'; '.join(request.in_one_process)}. Do without, or take a sample"
     raise InputError(
         Problem(
             f"the run in memory is expected to need {_gigabytes(peak.bytes)} for {costs.records:,} records (stage: "
             f"{peak.stage}), and {there}",
-            hint="Take `execution: {engine: processes, block_size: 50000}`, a sample of the records, fewer variables, "
-            "or more memory; `maskwright plan PIPELINE --no-data --assume-records N` says what N records need.",
+            hint=f"{way} of the records, fewer variables, or more memory; `maskwright plan PIPELINE --no-data "
+            "--assume-records N` says what N records need.",
         )
     )
 

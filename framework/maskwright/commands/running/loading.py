@@ -246,6 +246,12 @@ def identifier_notices(dropped: Iterable[str]) -> tuple[Notice, ...]:
     return (notice,) if names else ()
 
 
+WAYS_OUT = (
+    "on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' adjusts as few "
+    "fields as possible first; or give the edit `severity: warning`"
+)
+
+
 def _on_violation(
     request: MaskingRequest, original: Dataset, edits: EditSet, arrival: Outcome
 ) -> tuple[tuple[Dataset, NDArray[np.int64]] | None, Outcome, tuple[Notice, ...]]:
@@ -254,11 +260,7 @@ def _on_violation(
     if not broken or request.on_input_violation == "mask":
         return None, arrival, ()
     if request.on_input_violation == "fail":
-        hint = (
-            "on_input_violation is 'fail'; 'mask' masks and mends them, 'drop' leaves them out, 'localize' "
-            "adjusts as few fields as possible first"
-        )
-        raise input_violation(broken, hint)
+        raise input_violation(broken, WAYS_OUT)
     shown = violation_counts(broken)
     kept, rows = without_violations(original, edits)
     if len(kept) == 0:

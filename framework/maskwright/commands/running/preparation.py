@@ -174,7 +174,7 @@ def prepare(
     notices = (
         *loaded.notices,
         *recoded_edit_notices(plan.translations, dropped),
-        *_earlier_release_notices(request),
+        *earlier_release_notices(request),
         *_idle_workers_notices(request, plan),
         *_notices_of_format(request, loaded.original, plan.recoded),
         *plan.warnings,
@@ -266,7 +266,7 @@ def dropped_edits(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
     return tuple(edit for edit in edits if edit.name not in kept)
 
 
-def _earlier_release_notices(request: MaskingRequest) -> tuple[Notice, ...]:
+def earlier_release_notices(request: MaskingRequest) -> tuple[Notice, ...]:
     """Notice when the record to be replaced says that these data were released before, with other random numbers.
 
     Two releases of one file that were masked at random can be averaged, which takes noise away.

@@ -85,14 +85,14 @@ def planned_run(
 ) -> PlannedRun:
     """Plan a run on data of any form; `resume`: of a run over parts, None where nothing but the plan is wanted."""
     # Each imports much that no other run needs.
-    if described.levels is not None:
-        from maskwright.commands.levels.running import PlannedOnLevels
-
-        return PlannedOnLevels.of(described, reporter, clock)
     if described.engine is not None:
         from maskwright.commands.parted.running import planned_over_parts
 
         return planned_over_parts(described, reporter, clock, stack, resume=resume)
+    if described.levels is not None:
+        from maskwright.commands.levels.running import PlannedOnLevels
+
+        return PlannedOnLevels.of(described, reporter, clock)
     from maskwright.commands.running.in_memory import PlannedInMemory
 
     return PlannedInMemory.of(described, reporter, clock)

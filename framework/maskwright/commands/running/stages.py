@@ -15,7 +15,7 @@ from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import Progress, Reporter, notify, part, stage
 from maskwright.masking.context import Execution, Observer
 from maskwright.masking.mask import mask
-from maskwright.masking.masked_value_checks import class_doubts, promised_classes
+from maskwright.masking.promised_classes import class_doubts, promised_classes
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.plugins.guarding.observers import tell
 from maskwright.plugins.guarding.origin import package_label

@@ -15,7 +15,7 @@ from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
 from maskwright.masking.levels.complementary_suppression import complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
-from maskwright.masking.masked_value_checks import smallest_classes
+from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.suppressing.cells import (
     CellMasks,
     LevelCellMasks,

@@ -100,14 +100,17 @@ def test_periods_are_those_of_the_whole_file(folder: Path) -> None:
     assert over_parts["variables"] == in_memory["variables"]
 
 
-def test_bands_that_the_values_would_have_to_say_are_refused_before_anything_is_masked(folder: Path) -> None:
+def test_bands_are_those_of_the_whole_file(folder: Path) -> None:
     steps = [{"method": "recoding", "variables": ["age"], "params": {"bands": 3}}]
-    settings = pipeline(folder / "in-5", folder / "none", protect=steps, edits=[], measure=["sse"])
-    others = {name: {"role": "other"} for name in ("wages", "tax", "gross")}
-    settings["data"] = {"source": str(folder / "in-5"), "variables": VARIABLES | others}
-    with pytest.raises(mw.InputError, match="age has no bounds"):
-        mw.run(settings)
-    assert not (folder / "none").exists()
+    rounding = {**ROUNDING, "variables": ["wages", "tax", "gross"]}
+    found = []
+    for name, execution in (("quantiles-parts", {"engine": "local"}), ("quantiles-memory", {})):
+        settings = pipeline(folder / "in-5", folder / name, protect=[*steps, rounding], measure=["sse"], edits=[])
+        settings["data"] = {"source": str(folder / "in-5"), "variables": VARIABLES}
+        mw.run(settings | {"execution": execution})
+        found.append(read_parts(folder / name, 5))
+    pd.testing.assert_frame_equal(*found)
+    assert found[0].age.nunique() == 3
 
 
 @pytest.mark.parametrize(

@@ -152,3 +152,46 @@ def test_lost_spikes_and_mended_records_are_said_as_in_memory(tmp_path: Path) ->
         moved = (masked["rent"].mean() - frame["rent"].mean()) / frame["rent"].std()
         assert drift["rent"]["mean"] + drift["rent"]["method_mean"] == pytest.approx(moved, abs=1e-4)
     assert said["memory"].partition("(")[0] == said["parts"].partition("(")[0]
+
+
+@pytest.mark.parametrize("kind", ["follows-from-published", "weights-tell-categories", None])
+def test_what_order_and_weights_say_of_masked_categories_is_a_doubt_as_in_memory(
+    tmp_path: Path, kind: str | None
+) -> None:
+    """Parts sorted by the variable that is perturbed; weights of its strata, which two in three records have."""
+    rng = np.random.default_rng(2)
+    region = rng.choice(list("ABCD"), 900)
+    region = np.sort(region) if kind == "follows-from-published" else region
+    weight = np.round(rng.uniform(1, 50, 900), 2)
+    if kind == "weights-tell-categories":
+        weight = np.where(np.arange(900) % 3 > 0, pd.Series(region).map({"A": 10.5, "B": 20, "C": 31.5, "D": 47}), 99)
+    (tmp_path / "in").mkdir()
+    frame = people(900).assign(region=region, weight=weight)
+    for number in range(3):
+        frame[300 * number : 300 * (number + 1)].to_csv(tmp_path / "in" / f"part-{number}.csv", index=False)
+    pram = {"method": "pram", "variables": ["region"], "params": {"retain": 0.7}}
+    found = []
+    for name, execution in (("memory", {}), ("parts", {"engine": "local", "block_size": 200})):
+        described = settings(tmp_path, name, protect=[pram, *STEPS], execution=execution)
+        described["data"]["variables"] |= {"weight": {"role": "weight"}, "region": {"role": "other"}}
+        try:
+            found.append([(each["kind"], each["subject"]) for each in mw.run(described).record["doubts"]])
+        except mw.OpenDoubts as error:
+            found.append([(each.finding.kind, each.finding.subject) for each in error.problems if each.finding])
+            assert not (tmp_path / name).exists()
+    assert ((kind, "region") in found[0]) == (kind is not None)
+    assert found[1] == found[0]
+
+
+def test_edits_on_identifiers_check_the_original_as_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    people(90).assign(number=range(90)).to_csv(tmp_path / "in" / "part-0.csv", index=False)
+    found = []
+    for name, execution in (("memory", {}), ("parts", {"engine": "local"})):
+        described = settings(tmp_path, name, edits=["number >= 1"], execution=execution)
+        described["data"]["variables"]["number"] = {"role": "identifier"}
+        found.append(
+            [each for each in mw.run(described).record["notices"] if each["kind"] == "checks-the-original-only"]
+        )
+    assert found[0] == found[1]
+    assert "1 of 90 records violate it" in found[0][0]["message"]

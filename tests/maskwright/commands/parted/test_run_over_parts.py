@@ -216,19 +216,22 @@ def test_the_form_of_numbers_does_not_tell_in_which_parts_none_was_changed(tmp_p
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (
-            {"protect": [{"method": "record_suppression", "params": {"k": 3, "keys": ["region"]}}]},
-            "record_suppression takes records or cells away",
-        ),
-        ({"on_input_violation": "drop"}, "on_input_violation: drop"),
-        ({"release": {"order": "random"}}, "keeps the order"),
         ({"edits": ["(region, age) in original"]}, "ties masked variables to unmasked ones"),
+        ({"output": {"data": "out.parquet"}}, "out.parquet is one file, and the data have 3 parts"),
+        ({"output": {"data": "out/", "format": "csv"}}, "the format is another than that of the parts"),
     ],
 )
-def test_what_parts_cannot_have_is_refused_by_name(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(mw.InputError, match=said):
-        mw.run(_small(tmp_path, **changes))
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["in"]
+def test_what_takes_all_records_runs_in_one_process_by_name(
+    changes: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = _small(tmp_path, **changes)
+    plan = mw.plan_pipeline(settings)
+    (notice,) = (each["message"] for each in plan["notices"] if each["kind"] == "over-parts")
+    assert notice.startswith("all records are in one process")
+    assert said in notice
+    assert plan["costs"]["fits"]
+    assert "workers" not in plan["costs"]
 
 
 def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,11 +242,12 @@ def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.Capt
     assert "measure sse: global, exact" in said
 
 
-def test_one_file_for_several_parts_is_refused(tmp_path: Path) -> None:
+def test_one_file_of_several_parts_is_that_of_a_run_in_memory(tmp_path: Path) -> None:
     settings = _small(tmp_path, output={"data": str(tmp_path / "out.parquet")})
-    with pytest.raises(mw.InputError, match="name a folder"):
-        mw.run(settings)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["in"]
+    mw.run(settings)
+    in_memory = {"execution": {"block_size": 5_000}, "output": {"data": str(tmp_path / "memory.parquet")}}
+    mw.run(settings | in_memory)
+    assert (tmp_path / "out.parquet").read_bytes() == (tmp_path / "memory.parquet").read_bytes()
 
 
 def test_a_missed_threshold_releases_nothing(tmp_path: Path) -> None:
@@ -390,7 +394,7 @@ def test_clusters_within_strata_are_those_of_a_run_in_memory(
     assert (joined < 1).sum() >= len(large) - (counts < 5).sum()
 
 
-def test_strata_of_numbers_without_decimals_are_refused(tmp_path: Path) -> None:
+def test_strata_of_numbers_without_decimals_are_made_in_one_process(tmp_path: Path) -> None:
     frame = survey(500)[["wages", "tax", "gross", "region"]]
     frame["area"] = np.random.default_rng(1).choice([1 / 3, 1 / 7], 500)
     write_parts(frame, tmp_path / "in", 2)
@@ -399,5 +403,7 @@ def test_strata_of_numbers_without_decimals_are_refused(tmp_path: Path) -> None:
         "source": str(tmp_path / "in"),
         "variables": {name: {"role": "other"} for name in ("region", "area")},
     }
-    with pytest.raises(mw.InputError, match="within: area has numbers of any precision"):
-        mw.run(settings)
+    said = [each["message"] for each in mw.run(settings).record["notices"] if each["kind"] == "over-parts"]
+    assert said[0].endswith("in memory: within: area has numbers of any precision")
+    masked = read_parts(tmp_path / "out", 2)
+    assert masked.groupby("area").wages.mean().to_numpy() == pytest.approx(frame.groupby("area").wages.mean(), abs=1)

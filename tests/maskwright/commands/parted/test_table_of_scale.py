@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from parted_world import GROUPS, pipeline, read_parts, survey, write_parts
 
 import maskwright as mw
-from maskwright.commands.parted.feasibility import refuse_request, support, support_of_measure, support_of_method
-from maskwright.commands.parted.measuring import refused_measure
-from maskwright.pipeline.reading import read_pipeline
-from maskwright.pipeline.resolved import MeasureRequest
-from maskwright.planning.model import Step
+from maskwright.commands.parted.feasibility import SETTINGS, support, support_of_measure, support_of_method
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
@@ -76,7 +72,8 @@ def masked(folder: Path, name: str) -> pd.DataFrame:
 def test_each_method_and_measure_is_in_the_table() -> None:
     rows = [(each.kind, each.name) for each in support(plugins())]
     assert rows == [
-        *(("method", name) for name in plugins().methods), *(("measure", name) for name in plugins().measures)
+        *(("method", name) for name in plugins().methods), *(("measure", name) for name in plugins().measures),
+        *(("setting", each.name) for each in SETTINGS),
     ]  # fmt: skip
 
 
@@ -154,22 +151,124 @@ def test_measures_in_one_place_are_those_of_a_run_in_memory(folder: Path) -> Non
     assert {found["cut"]["measures"][name] for name in wanted} == {"exact"}
 
 
-def refused(folder: Path, **changes: Any) -> str:
-    wanted = read_pipeline(settings(folder, "none", "rounding"))
-    with pytest.raises(mw.InputError) as caught:
-        refuse_request(replace(wanted, **changes))
-    return str(caught.value)
+def in_one_process(found: mw.RunResult) -> bool:
+    """Whether a run says that all records were in one process."""
+    return any("all records are in one process" in each["message"] for each in found.record["notices"])
 
 
-@pytest.mark.parametrize("method", of_built_ins("method", "refused"))
-def test_refused_methods_are_refused_by_name_with_the_reason_of_the_table(folder: Path, method: str) -> None:
-    found = plugins().methods[method]
-    said = refused(folder, steps=(Step(found, found.params.model_construct()),))
-    assert f"step 1: {method} {support_of_method(found).why}" in said
+def persons(path: Path, parts: int) -> Path:
+    """Households of one to three persons in CSV files, with some numbers that break a rule."""
+    rng = np.random.default_rng(5)
+    home = np.repeat(np.arange(300), rng.integers(1, 4, 300))
+    frame = pd.DataFrame({"home": home, "person": np.arange(len(home))})
+    for name, top in (("age", 9), ("job", 4), ("region", 3)):
+        frame[name] = rng.integers(0, top, len(frame))
+    frame["wages"], frame["rooms"] = rng.integers(100, 5000, len(frame)), home % 7
+    frame["tax"], frame.loc[::50, "tax"] = frame.wages // 10, 1
+    frame["net"] = frame.wages - frame.tax
+    frame.loc[::60, "net"] += 1
+    path.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
+        frame.iloc[rows].to_csv(path / f"part-{number}.csv", index=False)
+    return path
 
 
-@pytest.mark.parametrize("measure", of_built_ins("measure", "refused"))
-def test_refused_measures_are_refused_by_name_with_a_reason(folder: Path, measure: str) -> None:
-    found = plugins().measures[measure]
-    request = MeasureRequest(measure, found, found.params.model_construct())
-    assert f"{measure}: {refused_measure(request)}" in refused(folder, measures=(request,))
+KEYS = ["age", "job", "region"]
+ROUNDED: dict[str, Any] = {"method": "rounding", "variables": ["wages", "tax", "net"], "params": {"base": 10}}
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "local_suppression": [ROUNDED, {"method": "local_suppression", "variables": KEYS, "params": {"k": 3}}],
+    "record_suppression": [ROUNDED, {"method": "record_suppression", "params": {"k": 3, "keys": KEYS}}],
+    "sampling": [ROUNDED, {"method": "sampling", "params": {"fraction": 0.5}}],
+    "generalisation": [
+        ROUNDED, {"method": "generalisation", "variables": KEYS, "params": {"k": 3, "suppression_limit": 0.2}},
+    ],
+    "cart_synthesis": [{"method": "cart_synthesis", "variables": ["wages", "tax", "net"]}],
+}  # fmt: skip
+"""How each method that takes all records into one process is asked for."""
+
+LEVELS: dict[str, Any] = {
+    "data": {"levels": {"home": {"key": "home", "variables": ["rooms"]}, "person": {"key": "person", "in": "home"}}},
+    "output": {"data": "masked.csv"},
+}
+MENDED = {"edits": ["wages - tax == net"]}
+SET: dict[str, Any] = {
+    "data: levels": LEVELS,
+    "data: cluster": {"data": {"cluster": "home"}},
+    "on_input_violation: drop": {"on_input_violation": "drop", **MENDED},
+    "on_input_violation: localize": {"on_input_violation": "localize", **MENDED},
+    "release: order: random": {"release": {"order": "random"}},
+    "release: ids: new": {"release": {"ids": "new"}},
+    "output: key_map": {"output": {"key_map": "map.csv"}, "release": {"ids": "new"}},
+    "output: formulas: escape": {"output": {"formulas": "escape"}},
+    "measure: per_record": {"measure": [{"sse": {"per_record": True}}]},
+}
+"""How each setting that takes all records into one process is set."""
+
+
+def released(source: Path, target: Path, execution: dict[str, Any], **changes: Any) -> tuple[Any, ...]:
+    """What a run releases, in order and without its record."""
+    role = "quasi_identifier" if str(KEYS) in str(changes.get("protect")) else "other"
+    variables: dict[str, Any] = {name: {"type": "nominal", "role": role} for name in KEYS}
+    variables |= {"rooms": {"role": "other"}, "person": {"role": "identifier"}, "home": {"role": "identifier"}}
+    settings: dict[str, Any] = {"maskwright": 1, "protect": [ROUNDED], "seed": 3, "measure": ["sse"], **changes}
+    settings["data"] = {"source": str(source), "variables": variables, **changes.get("data", {})}
+    files = {"data": "data/", "record": "run.json", **changes.get("output", {})}
+    settings["output"] = {key: each if key == "formulas" else f"{target}/{each}" for key, each in files.items()}
+    settings["execution"] = execution
+    target.mkdir()
+    found = mw.run(settings)
+    said = any("all records are in one process" in each["message"] for each in found.record["notices"])
+    assert said == ("engine" in execution)
+    written = (each for each in sorted(target.rglob("*")) if each.is_file() and each.suffix == ".csv")
+    return (*((each.name, each.read_bytes()) for each in written), found.record["doubts"], found.record["measures"])
+
+
+@pytest.mark.parametrize("parts", [1, 3, 7])
+@pytest.mark.parametrize("method", of_built_ins("method", "run"))
+def test_methods_in_one_process_are_those_of_a_run_in_memory(tmp_path: Path, method: str, parts: int) -> None:
+    source, dask = persons(tmp_path / "in", parts), parts == 3 and method == "local_suppression"
+    changes = {"protect": STEPS[method], "measure": [] if method == "cart_synthesis" else ["sse"]}
+    in_memory = released(source, tmp_path / "memory", {"block_size": 400}, **changes)
+    assert len(in_memory) == parts + 2
+    for engine in ("local", "processes", *(["dask"] if dask else [])):
+        execution = {"engine": engine, "block_size": 400}
+        assert released(source, tmp_path / engine, execution, **changes) == in_memory
+
+
+@pytest.mark.parametrize("name", [each.name for each in SETTINGS])
+def test_settings_in_one_process_are_those_of_a_run_in_memory(tmp_path: Path, name: str) -> None:
+    source = persons(tmp_path / "in", 3)
+    in_memory = released(source, tmp_path / "memory", {"block_size": 400}, **SET[name])
+    assert released(source, tmp_path / "parts", {"engine": "processes", "block_size": 400}, **SET[name]) == in_memory
+
+
+@pytest.mark.parametrize("measure", of_built_ins("measure", "run"))
+def test_measures_of_households_are_those_of_a_run_in_memory(tmp_path: Path, measure: str) -> None:
+    params = {} if measure == "household_linkage" else {"members": KEYS}
+    source, changes = persons(tmp_path / "in", 3), {**LEVELS, "measure": [{measure: params}]}
+    in_memory = released(source, tmp_path / "memory", {"block_size": 400}, **changes)
+    assert released(source, tmp_path / "parts", {"engine": "local", "block_size": 400}, **changes) == in_memory
+
+
+@pytest.mark.parametrize("rare", ["job", "wages"])
+def test_doubts_in_one_process_are_those_of_a_run_in_memory(tmp_path: Path, rare: str) -> None:
+    """A variable that tells the suppressed key, and a number that few records have beside it."""
+    source = persons(tmp_path / "in", 3)
+    for path in source.iterdir():
+        frame = pd.read_csv(path)
+        frame.assign(label="job " + frame[rare].astype(str)).to_csv(path, index=False)
+    steps = STEPS["local_suppression"]
+    said = []
+    for name, execution in (("memory", {"block_size": 400}), ("parts", {"engine": "local", "block_size": 400})):
+        with pytest.raises(mw.OpenDoubts) as caught:
+            released(source, tmp_path / name, execution, protect=[*steps, {**steps[-1], "params": {"k": 50}}])
+        said.append([each.sentence for each in caught.value.problems])
+        assert not list((tmp_path / name).iterdir())
+    assert said[0] == said[1]
+
+
+def test_what_does_not_fit_into_one_process_is_refused_with_the_reason_and_the_memory(tmp_path: Path) -> None:
+    source, execution = persons(tmp_path / "in", 3), {"engine": "local", "memory_limit": "350MB"}
+    with pytest.raises(mw.InputError, match=r"expected to need 0.35 GB .* memory_limit is 350MB") as caught:
+        released(source, tmp_path / "out", execution, protect=STEPS["local_suppression"])
+    assert "All records are in one process: step 2: local_suppression takes" in str(caught.value)
