@@ -316,12 +316,7 @@ class Checker(AbstractContextManager["Checker"]):
             fired, holds = self._whole[edit.name].fired[these], self._whole[edit.name].holds[these]
         else:
             raise EditError(Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place))
-        assert edit.engine is not None
-        missing = np.zeros(columns.n, dtype=np.bool_)
-        for name in edit.engine.names:
-            if name in columns:
-                missing |= columns[name].missing
-        return Verdict(holds, holds & fired & missing, fired)
+        return Verdict(holds, np.zeros(columns.n, dtype=np.bool_), fired)
 
     def outcome(self) -> Outcome:
         """Outcome of the edits on all records so far."""

@@ -219,7 +219,7 @@ def _check_root(reading: Reading, schema: Element) -> None:
         hint = f'the first element must be <schema xmlns="{ISO_NAMESPACE}">'
         raise EditError(Problem(f"expected a Schematron schema, found {found}", reading.place(schema), hint))
     reading.check_attributes(schema)
-    binding = schema.attributes.get("queryBinding", "xslt").strip().lower()
+    binding = (reading.options.query_binding or schema.attributes.get("queryBinding", "xslt")).strip().lower()
     if binding in LATER_BINDINGS:
         reading.later_binding = binding
     elif binding not in XPATH_1_BINDINGS:
