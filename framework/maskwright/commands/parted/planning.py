@@ -19,6 +19,7 @@ from maskwright.commands.running.loading import (
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
+from maskwright.edits.element_names import bound_to
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -276,7 +277,7 @@ def sample_size(pipeline: Pipeline, records: int) -> int:
 def stated_edits(pipeline: Pipeline, data: Dataset) -> EditSet:
     """Edits that rules and declarations state of the variables of a file."""
     hidden = identifiers_of(pipeline.data.variables)
-    stated = written_out(read_rules(pipeline), data.names, hidden)
+    stated = written_out(bound_to(read_rules(pipeline), data.layout), data.names, hidden)
     stated += declared_bounds(data.variables, stated)
     refuse_identifiers(stated, hidden)
     return with_category_equalities(with_dates(stated, data.variables), data.variables)
