@@ -50,8 +50,8 @@ def validate_document(
     allow_unfired : bool, default False
         Whether a document that no rule is about is ``ok``; otherwise it is an error.
     **options
-        ``phase``, ``include_folder`` (relative to the working folder), ``query_binding``, ``max_text``, ``max_seconds``,
-        ``max_memory`` (MB), and the limits of `read_edits`.
+        ``phase``, ``include_folder`` (relative to the working folder), ``query_binding``, ``max_text``,
+        ``max_seconds``, ``max_memory`` (MB), and the limits of `read_edits`.
 
     Returns
     -------

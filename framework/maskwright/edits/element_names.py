@@ -46,6 +46,13 @@ class ElementNaming:
         uri = self.namespaces.get(prefix)
         return None if uri is None else f"{{{uri}}}{local}"
 
+    def expanded_step(self, name: str) -> str | None:
+        """Expanded name of an element, or of an attribute that is written with ``@``."""
+        if not name.startswith("@"):
+            return self.expanded(name)
+        own = self.expanded(name[1:])
+        return None if own is None else f"@{own}"
+
     def is_nil(self, attribute: str) -> bool:
         """Whether an attribute is the mark of a missing value, which is no variable."""
         return self.expanded(attribute) == NIL
@@ -65,6 +72,11 @@ class ElementNaming:
             if self.names.setdefault(other, whole) == whole:
                 return other
         return None
+
+
+def local(name: str) -> str:
+    """Name without its prefix."""
+    return name.rpartition(":")[2]
 
 
 def in_words(expanded: str) -> str:
@@ -119,7 +131,7 @@ def _in_another_namespace(
 ) -> Iterator[Problem]:
     for _, expanded in stated.variables:
         other = elsewhere.get(_EXPANDED.sub("", expanded))
-        if expanded not in variables and other is not None:
+        if expanded not in variables and other is not None and "@" not in expanded:
             message = f"the records have no {in_words(expanded)}, but {in_words(other)}"
             hint = "Declare its namespace with <ns prefix=... uri=...>, and write the prefix in the test."
             yield Problem(message, edit.place, hint if "{" in other else "Write it without a prefix.", edit=edit.name)

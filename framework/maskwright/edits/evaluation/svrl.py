@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.edits.engines.checker import NOT_XML
+from maskwright.edits.engines.record_form import NOT_XML
 from maskwright.edits.evaluation.binary64 import xpath_strings
 from maskwright.edits.evaluation.check import fires
 from maskwright.edits.expression import InOriginal, nodes

@@ -170,6 +170,9 @@ class XPathParser:
 
     def _primary(self) -> Grown:
         token = self._token
+        if self._is_sign("@"):
+            self._advance()
+            return self._attribute(None)
         match token.kind:
             case "number":
                 self._advance()
@@ -190,9 +193,6 @@ class XPathParser:
                 self._advance()
                 grown = self._expression(1)
                 self._expect(")")
-            case "sign" if token.text == "@":
-                self._advance()
-                grown = self._attribute(None)
             case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
                 self._next += 2
                 if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
