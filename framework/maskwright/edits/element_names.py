@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Layout
     from maskwright.edits.edit import Edit
 
+XML = "http://www.w3.org/XML/1998/namespace"
 NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _EXPANDED = re.compile(r"\{([^}]*)\}")
 
@@ -43,7 +44,7 @@ class ElementNaming:
         prefix, _, local = name.rpartition(":")
         if not prefix:
             return local
-        uri = self.namespaces.get(prefix)
+        uri = XML if prefix == "xml" else self.namespaces.get(prefix)
         return None if uri is None else f"{{{uri}}}{local}"
 
     def expanded_step(self, name: str) -> str | None:

@@ -312,7 +312,7 @@ def test_python_and_command_line_include_from_the_same_folder(
 @pytest.mark.parametrize(
     ("document", "body"),
     [
-        ("<a><b k='1'/><b/></a>", rule()),  # attributes are no variables
+        ("<a><b><c><d k='1'/></c></b><b/></a>", rule(context="d")),  # elements in a cell
         ("<a><b><c>1</c></b><b><c>2</c></b></a>", rule("a", context="z")),  # no record is called so
         ("<a><b><c>1</c></b></a>", rule(". = 'text'", context="text()")),  # a rule about texts
     ],

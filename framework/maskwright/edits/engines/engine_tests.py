@@ -182,6 +182,9 @@ class _Screener:
             is_attribute = self._text(position - 1) == "@" or (
                 self._text(position - 1) == "::" and self._text(position - 2) == "attribute"
             )
+            prefix = text.rpartition(":")[0]
+            if prefix not in ("", "xml") and prefix not in {**STANDARD_NAMESPACES, **self._namespaces}:
+                return f"no <ns> declares the prefix {prefix!r}"
             self._names[f"@{text}" if is_attribute else text] = None
             self._constant = False
         return None

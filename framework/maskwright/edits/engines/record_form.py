@@ -127,9 +127,16 @@ def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: in
 
 def _texts(columns: RecordChunk, name: str, start: int, n: int) -> Any:
     """Texts of a variable's cells; null where there is none."""
-    texts = columns[name].text()
+    cells = columns[name]
+    texts = cells.text()
     flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    return pc.cast(flat.slice(start, n), pa.string())
+    found = pc.cast(flat.slice(start, n), pa.string())
+    if not found.null_count:
+        return found
+    # What is missing may be an element without a text, or a code.
+    nothing = texts if cells.nothing is None else cells.nothing()
+    nothing = nothing.combine_chunks() if isinstance(nothing, pa.ChunkedArray) else nothing
+    return pc.coalesce(found, pc.cast(nothing.slice(start, n), pa.string()))
 
 
 def _cell(name: str, texts: Mapping[str, Any], form: RecordForm) -> Any:
