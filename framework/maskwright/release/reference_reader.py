@@ -368,6 +368,16 @@ def _cut_at_tags(text: str, tags: Sequence[str], record: str) -> list[TextColumn
     return [TextColumn(data, closes[at :: len(wanted)] + 1, opens[at + 1 :: len(wanted)]) for at in places]
 
 
+def texts_by_name(record: Any, members: Sequence[Any] = ()) -> dict[str, str]:
+    """Texts of a record's elements and attributes, by names with namespaces; not those of its members."""
+    found = {f"@{name}": str(value) for name, value in record.attrib.items()}
+    for child in record:
+        if isinstance(child.tag, str) and child not in members:
+            found[child.tag] = child.text or ""
+            found |= {f"{child.tag}/@{name}": str(value) for name, value in child.attrib.items()}
+    return found
+
+
 def _parsed(block: str, names: Sequence[str], record: str, details: Mapping[str, Any]) -> list[list[str | None]]:
     """Records that lxml reads."""
     head = "".join(details.get("start_tags", ("<Microdata>",)))
@@ -376,10 +386,6 @@ def _parsed(block: str, names: Sequence[str], record: str, details: Mapping[str,
     expanded: Mapping[str, str] = details.get("expanded", {})
     rows = []
     for element in etree.fromstring((head + block + tail).encode(), parser).iter(f"{{*}}{record.rpartition(':')[2]}"):
-        children = [child for child in element if isinstance(child.tag, str)]
-        found: dict[str, str] = {f"@{name}": str(value) for name, value in element.attrib.items()}
-        for child in children:
-            found[str(child.tag)] = child.text or ""
-            found |= {f"{child.tag}/@{name}": str(value) for name, value in child.attrib.items()}
+        found = texts_by_name(element)
         rows.append([found.get(expanded.get(name, name)) for name in names])
     return rows

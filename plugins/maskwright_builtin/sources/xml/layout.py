@@ -25,6 +25,9 @@ def layout_of(opening: Opening, found: Found, params: XmlParams, details: Mappin
     elements = [name.tag for name in names if not name.is_attribute]
     attributes = [name.tag for name in names if name.is_attribute]
     prefixes = {tag.partition(":")[0] for tag in (*attributes, *found.nil.values()) if ":" in tag}
+    if params.members:
+        # Records of the levels below are written inside these.
+        prefixes |= opening.namespaces.keys()
     tags, left_out = published_tags(opening.start_tags, elements, params.keep_attributes, prefixes)
     called = dict(zip(found.columns, found.variables, strict=True))
     namespaces = Namespaces(opening, found.columns, found.nil)
@@ -73,8 +76,8 @@ def published_tags(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Start tags with the namespaces that names and `prefixes` need, and with the attributes that are to be kept."""
     needed = {*prefixes, *(name.partition(":")[0] for name in (*names, *keep) if ":" in name)}
-    default = {"xmlns"} if any(":" not in name for name in names) else set()
-    wanted = {*default, *(f"xmlns:{prefix}" for prefix in needed), *keep}
+    needed |= {""} if any(":" not in name for name in names) else set()
+    wanted = {*(f"xmlns:{prefix}" if prefix else "xmlns" for prefix in needed), *keep}
     tags: list[str] = []
     left_out: dict[str, None] = {}
     for tag in start_tags:
