@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree, isoschematron
@@ -13,6 +11,11 @@ from lxml import etree, isoschematron
 import maskwright as mw
 from maskwright.commands.validate import validate_file
 from maskwright.foundation.progress import Quiet
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 SVRL = {"svrl": "http://purl.oclc.org/dsdl/svrl"}
@@ -58,6 +61,7 @@ def worlds(draw: st.DrawFn) -> tuple[str, str]:
         rows.append(f"<{own}{'' if on_root else declared}{spaces(record)}{identity}>{''.join(inside)}</{own}>")
     head = (declared if on_root else "") + (f' xmlns="{default}"' if default else "")
     document = f"<root{head}>{''.join(rows)}</root>"
+
     def called(name: str, uri: str) -> str:
         return f"{PREFIXES[uri]}:{name}" if uri else name
 

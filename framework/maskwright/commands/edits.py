@@ -13,11 +13,11 @@ from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.element_names import bound_to
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.expression import variable_names
 from maskwright.edits.languages.conversion.yaml_text import name_text
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.suggestions.model import Suggestions

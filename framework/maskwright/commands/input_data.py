@@ -15,7 +15,7 @@ from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.levels.linked_data import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
-from maskwright.edits.element_names import bound_to
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name

@@ -11,7 +11,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import LinkedData, refuse_deeper
-from maskwright.edits.element_names import bound_to
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError

@@ -15,10 +15,10 @@ from maskwright.data.date_columns import format_of
 from maskwright.data.declaration import VariableDeclaration
 from maskwright.data.record_chunk import RecordChunk, grid_facts
 from maskwright.data.stored_cells import is_text_type
-from maskwright.edits.element_names import bound_to
 from maskwright.edits.evaluation.check import Outcome, record_form
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.files import note_read

@@ -368,7 +368,7 @@ def _cut_at_tags(text: str, tags: Sequence[str], record: str) -> list[TextColumn
     return [TextColumn(data, closes[at :: len(wanted)] + 1, opens[at + 1 :: len(wanted)]) for at in places]
 
 
-def texts_by_name(record: Any, members: Sequence[Any] = ()) -> dict[str, str]:
+def texts_by_name(record: Any, members: Collection[Any] = ()) -> dict[str, str]:
     """Texts of a record's elements and attributes, by names with namespaces; not those of its members."""
     found = {f"@{name}": str(value) for name, value in record.attrib.items()}
     for child in record:

@@ -12,7 +12,7 @@ from lxml import etree
 
 import maskwright as mw
 from maskwright import DataError
-from maskwright_builtin.sources.xml.parser import XmlParams
+from maskwright_builtin.sources.xml.options import XmlParams
 from maskwright_builtin.sources.xml.source import XML
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lxml import etree
 import maskwright as mw
 from maskwright import DataError, Layout, Variable
 from maskwright_builtin.sources.xml import template
-from maskwright_builtin.sources.xml.parser import XmlParams
+from maskwright_builtin.sources.xml.options import XmlParams
 from maskwright_builtin.sources.xml.source import XML, XmlReading, XmlReadingOnce
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'

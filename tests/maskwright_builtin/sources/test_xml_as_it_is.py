@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 import pandas as pd
@@ -15,6 +15,9 @@ from lxml import etree
 import maskwright as mw
 from maskwright import DataError, Variable
 from maskwright_builtin.sources.xml.source import XML, XmlReading
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 SHAPES = """<data xmlns="urn:s" xmlns:q="urn:q">

@@ -19,11 +19,11 @@ from maskwright.commands.running.loading import (
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
-from maskwright.edits.element_names import bound_to
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
 from maskwright.foundation.findings import Notice, notices_of

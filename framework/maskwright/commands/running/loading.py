@@ -11,9 +11,9 @@ from maskwright.commands.reading import load, refuse_xpath_on_commas
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.element_names import bound_to
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates, with_grids
 from maskwright.foundation.counts import plural

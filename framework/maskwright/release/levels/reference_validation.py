@@ -59,7 +59,7 @@ def nested_columns(path: Path, tables: Sequence[Dataset], keys: Sequence[str]) -
 
     def take(element: Any, depth: int, above: Mapping[str, str]) -> None:
         members = [child for child in element if _local_name(child) in elements[depth + 1 : depth + 2]]
-        own = texts_by_name(element, members)
+        own = texts_by_name(element, frozenset(members))
         rows[depth].add([{**own, **{_tag(tables[depth], key): text for key, text in above.items()}}])
         for each in members:
             take(each, depth + 1, {**above, keys[depth]: own[_tag(tables[depth], keys[depth])]})

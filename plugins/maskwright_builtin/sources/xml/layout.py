@@ -12,7 +12,8 @@ from maskwright_builtin.sources.xml.writing import LATIN_1
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from maskwright_builtin.sources.xml.parser import Name, Opening, XmlParams
+    from maskwright_builtin.sources.xml.options import XmlParams
+    from maskwright_builtin.sources.xml.parser import Name, Opening
     from maskwright_builtin.sources.xml.stream import Found
 
 
@@ -107,6 +108,7 @@ def _notes(opening: Opening, found: Found, left_out: Sequence[str]) -> Iterator[
         yield f"attributes that are neither read nor written, as `ignore_attributes` declares: {names}"
     mixed = [name.tag for name in found.nil if name in found.empty]
     if mixed:
-        yield f"<{'>, <'.join(mixed)}>: some are empty, and others xsi:nil; all that have no value are written as xsi:nil"
+        names = ">, <".join(mixed)
+        yield f"<{names}>: some are empty, and others xsi:nil; all that have no value are written as xsi:nil"
     if opening.encoding not in ("utf-8", "us-ascii", "ascii", LATIN_1):
         yield f"the file is in {opening.encoding.upper()}: masked XML is written in UTF-8, and says so"

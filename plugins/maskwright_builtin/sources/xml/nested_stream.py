@@ -13,7 +13,6 @@ from maskwright_builtin.sources.xml.parser import (
     GuardedParser,
     Name,
     Opening,
-    XmlParams,
     element_name,
     white_gap,
 )
@@ -22,6 +21,8 @@ from maskwright_builtin.sources.xml.stream import FLAT, Cell, Records
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from maskwright_builtin.sources.xml.options import XmlParams
 
 
 MOST_NAMES = 1000

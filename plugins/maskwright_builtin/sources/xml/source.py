@@ -27,7 +27,8 @@ from maskwright_builtin.sources.xml.block_splitting import Deviation, GroupsPart
 from maskwright_builtin.sources.xml.layout import layout_of
 from maskwright_builtin.sources.xml.nested_documents import NestedXml
 from maskwright_builtin.sources.xml.nested_stream import LevelRecords, MemberForm, find_member_form, is_called
-from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, XmlParams, find_opening, variable_names
+from maskwright_builtin.sources.xml.options import XmlParams
+from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, find_opening, variable_names
 from maskwright_builtin.sources.xml.stream import Found, Records
 from maskwright_builtin.sources.xml.template import RecordTemplate
 from maskwright_builtin.sources.xml.writing import write_nested, write_xml

@@ -62,7 +62,7 @@ class Found:
 
 @dataclass
 class Cell:
-    """An element of records: its name, and its attributes by what the parser calls them; None: of one that is ignored."""
+    """An element of records, and its attributes by what the parser calls them; None: of one that is ignored."""
 
     name: Name
     attributes: dict[str, Name | None] = field(default_factory=dict)

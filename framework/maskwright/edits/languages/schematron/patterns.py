@@ -106,7 +106,7 @@ class PatternReader:
                 reading.refuse(element, "<rule> needs a context", "the record's element name, for instance")
                 continue
             match = _CONTEXT.fullmatch(written)
-            context = written if match is None else self._elements(match)
+            context = written if match is None else reading.naming.with_one_prefix(match["name"] or match["path"])
             for prefix in re.findall(rf"({NCNAME}):(?!:)", context) if match is not None else ():
                 if prefix not in reading.namespaces:
                     reading.refuse(element, f"no <ns> declares the prefix {prefix!r} of the context {written!r}")
@@ -128,20 +128,13 @@ class PatternReader:
 
     def _are_plain(self, contexts: Sequence[str]) -> bool:
         """Whether the contexts alone determine which rule a record fires."""
-        matches = [_CONTEXT.fullmatch(context) for context in contexts]
-        plain = [self._elements(match) for match in matches if match is not None]
+        naming, matches = self._reading.naming, [_CONTEXT.fullmatch(context) for context in contexts]
+        plain = [naming.with_one_prefix(match["name"] or match["path"]) for match in matches if match is not None]
         return len(plain) == len(contexts) and not any(
             one != other and one.rpartition("/")[2] == other.rpartition("/")[2] and not (one[0] == other[0] == "/")
             for one in plain
             for other in plain
         )
-
-    def _elements(self, match: re.Match[str]) -> str:
-        """Context of names alone, in which all prefixes for a namespace are one."""
-        written: str = match["name"] or match["path"]
-        uris = self._reading.namespaces
-        prefixes = {uri: prefix for prefix, uri in reversed(uris.items())}
-        return re.sub(rf"({NCNAME}):", lambda found: f"{prefixes.get(uris.get(found[1], ''), found[1])}:", written)
 
     def _read_tests(self, rule: RuleOfPattern, number: int, *, is_plain: bool) -> None:
         reading = self._reading

@@ -128,25 +128,6 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("what is around a record of the upper level", token)
         return found.name
 
-    def _step(self) -> str:
-        if self._is_sign("@"):
-            return f"@{self._attribute_name()}"
-        token = self._advance()
-        if token.kind != "name" or ":" in token.text or self._is_sign("("):
-            self._refuse.unsupported("a step that names no element of a record", token)
-        if self._is_sign("/") and self._tokens[self._next + 1].text == "@":
-            self._advance()
-            return f"{token.text}/@{self._attribute_name()}"
-        self._refuse.path(self._token)
-        return token.text
-
-    def _attribute_name(self) -> str:
-        self._advance()
-        token = self._advance()
-        if token.kind != "name" or ":" in token.text or self._is_sign("("):
-            self._refuse.unsupported("a step that names no attribute of a value", token)
-        return token.text
-
     def _neighbour(self) -> Grown:
         token = self._advance()
         self._expect("::")

@@ -170,9 +170,6 @@ class XPathParser:
 
     def _primary(self) -> Grown:
         token = self._token
-        if self._is_sign("@"):
-            self._advance()
-            return self._attribute(None)
         match token.kind:
             case "number":
                 self._advance()
@@ -189,21 +186,30 @@ class XPathParser:
                 grown = self._substitute(token.text[1:].strip())
             case "name":
                 grown = self._call() if self._tokens[self._next + 1].text == "(" else self._child()
+            case "sign" if token.text == "@":
+                grown = self._attribute(None)
             case "sign" if token.text == "(":
                 self._advance()
                 grown = self._expression(1)
                 self._expect(")")
             case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
-                self._next += 2
-                if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
-                    self._refuse.unsupported("a path that goes anywhere but to a child element", token)
-                grown = self._child()
+                grown = self._step_from_here()
             case _:
                 self._refuse.operand(self._token)
         if isinstance(grown.tree, OriginalNodes):
             grown = self._steps(grown)
         self._refuse.path(self._token)
         return grown
+
+    def _step_from_here(self) -> Grown:
+        """``./wages`` or ``./@id``."""
+        token = self._token
+        self._next += 2
+        if self._is_sign("@"):
+            return self._attribute(None)
+        if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
+            self._refuse.unsupported("a path that goes anywhere but to a child element", token)
+        return self._child()
 
     def _child(self) -> Grown:
         token = self._advance()
@@ -215,16 +221,34 @@ class XPathParser:
             if token.kind != "name" or self._is_sign("("):
                 self._refuse.unsupported("a step that names no child element", token)
         if self._is_sign("/") and self._tokens[self._next + 1].text == "@":
-            self._next += 2
+            self._advance()
             return self._attribute(token)
         return self._variable(token, self._naming.variable(token.text))
 
     def _attribute(self, element: Token | None) -> Grown:
         """``@id`` of the record, or ``wages/@unit`` of one of its elements."""
+        token = self._attribute_token()
+        return self._variable(token, self._naming.variable("" if element is None else element.text, token.text))
+
+    def _step(self) -> str:
+        """Name of an element or attribute of a record, after a step to it."""
+        if self._is_sign("@"):
+            return f"@{self._attribute_token().text}"
+        token = self._advance()
+        if token.kind != "name" or ":" in token.text or self._is_sign("("):
+            self._refuse.unsupported("a step that names no element of a record", token)
+        if self._is_sign("/") and self._tokens[self._next + 1].text == "@":
+            self._advance()
+            return f"{token.text}/@{self._attribute_token().text}"
+        self._refuse.path(self._token)
+        return token.text
+
+    def _attribute_token(self) -> Token:
+        self._advance()
         token = self._advance()
         if token.kind != "name" or self._is_sign("(") or self._naming.is_nil(token.text):
             self._refuse.unsupported("a step that names no attribute of a value", token)
-        return self._variable(token, self._naming.variable("" if element is None else element.text, token.text))
+        return token
 
     def _variable(self, token: Token, name: str | None) -> Grown:
         if name is None:
