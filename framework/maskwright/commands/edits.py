@@ -17,6 +17,7 @@ from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.expression import variable_names
 from maskwright.edits.languages.conversion.yaml_text import name_text
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.suggestions.model import Suggestions
@@ -67,7 +68,7 @@ def convert_rules(
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
             original = load(file, identifiers=True, may_lack="identifiers")
-        rules = written_out(rules, [column.name for column in original])
+        rules = written_out(bound_to(rules, original.layout), [column.name for column in original])
         dates |= {column.name: column.variable.date_text for column in original if column.variable.is_date}
         empty |= {column.name: column.variable.empty_texts for column in original}
         if decimals is None:
@@ -151,7 +152,7 @@ def describe_edits(
         with stage(reporter, f"Reading {file.name}"):
             dataset = load(file, identifiers=True, may_lack="identifiers")
         variables = dataset.variables
-        rules = written_out(rules, dataset.names)
+        rules = written_out(bound_to(rules, dataset.layout), dataset.names)
         with stage(reporter, f"Checking {file.name}"):
             outcome = check_dataset(dataset, rules, Domain.from_dataset(dataset, domain_tuples(rules)))
         counts = {edit.name: edit for edit in outcome.edits}
@@ -301,7 +302,7 @@ def suggest(
     ['wages + pensions == income', 'wages in [0, 100]', 'pensions in [0, 100]', 'income in [0, 180]']
     """
     dataset = dataset_of(data, declared)
-    known = written_out(edits_of(edits), dataset.names)
+    known = written_out(bound_to(edits_of(edits), dataset.layout), dataset.names)
     return suggest_rules(dataset, known, share, limit=limit, show_values=show_values)
 
 
@@ -333,5 +334,5 @@ def suggest_for_file(
         dataset = load(file, identifiers=True, may_lack="identifiers")
     notify(reporter, stated)
     with stage(reporter, "Searching for rules") as progress:
-        known = written_out(rules, dataset.names)
+        known = written_out(bound_to(rules, dataset.layout), dataset.names)
         return suggest_rules(dataset, known, share, progress, limit=limit, show_values=show_values)

@@ -15,6 +15,7 @@ from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.levels.linked_data import LevelDeclaration
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
@@ -185,7 +186,7 @@ def analyse_edits(edits: Rules, data: Dataset | None = None) -> Analysis:
     stated = edits_of(edits)
     if data is None:
         return analyse(stated)
-    return analyse(written_out(stated, data.names), data.variables)
+    return analyse(written_out(bound_to(stated, data.layout), data.names), data.variables)
 
 
 def _found_data(path: Path) -> FoundData:

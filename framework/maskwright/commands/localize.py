@@ -11,6 +11,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import LinkedData, refuse_deeper
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError
@@ -90,7 +91,7 @@ def localize(
             raise InputError("data of several levels are localised by themselves: leave `original` and `declared` out")
         return localize_levels(data, edits_of(edits), weights, workers)
     before = dataset_of(data, declared)
-    stated = written_out(edits_of(edits), before.names)
+    stated = written_out(bound_to(edits_of(edits), before.layout), before.names)
     domain = domain_of(original, declared, stated)
     return localisation.localize(before, stated, weights, domain, workers=workers)
 
@@ -118,9 +119,8 @@ def localize_file(
     with stage(reporter, f"Reading {data[0].name}"):
         dataset = load(file, identifiers=True, may_lack="identifiers")
     with stage(reporter, "Locating errors") as progress:
-        return localisation.localize(
-            dataset, written_out(rules, dataset.names), dict(map(_weight, weights)), None, progress, workers
-        )
+        stated = written_out(bound_to(rules, dataset.layout), dataset.names)
+        return localisation.localize(dataset, stated, dict(map(_weight, weights)), None, progress, workers)
 
 
 def _refuse_no_workers(workers: int | None) -> None:

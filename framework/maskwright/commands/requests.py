@@ -162,9 +162,15 @@ def rule_options(reader: RuleLanguage, options: Mapping[str, object]) -> BaseMod
     if reader.params is None:
         raise InputError(f"rules in {reader.name} have no options, and these were given: {', '.join(options)}")
     stated = Arguments()
-    found = read_model(reader.params, stated.section(**options), stated.problems, "option")
+    found = read_model(reader.params, stated.section(**from_working_folder(options)), stated.problems, "option")
     stated.refuse_mistakes()
     return found
+
+
+def from_working_folder(options: Mapping[str, object]) -> dict[str, object]:
+    """Options of a call, in which a folder is relative to the working folder, as on the command line."""
+    folder = options.get("include_folder")
+    return {**options, **({"include_folder": str(Path(folder).absolute())} if isinstance(folder, (str, Path)) else {})}
 
 
 def measure_requests(measures: MeasureNames) -> tuple[MeasureRequest, ...]:

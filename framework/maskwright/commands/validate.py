@@ -24,6 +24,7 @@ from maskwright.edits.edit_set import WrongRulesError
 from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import DataError, EditError, InputError, Problem, refuse_problems
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite
@@ -133,7 +134,7 @@ def validate(
         raise InputError(Problem("the original is of several levels, the data are not", hint=hint))
     domain = domain_of(original, declared, stated)
     checked = dataset_of(data, declared)
-    outcome = check_dataset(checked, with_dates(stated, checked.variables), domain)
+    outcome = check_dataset(checked, with_dates(bound_to(stated, checked.layout), checked.variables), domain)
     return replace(outcome, allow_unknown=allow_unknown)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.commands.requests import Arguments
+from maskwright.commands.requests import Arguments, from_working_folder
 from maskwright.commands.validate import svrl_report
 from maskwright.edits.engines.engine_tests import ENGINE_OF
 from maskwright.edits.whole_documents.check import Limits, check_document
@@ -40,7 +40,7 @@ def validate_document(
     Parameters
     ----------
     document : str or Path
-        XML without a DOCTYPE, of at most 100 MB, 100 levels, and 1 MB in one text.
+        XML without a DOCTYPE, of at most 100 MB, 100 levels, and 1 MB in one text (`max_text`).
     schema : str or Path
         ISO Schematron, or 1.5.
     svrl : str or Path, optional
@@ -50,7 +50,8 @@ def validate_document(
     allow_unfired : bool, default False
         Whether a document that no rule is about is ``ok``; otherwise it is an error.
     **options
-        ``phase``, ``include_folder``, ``max_seconds``, ``max_memory`` (MB), and the limits of `read_edits`.
+        ``phase``, ``include_folder`` (relative to the working folder), ``query_binding``, ``max_text``,
+        ``max_seconds``, ``max_memory`` (MB), and the limits of `read_edits`.
 
     Returns
     -------
@@ -75,7 +76,7 @@ def validate_document(
     DocumentOutcome(ok=False, violations=1)
     """
     stated = Arguments()
-    chosen = read_model(DocumentOptions, stated.section(**options), stated.problems, "option")
+    chosen = read_model(DocumentOptions, stated.section(**from_working_folder(options)), stated.problems, "option")
     stated.refuse_mistakes()
     return validate_document_file(
         Path(document), Path(schema), chosen or DocumentOptions(), svrl=None if svrl is None else Path(svrl),
@@ -99,7 +100,7 @@ def validate_document_file(
     rules = read_schema(schema, options)
     notify(reporter, rules.notes)
     with stage(reporter, f"Reading {document.name}") as progress:
-        text = read_document_text(document, progress)
+        text = read_document_text(document, options, progress)
     if svrl is not None:
         refuse_to_overwrite({"--svrl": svrl})
     limits = Limits.of(text.bytes, options)
@@ -125,7 +126,7 @@ def is_whole(document: Path, rules: Path) -> bool:
     """Whether these are a document and a schema that can be checked as a whole."""
     try:
         read_schema(rules, DocumentOptions())
-        read_document_text(document)
+        read_document_text(document, DocumentOptions())
     except InputError:
         return False
     return True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.edits.expression import variable_names
 
 if TYPE_CHECKING:
+    from maskwright.edits.element_names import StatedNames
     from maskwright.edits.engines.engine_tests import EngineTest
     from maskwright.edits.expression import Expression
     from maskwright.foundation.errors import Place
@@ -267,7 +268,8 @@ class Assertion:
     `test`: the test as written, on one line. `report`: ``report`` (it complains where the test holds) rather than
     ``assert``. `pattern`: the pattern's id, or its name. `pattern_number`, `rule_number`: 1-based places in the file of
     the pattern, and of the rule among all rules. `diagnostics`, `properties`: further messages that the assert refers
-    to. `rule`, `when`: rule of the YAML language, and its condition, that the test was written from.
+    to. `rule`, `when`: rule of the YAML language, and its condition, that the test was written from. `context`: of the
+    rule, as written.
     """
 
     test: str
@@ -282,6 +284,7 @@ class Assertion:
     properties: tuple[tuple[str, str], ...] = ()
     rule: str | None = None
     when: str | None = None
+    context: str | None = None
 
 
 @dataclass(frozen=True)
@@ -336,6 +339,9 @@ class Edit:
         Number of the step whose limit it is; None: a rule of the pipeline.
     from_data : bool
         Whether the limit was found in the data. It may be the value of a record, and is not published.
+    stated : StatedNames or None
+        Schematron: elements that context and test name, by their namespaces, until the data at hand say what they call
+        them.
 
     Examples
     --------
@@ -367,6 +373,7 @@ class Edit:
     whole: bool = False
     limit_of: int | None = None
     from_data: bool = False
+    stated: StatedNames | None = None
 
     @cached_property
     def read(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from maskwright.data.stored_cells import is_text_type
 from maskwright.edits.evaluation.check import Outcome, record_form
 from maskwright.edits.evaluation.check_data import check, record_path
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.files import note_read
@@ -68,7 +69,7 @@ def check_file(
             known = variables if described is None else described(getattr(reading, "declared", {}))
             known = _with_forms(known or {}, first)
             # Undeclared variables may be dates, too: their cells tell, one by one.
-            stated = with_dates(edits, [*known.values()])
+            stated = with_dates(bound_to(edits, reading.layout), [*known.values()])
             every = batches if first is None else itertools.chain((first,), batches)
             chunks = _chunks(every, stated, known, others, number_notation(reading), grids, notice)
             form = record_form(reading.layout.details, stated)

@@ -334,11 +334,14 @@ def _column(cells: Sequence[bytes]) -> TextColumn:
 def _xml_blocks(path: Path, details: Mapping[str, Any], names: Sequence[str]) -> Iterator[list[TextColumn]]:
     record = details.get("record", "Record")
     tags = [details.get("tags", {}).get(name, name) for name in names]
-    opening, closing = f"<{record}>", f"</{record}>"
+    opening, closing = re.compile(rf"<{re.escape(record)}[\s>]"), f"</{record}>"
     for piece in _pieces(path, _declared_encoding(path), closing):
         if closing in piece:
-            records = piece[piece.index(opening) : piece.rindex(closing) + len(closing)]
-            yield _cut_at_tags(records, tags, record) or _joined(_parsed(records, tags, record, details), len(tags))
+            first = opening.search(piece)
+            if first is None:
+                raise Undetermined
+            records = piece[first.start() : piece.rindex(closing) + len(closing)]
+            yield _cut_at_tags(records, tags, record) or _joined(_parsed(records, names, record, details), len(tags))
 
 
 def _declared_encoding(path: Path) -> str:
@@ -365,13 +368,24 @@ def _cut_at_tags(text: str, tags: Sequence[str], record: str) -> list[TextColumn
     return [TextColumn(data, closes[at :: len(wanted)] + 1, opens[at + 1 :: len(wanted)]) for at in places]
 
 
-def _parsed(block: str, tags: Sequence[str], record: str, details: Mapping[str, Any]) -> list[list[str | None]]:
+def texts_by_name(record: Any, members: Collection[Any] = ()) -> dict[str, str]:
+    """Texts of a record's elements and attributes, by names with namespaces; not those of its members."""
+    found = {f"@{name}": str(value) for name, value in record.attrib.items()}
+    for child in record:
+        if isinstance(child.tag, str) and child not in members:
+            found[child.tag] = child.text or ""
+            found |= {f"{child.tag}/@{name}": str(value) for name, value in child.attrib.items()}
+    return found
+
+
+def _parsed(block: str, names: Sequence[str], record: str, details: Mapping[str, Any]) -> list[list[str | None]]:
     """Records that lxml reads."""
     head = "".join(details.get("start_tags", ("<Microdata>",)))
     tail = "".join(f"</{tag}>" for tag in reversed(details.get("path", ("Microdata",))))
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    expanded: Mapping[str, str] = details.get("expanded", {})
     rows = []
     for element in etree.fromstring((head + block + tail).encode(), parser).iter(f"{{*}}{record.rpartition(':')[2]}"):
-        found = {etree.QName(child).localname: child.text or "" for child in element if isinstance(child.tag, str)}
-        rows.append([found.get(tag.rpartition(":")[2]) for tag in tags])
+        found = texts_by_name(element)
+        rows.append([found.get(expanded.get(name, name)) for name in names])
     return rows

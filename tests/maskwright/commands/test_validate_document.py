@@ -222,13 +222,41 @@ def test_marks_in_the_document_are_not_taken_for_ours(
 
 def test_what_cannot_be_evaluated_names_rule_and_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = "<a><b k='12'/><b k='secret'/></a>"
-    code, _, said = validated(capsys, *files(tmp_path, rule("xs:integer(@k) = 12"), document, "xslt2"))
-    assert code == 2
-    assert "edit priced: its test cannot be evaluated at /Q{}a[1]/Q{}b[2] (FORG0001)" in said
-    assert "secret" not in said
+    given = files(
+        tmp_path, rule("xs:integer(@k) = 12") + rule("@k = '12'").replace("priced", "other"), document, "xslt2"
+    )
+    svrl = tmp_path / "out.svrl"
+    code, found, said = validated(capsys, *given, "--svrl", str(svrl))
+    assert (code, found["ok"], found["edits"][0]["undecided"], found["edits"][0]["violations"]) == (1, False, 1, 0)
+    assert found["edits"][0]["first_undecided"] == ["/Q{}a[1]/Q{}b[2] (FORG0001)"]
+    assert "secret" not in said + json.dumps(found)
+    assert "FORG0001" in svrl.read_text()
+    other = found["edits"][1]
+    assert (other["violations"], other["fired"], "undecided" in other) == (1, 2, False)
+    assert main(["validate", given[0], "--edits", given[1], "--document"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "priced cannot be decided on 1 node: /Q{}a[1]/Q{}b[2] (FORG0001)" in shown
     code, _, said = validated(capsys, *files(tmp_path, rule("count(string(@k))"), document))
     assert code == 2
     assert "XPATH_INVALID_TYPE" in said
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_long_text_is_checked_where_the_limit_is_raised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str
+) -> None:
+    data, schema = files(tmp_path, rule("@k"), HOSTILE["text"], binding)
+    code, _, said = validated(capsys, data, schema)
+    assert (code, "--option max_text=N" in said) == (2, True)
+    assert validated(capsys, data, schema, "--option", "max_text=2000000")[0] == 0
+    assert mw.validate_document(data, schema, max_text=2**21).ok
+
+
+def test_the_query_binding_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, schema = files(tmp_path, rule("exists(@k) or not(@k castable as xs:integer)"))
+    assert validated(capsys, data, schema)[0] == 2
+    code, found, _ = validated(capsys, data, schema, "--option", "query_binding=xslt2")
+    assert (code, found["edits"][0]["checked_by"]) == (0, "saxon")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
@@ -267,10 +295,24 @@ def test_included_rules_come_from_the_declared_folder(tmp_path: Path, capsys: py
     assert (code, found["violations"]) == (1, 1)
 
 
+def test_python_and_command_line_include_from_the_same_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "more.sch").write_text(
+        f'<pattern xmlns="{ISO}"><rule context="a"><assert test="b">x</assert></rule></pattern>'
+    )
+    data, schema = files(tmp_path / "rules", '<include href="more.sch"/>')
+    monkeypatch.chdir(tmp_path)
+    assert validated(capsys, data, schema, "--include", "rules")[0] == 0
+    assert mw.validate_document(data, schema, include_folder="rules").ok
+    assert len(mw.read_edits(schema, include_folder="rules")) == 1
+
+
 @pytest.mark.parametrize(
     ("document", "body"),
     [
-        ("<a><b k='1'/><b/></a>", rule()),  # attributes are no variables
+        ("<a><b><c><d k='1'/></c></b><b/></a>", rule(context="d")),  # elements in a cell
         ("<a><b><c>1</c></b><b><c>2</c></b></a>", rule("a", context="z")),  # no record is called so
         ("<a><b><c>1</c></b></a>", rule(". = 'text'", context="text()")),  # a rule about texts
     ],

@@ -24,7 +24,7 @@ from maskwright.edits.levels.as_schematron import nested_schematron_file
 from maskwright.foundation.progress import silent
 from maskwright.release.data_file import write_dataset, write_nested
 from maskwright.release.levels.arrangement import arranged_levels, linked_tables, nested_tables
-from maskwright_builtin.sources.xml.parser import XmlParams
+from maskwright_builtin.sources.xml.options import XmlParams
 from maskwright_builtin.sources.xml.source import XML, XmlReading, form_of
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -253,9 +253,14 @@ def print_document_outcome(outcome: Mapping[str, Any]) -> None:
         table.add_row(name, kind, count(edit["fired"]), count(edit["violations"]), Text(shown))
     show(out, table)
     for edit in outcome["edits"]:
+        if edit.get("undecided"):
+            places = "; ".join(edit["first_undecided"][:MOST_LOCATIONS])
+            on = plural(edit["undecided"], "node")
+            item(out, f"{edit['name']} cannot be decided on {on}: ", f"{places}; compare numbers as number(...)")
         for message in edit.get("first_messages", ())[:MOST_LOCATIONS]:
-            item(out, edit["name"], message)
-    _print_verdict(out, outcome, plural(len(outcome["edits"]), "test"))
+            item(out, f"{edit['name']}: ", message)
+    undecided = sum(edit.get("undecided", 0) for edit in outcome["edits"])
+    _print_verdict(out, outcome, plural(len(outcome["edits"]), "test"), undecided)
 
 
 def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:

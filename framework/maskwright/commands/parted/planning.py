@@ -25,6 +25,7 @@ from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
 from maskwright.foundation.findings import Notice, notices_of
@@ -277,7 +278,7 @@ def sample_size(pipeline: Pipeline, records: int) -> int:
 def stated_edits(pipeline: Pipeline, data: Dataset) -> EditSet:
     """Edits that rules and declarations state of the variables of a file."""
     hidden = identifiers_of(pipeline.data.variables)
-    stated = written_out(read_rules(pipeline), data.names, hidden)
+    stated = written_out(bound_to(read_rules(pipeline), data.layout), data.names, hidden)
     stated += declared_bounds(data.variables, stated)
     refuse_identifiers(stated, hidden)
     return with_category_equalities(with_dates(stated, data.variables), data.variables)

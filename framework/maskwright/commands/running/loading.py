@@ -13,6 +13,7 @@ from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates, with_grids
 from maskwright.foundation.counts import plural
@@ -110,7 +111,7 @@ def load_input(
     known = [*original.names, *hidden, *([] if cluster is None else [cluster])]
     problems = [*unknown_uses(request.uses, known), *unpublished_uses(request.uses, known[len(original.names) :])]
     try:
-        stated = written_out(rules, original.names, hidden)
+        stated = written_out(bound_to(rules, original.layout), original.names, hidden)
         stated += declared_bounds(original.variables, stated)
         stated, checking = about_unpublished(stated, checks)
         refuse_identifiers(checking, (), keys.names)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import os
-import re
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from maskwright.edits.element_names import ElementNaming, local
 from maskwright.edits.engines.engine_tests import stylesheet_of
+from maskwright.edits.engines.record_form import RecordForm, document_of
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
-from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -30,81 +28,6 @@ if TYPE_CHECKING:
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
     from maskwright.edits.engines.engine_tests import Engine, EnginePattern
-
-
-NOT_XML = "[\\x{00}-\\x{08}\\x{0B}\\x{0C}\\x{0E}-\\x{1F}\\x{FFFE}\\x{FFFF}]"
-
-
-@dataclass(frozen=True, eq=False)
-class RecordForm:
-    """How records are written around their cells.
-
-    `path`: tags from the root to the record. `start_tags`, `gaps`: start tags of all but the record, and the white
-    space before each. `tags`: where it differs from the variable's name. `is_whole`: the file holds nothing but these
-    records; False: the file has other elements, which are not data.
-    """
-
-    path: tuple[str, ...]
-    start_tags: tuple[str, ...]
-    gaps: tuple[str, ...]
-    before_record: str = ""
-    before_cell: str = ""
-    after_cells: str = ""
-    tags: Mapping[str, str] | None = None
-    is_whole: bool = True
-
-    @classmethod
-    def plain(cls, path: Sequence[str]) -> RecordForm:
-        """Without white space and attributes."""
-        return cls(tuple(path), tuple(f"<{tag}>" for tag in path[:-1]), ("",) * (len(path) - 1))
-
-    @classmethod
-    def of_layout(cls, details: Mapping[str, Any]) -> RecordForm | None:
-        """Form of an XML file, as its source describes it; None for other files."""
-        if "record_path" not in details:
-            return None
-        plain = cls.plain(details["record_path"])
-        return cls(
-            plain.path,
-            tuple(details.get("start_tags", plain.start_tags)),
-            tuple(details.get("gaps", plain.gaps)),
-            details.get("before_record", ""),
-            details.get("before_cell", ""),
-            details.get("after_cells", ""),
-            details.get("tags"),
-            not details.get("notes"),
-        )
-
-
-def document_of(columns: RecordChunk, form: RecordForm, start: int = 0, stop: int | None = None) -> str:
-    """XML text of the records start..stop of a chunk."""
-    n = (columns.n if stop is None else min(stop, columns.n)) - start
-    pieces: list[Any] = [f"{form.before_record}<{form.path[-1]}>"]
-    for name in columns.names:
-        tag = (form.tags or {}).get(name, name)
-        if re.fullmatch(rf"(?:{NCNAME}:)?{NCNAME}", tag) is None:
-            hint = "rules that an engine checks see the records as XML: rename the variable"
-            raise EditError(f"{name!r} cannot be the name of an XML element; {hint}")
-        texts = columns[name].text()
-        flat = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        cells = _escaped(name, pc.cast(flat.slice(start, n), pa.string()))
-        cell = pc.binary_join_element_wise(f"{form.before_cell}<{tag}>", cells, f"</{tag}>", "")
-        pieces.append(pc.fill_null(cell, ""))
-    pieces.append(f"{form.after_cells}</{form.path[-1]}>")
-    records = pc.binary_join_element_wise(*pieces, "") if columns.names else pa.repeat("".join(pieces), n)
-    opening = "".join(gap + tag for gap, tag in zip(form.gaps, form.start_tags, strict=True))
-    line = "\n" if "\n" in form.before_record else ""
-    gaps = (line, *form.gaps[1:])
-    closing = "".join(f"{gap}</{tag}>" for gap, tag in reversed(list(zip(gaps, form.path[:-1], strict=True))))
-    return opening + "".join(records.to_pylist()) + closing
-
-
-def _escaped(name: str, texts: Any) -> Any:
-    if pc.any(pc.match_substring_regex(texts, NOT_XML)).as_py():
-        raise EditError(f"variable {name!r} has cells with control characters, which XML cannot hold")
-    for character, reference in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\r", "&#13;")):
-        texts = pc.replace_substring(texts, character, reference)
-    return texts
 
 
 RECORDS_AT_ONCE = 1000
@@ -227,22 +150,23 @@ class EngineChecker(EngineProcesses):
         """Whether a file can be checked in pieces for this edit."""
         assert edit.engine is not None
         pattern = edit.engine.pattern
-        above = set(self._form_of(pattern, columns).path[:-1])
-        return pattern.stays_in_record and not above.intersection(pattern.names)
+        above = {local(tag) for tag in self._form_of(pattern, columns).path[:-1]}
+        return pattern.stays_in_record and not above.intersection(map(local, pattern.names))
 
     def answers(self, columns: RecordChunk, *, in_pieces: bool, before: int = 0) -> dict[str, Answer]:
         """What every edit that can be checked in pieces, or every other one, says of the records of a chunk."""
         self._check_names(columns)
         found: dict[str, Answer] = {}
-        groups: dict[tuple[Engine, RecordForm], list[EnginePattern]] = {}
+        groups: dict[tuple[Engine, int], tuple[RecordForm, list[EnginePattern]]] = {}
         wanted = [edit for edit in self.edits if self.stays_in_record(edit, columns.names) == in_pieces]
         for edit in wanted:
             assert edit.engine is not None
             pattern = edit.engine.pattern
-            group = groups.setdefault((pattern.engine, self._form_of(pattern, columns.names)), [])
+            form = self._form_of(pattern, columns.names)
+            _, group = groups.setdefault((pattern.engine, id(form)), (form, []))
             if pattern not in group:
                 group.append(pattern)
-        for (engine, form), patterns in groups.items():
+        for (engine, _), (form, patterns) in groups.items():
             if not in_pieces and not form.is_whole:
                 names = ", ".join(edit.name for edit in wanted)
                 raise EditError(f"edits {names}: they look beyond a record, and the file holds more than its records")
@@ -261,22 +185,21 @@ class EngineChecker(EngineProcesses):
             names = [name for name in pattern.names if name not in columns]
             is_path = first.startswith("/") and not first.startswith("//") and len(names) > 1
             path = names[:2] if is_path else ("records", names[0] if names else "record")
-            self._forms[pattern] = next(
-                (form for form in self._forms.values() if form.path == tuple(path)), RecordForm.plain(path)
-            )
+            tests = [edit.engine for edit in self.edits if edit.engine is not None and edit.engine.pattern == pattern]
+            form = RecordForm.of_table(path, tests, columns)
+            self._forms[pattern] = next((other for other in self._forms.values() if other == form), form)
         return self._forms[pattern]
 
     def _check_names(self, columns: RecordChunk) -> None:
         problems = []
         for edit in self.edits:
             assert edit.engine is not None
-            path = self._form_of(edit.engine.pattern, columns.names).path
-            tags = [(self._form.tags or {}).get(name, name) if self._form else name for name in columns.names]
-            known = {*columns.names, *tags, *path}
+            known = self._form_of(edit.engine.pattern, columns.names).known(columns.names)
+            naming = ElementNaming(dict(edit.engine.pattern.namespaces))
             problems += [
                 Problem(f"{unknown_name('variable', name, columns.names)}", edit.place, edit=edit.name)
                 for name in edit.engine.names
-                if name not in known and not name.endswith(":*")
+                if not name.endswith("*") and naming.expanded_step(name) not in known
             ]
         if problems:
             raise EditError(problems)
@@ -297,7 +220,7 @@ class EngineChecker(EngineProcesses):
                 f"these rules look beyond a record, which is done for at most {MOST_WHOLE_RECORDS:,} records; "
                 f"the file has {columns.n:,}"
             )
-        key = (engine, form, in_pieces)
+        key = (engine, id(form), in_pieces)
         if key not in self._running:
             self._running[key] = EngineProcess(engine)
             reasons = self._running[key].reasons([stylesheet_of(pattern, len(form.path)) for pattern in patterns])

@@ -52,7 +52,7 @@ _KEYWORDS = frozenset(
 _NODES_NOT_READ = {
     "comment": "comments are no data",
     "processing-instruction": "processing instructions are no data",
-    "attribute": "records have no attributes",
+    "attribute": "write @NAME",
     "namespace-node": "namespaces are no data",
     "document-node": "the document is not a record",
 }
@@ -79,7 +79,8 @@ class Screening:
 
     `reason`: why no engine gets it; None: an engine may. `stays_in_record`: it looks at nothing but the node it is
     evaluated on and what is inside: the answer does not depend on other records. `is_constant`: it looks at no node at
-    all. `names`: names of elements it mentions, in order. `references`: names of variables it uses.
+    all. `names`: names of elements it mentions, and of attributes with ``@``, in order. `references`: names of
+    variables it uses.
     """
 
     reason: str | None
@@ -160,8 +161,6 @@ class _Screener:
         self._depth += (text in "([{") - (text in ")]}")
         if self._depth > self._limits.max_nesting:
             return f"it is nested more than {self._limits.max_nesting} levels deep"
-        if text == "@":
-            return "it looks at attributes, and records have none"
         if text == ".." or (text in ("/", "//") and self._starts_path(position)):
             self._local = False
         self._constant = self._constant and text not in ("/", "//", ".", "..", "*")
@@ -174,13 +173,19 @@ class _Screener:
         if after == "::":
             self._local = self._local and text not in _AWAY
             self._constant = False
-            if text in ("attribute", "namespace"):
-                return f"it uses the axis {text}::, and records have none of those"
+            if text == "namespace":
+                return "it uses the axis namespace::, and namespaces are no data"
         elif after == "(":
             self._local = self._local and text.rpartition(":")[2] not in _OTHER_RECORDS
             self._constant = self._constant and text in self._allowed and self._text(position + 2) != ")"
         elif after != "#" and not self._is_keyword(position):
-            self._names[text] = None
+            is_attribute = self._text(position - 1) == "@" or (
+                self._text(position - 1) == "::" and self._text(position - 2) == "attribute"
+            )
+            prefix = text.rpartition(":")[0]
+            if prefix not in ("", "xml") and prefix not in {**STANDARD_NAMESPACES, **self._namespaces}:
+                return f"no <ns> declares the prefix {prefix!r}"
+            self._names[f"@{text}" if is_attribute else text] = None
             self._constant = False
         return None
 

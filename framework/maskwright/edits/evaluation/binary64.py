@@ -16,7 +16,7 @@ from maskwright.data.record_chunk import Cells
 from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE, Domain
-from maskwright.edits.evaluation.outcomes import Verdict, numeric_variables
+from maskwright.edits.evaluation.outcomes import Verdict
 from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
@@ -157,13 +157,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 def evaluate_xpath(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Verdict:
     """Verdict of a test as an XPath 1.0 engine gives it."""
     holds = _evaluate(_XPath(columns, domain), expression)
-    missing = np.zeros(columns.n, dtype=np.bool_)
-    numeric = numeric_variables(expression)
-    for name in x.variable_names(expression):
-        missing |= columns[name].missing if name in columns else True
-        if name in numeric and name in columns:
-            missing |= np.isnan(columns[name].xpath_numbers)
-    return Verdict(holds, holds & missing)
+    return Verdict(holds, np.zeros(columns.n, dtype=np.bool_))
 
 
 def evaluate_binary64(expression: x.Expression, columns: RecordChunk, domain: Domain | None = None) -> Booleans:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from maskwright.data.parts.model import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
-    from maskwright.edits.engines.checker import Answer, EngineChecker, RecordForm
+    from maskwright.edits.engines.checker import Answer, EngineChecker
+    from maskwright.edits.engines.record_form import RecordForm
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.outcomes import EditOutcome
     from maskwright.edits.expression import Expression
@@ -222,13 +223,14 @@ def record_form(details: Mapping[str, Any], edits: Iterable[Edit]) -> RecordForm
     """How a file writes its records, for edits that an engine checks; None where there are none."""
     if all(edit.engine is None for edit in edits):
         return None
-    from maskwright.edits.engines.checker import RecordForm  # of tests that an engine evaluates
+    from maskwright.edits.engines.record_form import RecordForm  # of tests that an engine evaluates
 
     return RecordForm.of_layout(details)
 
 
 def _engine_checker(edits: Sequence[Edit], record_path: Sequence[str] | None, form: RecordForm | None) -> EngineChecker:
-    from maskwright.edits.engines.checker import EngineChecker, RecordForm  # of tests that an engine evaluates
+    from maskwright.edits.engines.checker import EngineChecker  # of tests that an engine evaluates
+    from maskwright.edits.engines.record_form import RecordForm
 
     plain = None if record_path is None else RecordForm.plain(record_path)
     return EngineChecker(edits, plain if form is None else form)
@@ -316,12 +318,7 @@ class Checker(AbstractContextManager["Checker"]):
             fired, holds = self._whole[edit.name].fired[these], self._whole[edit.name].holds[these]
         else:
             raise EditError(Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place))
-        assert edit.engine is not None
-        missing = np.zeros(columns.n, dtype=np.bool_)
-        for name in edit.engine.names:
-            if name in columns:
-                missing |= columns[name].missing
-        return Verdict(holds, holds & fired & missing, fired)
+        return Verdict(holds, np.zeros(columns.n, dtype=np.bool_), fired)
 
     def outcome(self) -> Outcome:
         """Outcome of the edits on all records so far."""

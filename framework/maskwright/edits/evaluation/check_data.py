@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset, Layout
     from maskwright.data.parts.model import Parts
     from maskwright.edits.edit_set import EditSet
-    from maskwright.edits.engines.checker import RecordForm
+    from maskwright.edits.engines.record_form import RecordForm
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.svrl import SvrlWriter
 

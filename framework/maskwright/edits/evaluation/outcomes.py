@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class Verdict:
     """What one edit says of each of n records.
 
-    `holds`: the record does not violate the edit; shape (n,). `unknown`: the answer rests on a missing cell. Exact
-    arithmetic (YAML): neither true nor false, `holds` is True there so that a missing cell is no violation. XPath: the
-    record passes, and an operand is missing, or is a text where a number is needed; shape (n,).
+    `holds`: the record does not violate the edit; shape (n,). `unknown`: the answer rests on a missing cell, or on a
+    text where a number is needed: neither true nor false, and `holds` is True there so that a missing cell is no
+    violation; shape (n,). XPath (Schematron) has two truth values, and nothing is unknown.
     """
 
     holds: NDArray[np.bool_]
@@ -117,8 +117,7 @@ def causes_of(edit: Edit, columns: RecordChunk, unknown: NDArray[np.bool_]) -> C
     found: Causes = Counter()
     explained = np.zeros(columns.n, dtype=np.bool_)
     numeric = numeric_variables(edit.expression)
-    names = edit.variables if edit.engine is None else edit.engine.names
-    for name in names:
+    for name in edit.variables:
         if name not in columns:
             found[name, "missing"] += int(np.count_nonzero(unknown))
             explained |= unknown
@@ -164,8 +163,7 @@ class EditOutcome:
     records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
     records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
     verdict is unknown in every record: whether the edit holds is not known. Where texts stand for numbers, every record
-    that the edit is for will do. XPath decides what a missing cell means. `level`: level of the records that are
-    counted; "" where there is only one.
+    that the edit is for will do. `level`: level of the records that are counted; "" where there is only one.
     """
 
     name: str
@@ -258,7 +256,7 @@ class Tally:
             return False
         if any(cause != "missing" for _, cause in self.causes):
             return True
-        return self.edit.binding == "exact" and self.unknown == self.records
+        return self.unknown == self.records
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.edits.engines.checker import NOT_XML
+from maskwright.edits.engines.record_form import NOT_XML
 from maskwright.edits.evaluation.binary64 import xpath_strings
 from maskwright.edits.evaluation.check import fires
 from maskwright.edits.expression import InOriginal, nodes
@@ -308,7 +308,7 @@ def _rules(edits: Sequence[Edit], record_path: tuple[str, ...] | None) -> list[_
         key = positions[0] if edit.assertion is None else (file, edit.assertion.pattern_number)
         number = patterns.setdefault(key, len(patterns))
         name = edit.name if edit.assertion is None else edit.assertion.pattern
-        context = edit.context or (record_path or _NO_ELEMENTS)[-1]
+        context = (edit.assertion and edit.assertion.context) or edit.context or (record_path or _NO_ELEMENTS)[-1]
         rules.append(_Rule(name, number, context, tuple(positions), fires(edit, record_path)))
     return rules
 

@@ -21,7 +21,7 @@ from maskwright.edits.whole_documents.stylesheet import (
     stylesheet_of,
     stylesheet_of_expression,
 )
-from maskwright.foundation.errors import EditError, InputError, Place, Problem
+from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,8 @@ MEMORY, MEMORY_A_BYTE = 1024 * MEGABYTE, 40
 USUAL_MEMORY_A_BYTE = 25
 PROGRESS_FROM = 10 * MEGABYTE
 MOST_EXPRESSIONS_NAMED = 10
-_MARKS = re.compile(rf"<\?{MARK}\s[^?]*\?>")
+_MARKS = re.compile(rf"<\?{MARK}\s[fv] [^?]*\?>")
+"""Those of tests that cannot be evaluated stay in the report."""
 _LONGEST_MESSAGE = 500
 
 
@@ -88,7 +89,6 @@ def check_document(
     output = _EngineOutput(schema, keeps_messages=messages)
     for text in answer["texts"]:
         output.take(text)
-    output.refuse_errors()
     if svrl is not None:
         _write_svrl(svrl, schema, answer["texts"])
     return output.outcome(engine)
@@ -190,10 +190,12 @@ class _EngineOutput:
     violations: Counter[int] = field(default_factory=Counter)
     locations: dict[int, list[str]] = field(default_factory=dict)
     messages: dict[int, list[str]] = field(default_factory=dict)
-    errors: list[list[str]] = field(default_factory=list)
+    undecided: Counter[int] = field(default_factory=Counter)
+    errors: dict[int, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._depth = 0
+        self._tests_of_rules = {rule.number: rule.tests for rule in self.schema.rules}
         self._test: int | None = None
         self._shown: int | None = None
 
@@ -217,8 +219,19 @@ class _EngineOutput:
             case "v":
                 self.violations[int(number)] += 1
                 self._test = int(number)
+            case "e":
+                self._cannot_decide(int(number), rest)
             case _:
-                self.errors.append([kind, number, *rest])
+                # A variable of the rule cannot be computed: none of its tests has a verdict on this node.
+                for test in self._tests_of_rules[int(number)]:
+                    self._cannot_decide(test.number, rest)
+
+    def _cannot_decide(self, test: int, rest: Sequence[str]) -> None:
+        code, location = [*rest, "", ""][:2]
+        self.undecided[test] += 1
+        kept = self.errors.setdefault(test, [])
+        if len(kept) < FIRST_LOCATIONS:
+            kept.append(f"{location} ({code})".strip())
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if self._depth == 1 and self._test is not None:
@@ -243,25 +256,6 @@ class _EngineOutput:
         if self._shown is not None:
             self.messages[self._shown][-1] += text
 
-    def refuse_errors(self) -> None:
-        """Raise when tests could not be evaluated: a processor stops there, and so do we."""
-        problems = []
-        tests = {test.number: test for test in self.schema.tests}
-        rules = {rule.number: rule for rule in self.schema.rules}
-        for kind, number, *rest in self.errors[:FIRST_LOCATIONS]:
-            code, location = [*rest, "", ""][:2]
-            where = f" at {location}" if location else ""
-            if kind == "e":
-                test = tests[int(number)]
-                message = f"edit {test.name}: its test cannot be evaluated{where} ({code})"
-                element = test.element
-            else:
-                element = rules[int(number)].element
-                message = f"a variable of this rule cannot be computed{where} ({code})"
-            problems.append(Problem(message, element.place, _AS_NUMBER))
-        if problems:
-            raise InputError(problems)
-
     def outcome(self, engine: str) -> DocumentOutcome:
         """What was found, of every test."""
         tests = [
@@ -274,6 +268,8 @@ class _EngineOutput:
                 fired=self.fired[rule.number],
                 first_locations=tuple(self.locations.get(test.number, ())),
                 first_messages=self._messages(test.number) if self.keeps_messages else None,
+                undecided=self.undecided[test.number],
+                first_undecided=tuple(self.errors.get(test.number, ())),
             )
             for rule in self.schema.rules
             for test in rule.tests

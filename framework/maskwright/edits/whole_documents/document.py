@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
 from pydantic import Field
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 MEGABYTE = 2**20
 MOST_BYTES = 100 * MEGABYTE
 MOST_DEPTH = 100
-MOST_TEXT = MEGABYTE
 MOST_ATTRIBUTES = 1_000
 _DECLARATION = re.compile(r"\A\ufeff?<\?xml\s[^>]*\?>")
 
@@ -43,7 +42,7 @@ class DocumentText:
     bytes: int
 
 
-def read_document_text(path: Path, progress: Progress = silent) -> DocumentText:
+def read_document_text(path: Path, options: DocumentOptions, progress: Progress = silent) -> DocumentText:
     """Read a document.
 
     `path`: Well-formed XML in UTF-8, UTF-16, ISO-8859-1 or ASCII, without a DOCTYPE.
@@ -63,7 +62,7 @@ def read_document_text(path: Path, progress: Progress = silent) -> DocumentText:
         raise DataError(Problem(message, place, hint))
     if not content.strip():
         raise DataError(Problem("the file is empty; expected an XML document", place))
-    encoding = _FirstPass(path).read(content, progress)
+    encoding = _FirstPass(path, options.max_text).read(content, progress)
     text = content.decode(encoding)
     return DocumentText(_DECLARATION.sub("", text).removeprefix("\ufeff"), len(content))
 
@@ -71,8 +70,9 @@ def read_document_text(path: Path, progress: Progress = silent) -> DocumentText:
 class _FirstPass(HardenedParser):
     """Reads a document once without keeping it, and stops at what is not let through."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_text: int) -> None:
         super().__init__(path, DataError)
+        self._max_text = max_text
         self._depth = 0
         self._length = 0
         self._parser.ordered_attributes = True
@@ -105,8 +105,8 @@ class _FirstPass(HardenedParser):
             self._refuse(f"elements are nested more than {MOST_DEPTH} levels deep")
         if len(attributes) > 2 * MOST_ATTRIBUTES:
             self._refuse(f"an element has more than {MOST_ATTRIBUTES:,} attributes")
-        if attributes and max(map(len, attributes)) > MOST_TEXT:
-            self._refuse("an attribute has more than a million characters")
+        if attributes and max(map(len, attributes)) > self._max_text:
+            self._refuse_length("an attribute")
 
     def _end(self, name: str) -> None:  # noqa: ARG002 - expat's call
         self._depth -= 1
@@ -114,8 +114,12 @@ class _FirstPass(HardenedParser):
 
     def _text(self, text: str) -> None:
         self._length += len(text)
-        if self._length > MOST_TEXT:
-            self._refuse("one text has more than a million characters (1 MB)")
+        if self._length > self._max_text:
+            self._refuse_length("one text")
+
+    def _refuse_length(self, what: str) -> NoReturn:
+        hint = "if the document is right, raise the limit: --option max_text=N (max_text=N in Python)"
+        self._refuse(f"{what} has more than {self._max_text:,} characters", hint)
 
     def _comment(self, text: str) -> None:
         self._length = 0
@@ -129,6 +133,11 @@ class _FirstPass(HardenedParser):
 class DocumentOptions(SchematronOptions, extra="forbid", frozen=True):
     """Options of the schema, and limits of the engine."""
 
+    max_text: int = Field(
+        default=MEGABYTE,
+        ge=1,
+        description="Longest text, attribute or comment of the document, in characters (default 1,048,576).",
+    )
     max_seconds: int | None = Field(
         default=None,
         ge=1,
@@ -150,7 +159,8 @@ class TestOutcome:
 
     `violations`: nodes on which the assert failed, or the report's test was true. `fired`: nodes that its rule fired
     on. `first_locations`: XPaths of the first violating nodes, at most 10. `first_messages`: their messages, which
-    carry values of the document; None unless they were wanted.
+    carry values of the document; None unless they were wanted. `undecided`: nodes on which the test cannot be
+    evaluated; `first_undecided`: places of the first of them, each with the code of the error.
     """
 
     __test__ = False
@@ -163,6 +173,8 @@ class TestOutcome:
     fired: int
     first_locations: tuple[str, ...]
     first_messages: tuple[str, ...] | None = None
+    undecided: int = 0
+    first_undecided: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Entry of ``validate --document --json``."""
@@ -175,6 +187,8 @@ class TestOutcome:
             "checked_by": self.checked_by,
             "first_locations": list(self.first_locations),
         }
+        if self.undecided:
+            entry |= {"undecided": self.undecided, "first_undecided": list(self.first_undecided)}
         return entry if self.first_messages is None else entry | {"first_messages": list(self.first_messages)}
 
 
@@ -214,8 +228,8 @@ class DocumentOutcome:
 
     @property
     def ok(self) -> bool:
-        """Whether no assert failed and no report was true, of those whose severity is ``error``."""
-        return not any(edit.violations for edit in self.edits if edit.severity == "error")
+        """Whether no assert failed, no report was true and all were decided, of those of severity ``error``."""
+        return not any(edit.violations or edit.undecided for edit in self.edits if edit.severity == "error")
 
     @property
     def counts(self) -> Mapping[str, int]:

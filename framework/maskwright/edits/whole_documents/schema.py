@@ -141,7 +141,7 @@ class Schema:
 def read_schema(path: Path, options: SchematronOptions) -> Schema:
     """Read a schema for checking whole documents."""
     root = read_document(path, options)
-    version = _version(root)
+    version = _version(root, options)
     whole = with_included(root, options)
     problems = mistakes_of(whole, version)
     if problems:
@@ -152,12 +152,12 @@ def read_schema(path: Path, options: SchematronOptions) -> Schema:
     return _Builder(schema, whole, version, options).schema(phase, start, notes)
 
 
-def _version(root: Element) -> Version:
+def _version(root: Element, options: SchematronOptions) -> Version:
     if root.name != "schema" or root.namespace not in (ISO_NAMESPACE, ASCC_NAMESPACE):
         where = f"in the namespace {root.namespace}" if root.namespace else "in no namespace"
         hint = f'the first element must be <schema xmlns="{ISO_NAMESPACE}">'
         raise EditError(problem(root, f"expected a Schematron schema, found <{root.name}> {where}", hint))
-    binding = root.attributes.get("queryBinding", "xslt").strip().lower()
+    binding = (options.query_binding or root.attributes.get("queryBinding", "xslt")).strip().lower()
     if binding in XPATH_1_BINDINGS | EXTENDED_BINDINGS:
         return "1.0"
     if binding in LATER_BINDINGS:

@@ -14,7 +14,7 @@ from maskwright.edits.evaluation.reference_values import Undetermined
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.release.levels.packed_columns import WholeColumns, parts, whole_columns
 from maskwright.release.levels.reference_columns import SecondColumns, WrittenLevel, in_order, with_meanings
-from maskwright.release.reference_reader import Notation, plain_blocks, text_column
+from maskwright.release.reference_reader import Notation, plain_blocks, text_column, texts_by_name
 from maskwright.release.reference_validation import (
     SAMPLE,
     ReferenceVerdict,
@@ -58,14 +58,8 @@ def nested_columns(path: Path, tables: Sequence[Dataset], keys: Sequence[str]) -
     rows = [_Rows(table) for table in tables]
 
     def take(element: Any, depth: int, above: Mapping[str, str]) -> None:
-        own: dict[str, str] = {}
-        members = []
-        for child in element:
-            name = _local_name(child)
-            if name in elements[depth + 1 : depth + 2]:
-                members.append(child)
-            else:
-                own[name] = child.text or ""
+        members = [child for child in element if _local_name(child) in elements[depth + 1 : depth + 2]]
+        own = texts_by_name(element, frozenset(members))
         rows[depth].add([{**own, **{_tag(tables[depth], key): text for key, text in above.items()}}])
         for each in members:
             take(each, depth + 1, {**above, keys[depth]: own[_tag(tables[depth], keys[depth])]})
@@ -115,7 +109,9 @@ class _Rows:
 
 
 def _tag(table: Dataset, name: str) -> str:
-    return _local(table.layout.details.get("tags", {}).get(name, name))
+    """Name of a variable's element or attribute, with its namespaces."""
+    expanded: str = table.layout.details.get("expanded", {}).get(name, name)
+    return expanded
 
 
 def _local(tag: str) -> str:

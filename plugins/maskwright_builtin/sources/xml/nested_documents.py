@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from maskwright import NestedDocument, NestedElements, Progress
 from maskwright_builtin.sources.files import readable_size, reading
 from maskwright_builtin.sources.xml.nested_stream import is_called, misplaced
-from maskwright_builtin.sources.xml.parser import GuardedParser, Name, Opening, XmlParams, element_name, find_opening
+from maskwright_builtin.sources.xml.parser import GuardedParser, Name, Opening, element_name, find_opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from maskwright_builtin.sources.xml.options import XmlParams
 
 
 BYTES_SEARCHED = 1 << 18

@@ -13,15 +13,16 @@ from maskwright_builtin.sources.xml.parser import (
     GuardedParser,
     Name,
     Opening,
-    XmlParams,
     element_name,
     white_gap,
 )
-from maskwright_builtin.sources.xml.stream import FLAT, Records
+from maskwright_builtin.sources.xml.stream import FLAT, Cell, Records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from maskwright_builtin.sources.xml.options import XmlParams
 
 
 MOST_NAMES = 1000
@@ -222,8 +223,11 @@ class LevelRecords(Records):
         self.within = 0
         self.in_key = False
         self.keys: list[str | None] = [None] * len(self.around)
-        self.waiting: list[list[dict[str, str]]] = [[] for _ in self.around]
-        self.found.columns += [key for _, key in self.around]
+        self.waiting: list[list[dict[Name, str]]] = [[] for _ in self.around]
+        self.of_record = Cell(self.name)
+        self.cells |= {key: Cell(key) for _, key in self.around}
+        self.order += self.cells
+        self.first_free = len(self.order)
 
     @property
     def flat(self) -> str:
@@ -231,7 +235,8 @@ class LevelRecords(Records):
         if not self.members:
             return super().flat
         called = " or ".join(f"<{each}>" for each in self.members)
-        return f"Records of the lower level are {called} (`record` of their level). Is it <{self.cell}>? {FLAT}"
+        tag = "" if self.cell is None else self.cell.name.tag
+        return f"Records of the lower level are {called} (`record` of their level). Is it <{tag}>? {FLAT}"
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
         """Take a start tag."""
@@ -263,7 +268,6 @@ class LevelRecords(Records):
             self.record_depth = self.depth
             super()._start_record(name, attributes)
             return
-        self.declares_namespace = False
         if name in records:
             self._enter()
         elif name == self.around[self.within - 1][1]:
@@ -286,16 +290,12 @@ class LevelRecords(Records):
         self.keys[self.within] = None
         self.within += 1
 
-    def _new_name(self, expanded: str) -> str:
+    def _new_cell(self, expanded: str) -> Cell:
         name = element_name(expanded)
         for group, key in self.around:
-            if name.local == key.local:
+            if name == key:
                 raise self._refuse(f"<{name.tag}> is the key of the <{group.tag}> around it too", RENAME)
-        local = super()._new_name(expanded)
-        keys = [key for _, key in self.around]
-        if self.found.columns[: len(keys)] != keys:
-            self.found.columns = [*keys, *(each for each in self.found.columns if each not in keys)]
-        return local
+        return super()._new_cell(expanded)
 
     def end(self, expanded: str) -> None:
         """Take an end tag."""
@@ -323,10 +323,10 @@ class LevelRecords(Records):
         self.within -= 1
         rows, self.waiting[self.within] = self.waiting[self.within], []
         for row in rows:
-            row[key.local] = value
+            row[key] = value
         self._hand_on(rows)
 
-    def _hand_on(self, rows: list[dict[str, str]]) -> None:
+    def _hand_on(self, rows: list[dict[Name, str]]) -> None:
         """Keep rows, or make them wait for the first key of the records around them that has not come yet."""
         for (_, key), value, waiting in reversed(
             list(zip(self.around, self.keys, self.waiting, strict=True))[: self.within]
@@ -335,7 +335,7 @@ class LevelRecords(Records):
                 waiting.extend(rows)
                 return
             for row in rows:
-                row[key.local] = value
+                row[key] = value
         self.rows += rows
 
     def text(self, data: str) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING
 from xml.parsers import expat
-
-from pydantic import BaseModel, Field, model_validator
 
 from maskwright import DataError, NoRecords, Place, Problem, marked_encoding, xml_problem
 from maskwright_builtin.sources.files import BLOCK, reading
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from maskwright_builtin.sources.xml.options import XmlParams
 
 
 # Expat itself expands nothing here: any document type is refused before its first declaration is read.
@@ -32,64 +33,54 @@ ENDS_EARLY = frozenset({expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS],
                         expat.errors.codes[expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION]})  # fmt: skip
 
 
-class XmlParams(BaseModel, extra="forbid", frozen=True):
-    """Options of XML files in the pipeline's ``data:`` section."""
+@dataclass(frozen=True)
+class Name:
+    """Name of an element or attribute: what people call it, how the file writes it, and its namespace.
 
-    record: str | None = Field(
-        None,
-        description="Name of the element that is one record, for instance Record. Left out: the one child element of "
-        "the root that is repeated.",
-    )
-    members: tuple[str, ...] = Field(
-        (),
-        description="Elements in the record that are records of the levels below, outermost first: they are left out. "
-        "A pipeline with `levels` fills this in.",
-    )
-    group: dict[str, str] | None = Field(
-        None,
-        min_length=1,
-        description="Elements around the record that are records of the levels above, outermost first, and their keys, "
-        "which each row then has as first columns: {Household: hhid}. A pipeline with `levels` fills this in.",
-    )
-    decimal: str = Field(
-        ".",
-        pattern=r"^[.,]$",
-        description="Decimal mark of numbers: '.' (default) or ','. Schematron reads no numbers with a comma.",
-    )
-    keep_attributes: tuple[str, ...] = Field(
-        (),
-        description="Attributes of the elements around the records that may be published, as the file writes them: "
-        "[version, 'xsi:schemaLocation']. The others are left out of the masked file.",
-    )
-    max_depth: int = Field(8, ge=2, le=200, description="Deepest nesting of elements accepted (default 8).")
-    max_text: int = Field(
-        1_000_000, ge=1, description="Longest text of one cell accepted, in characters (default 1 MB)."
-    )
-    max_file_size: int | None = Field(
-        None, ge=1, description="Largest file accepted, in bytes; of a compressed file, unpacked. Left out: no limit."
-    )
-
-    @model_validator(mode="after")
-    def _names_its_level(self) -> Self:
-        """Refuse a level of which it is not said which element its records are."""
-        if self.record is None and (self.members or self.group):
-            raise ValueError("`members` and `group` say which records are inside which: name the `record` too")
-        return self
-
-
-class Name(NamedTuple):
-    """An element's name: what people call it, and how the file writes it."""
+    `of`: element that an attribute is of; None: of the record.
+    """
 
     local: str
-    tag: str
+    tag: str = field(compare=False)
+    uri: str = ""
+    is_attribute: bool = False
+    of: Name | None = None
+
+    def __hash__(self) -> int:
+        """Hash by local name: names are looked up for every cell, and few share one."""
+        return hash(self.local)
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the tag; "" where it has none."""
+        return self.tag.rpartition(":")[0]
 
 
 def element_name(expanded: str) -> Name:
     """Name of an element as the parser reports it: ``[namespace ]local[ prefix]``."""
     parts = expanded.split(" ")
     if len(parts) == 3:
-        return Name(parts[1], f"{parts[2]}:{parts[1]}")
-    return Name(parts[-1], parts[-1])
+        return Name(parts[1], f"{parts[2]}:{parts[1]}", parts[0])
+    return Name(parts[-1], parts[-1], parts[0] if len(parts) == 2 else "")
+
+
+def variable_names(columns: Sequence[Name]) -> list[str]:
+    """Names of variables: local ones, and as the file writes them where namespaces share one; ``@`` for attributes."""
+    shared = Counter(column.local for column in columns if not column.is_attribute)
+    names: dict[Name, str] = {}
+    taken: set[str] = set()
+    for column in sorted(columns, key=lambda each: each.is_attribute):
+        if column.is_attribute:
+            stem = f"@{column.tag}" if column.of is None else f"{names[column.of]}/@{column.tag}"
+        else:
+            stem = column.tag if shared[column.local] > 1 else column.local
+        name, number = stem, 1
+        while name in taken:
+            number += 1
+            name = f"{stem}.{number}"
+        taken.add(name)
+        names[column] = name
+    return [names[column] for column in columns]
 
 
 class GuardedParser:
@@ -184,7 +175,7 @@ class Opening:
 
     `path`: elements around the records, outermost first, with `start_tags` as written and `gaps` before them. `cells`:
     of the first record. `first_byte`: where that starts. `is_plain`: nothing but the path comes before it. `encoding`:
-    declared (lower case), or implied by the first bytes.
+    declared (lower case), or implied by the first bytes. `namespaces`: by prefix, as the path declares them.
     """
 
     path: tuple[Name, ...]
@@ -199,6 +190,17 @@ class Opening:
     is_plain: bool
     encoding: str
     has_declaration: bool
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """An element around the records: its name, where it starts, the text before it, and the namespaces it declares."""
+
+    name: Name
+    byte: int
+    gap: str
+    declared: Mapping[str, str]
 
 
 @dataclass
@@ -206,7 +208,7 @@ class _Shape:
     """Form of one element that may turn out to be the record."""
 
     name: Name
-    path: tuple[tuple[Name, int, str], ...]
+    path: tuple[_Opened, ...]
     first_byte: int
     before: str
     is_plain: bool
@@ -221,7 +223,8 @@ class _Search:
     def __init__(self, guarded: GuardedParser) -> None:
         self.guarded = guarded
         self.wanted = guarded.params.record
-        self.open: list[tuple[Name, int, str]] = []
+        self.open: list[_Opened] = []
+        self.declared: dict[str, str] = {}
         self.within: _Shape | None = None
         self.within_depth = 0
         self.shapes: dict[Name, _Shape] = {}
@@ -234,12 +237,17 @@ class _Search:
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
         guarded.expat.CharacterDataHandler = self.text
+        guarded.expat.StartNamespaceDeclHandler = self.namespace
+
+    def namespace(self, prefix: str | None, uri: str | None) -> None:
+        self.declared[prefix or ""] = uri or ""
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
         del attributes
         if self.found is not None:
             return
         name = element_name(expanded)
+        declared, self.declared = self.declared, {}
         depth = len(self.open) + self.within_depth + 1
         self.guarded.check_depth(depth)
         gap, self.gap = self.gap, ""
@@ -256,8 +264,8 @@ class _Search:
         else:
             self.other_names[name.local] = None
             if len(self.open) > 1:
-                self.holding[self.open[-1][0].local] = None
-            self.open.append((name, self.guarded.expat.CurrentByteIndex, gap))
+                self.holding[self.open[-1].name.local] = None
+            self.open.append(_Opened(name, self.guarded.expat.CurrentByteIndex, gap, declared))
 
     def _is_candidate(self, name: Name) -> bool:
         if self.wanted is None:
@@ -307,13 +315,13 @@ def find_opening(path: Path, params: XmlParams) -> Opening:
         start = file.read(4)
         encoding = _implied_encoding(start, guarded.encoding)
         tags = []
-        for name, byte, _ in shape.path:
-            file.seek(byte)
-            tags.append(_start_tag(file.read(LONGEST_TAG), encoding, path, name))
+        for each in shape.path:
+            file.seek(each.byte)
+            tags.append(_start_tag(file.read(LONGEST_TAG), encoding, path, each.name))
     return Opening(
-        path=tuple(name for name, _, _ in shape.path),
+        path=tuple(each.name for each in shape.path),
         start_tags=tuple(tags),
-        gaps=("", *(white_gap(gap) for _, _, gap in shape.path[1:])),
+        gaps=("", *(white_gap(each.gap) for each in shape.path[1:])),
         record=shape.name,
         cells=tuple(shape.cells),
         before_record=white_gap(shape.before),
@@ -323,6 +331,7 @@ def find_opening(path: Path, params: XmlParams) -> Opening:
         is_plain=shape.is_plain,
         encoding=encoding,
         has_declaration=guarded.has_declaration,
+        namespaces={prefix: uri for each in shape.path for prefix, uri in each.declared.items()},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -25,15 +24,17 @@ from maskwright import (
 )
 from maskwright_builtin.sources.files import readable_size, with_packed
 from maskwright_builtin.sources.xml.block_splitting import Deviation, GroupsPart, MembersPart, PartsInTurn, Unlearnt
+from maskwright_builtin.sources.xml.layout import layout_of
 from maskwright_builtin.sources.xml.nested_documents import NestedXml
 from maskwright_builtin.sources.xml.nested_stream import LevelRecords, MemberForm, find_member_form, is_called
-from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, XmlParams, find_opening
+from maskwright_builtin.sources.xml.options import XmlParams
+from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, find_opening, variable_names
 from maskwright_builtin.sources.xml.stream import Found, Records
 from maskwright_builtin.sources.xml.template import RecordTemplate
-from maskwright_builtin.sources.xml.writing import LATIN_1, write_nested, write_xml
+from maskwright_builtin.sources.xml.writing import write_nested, write_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from maskwright_builtin.sources.xml.parser import Name, Opening
@@ -71,11 +72,10 @@ class Form:
         """Yield the records that `examine` has found sound; null is an absent element, "" an empty one."""
         guarded = GuardedParser(self.path, self.params)
         records = self.handlers(guarded)
-        names = [column.local for column in columns]
-        schema = pa.schema([(name, pa.string()) for name in names])
+        schema = pa.schema([(name, pa.string()) for name in variable_names(columns)])
         for _ in guarded.feed(progress):
             if records.rows:
-                arrays = [pa.array([row.get(name) for row in records.rows], pa.string()) for name in names]
+                arrays = [pa.array([row.get(column) for row in records.rows], pa.string()) for column in columns]
                 records.rows.clear()
                 yield pa.record_batch(arrays, schema=schema)
 
@@ -108,27 +108,6 @@ def form_of(path: Path, params: XmlParams) -> Form:
         return LevelRecords(guarded, opening if form is None else groups, params.members[:1], form)
 
     return Form(path, params, opening, handlers, PartsInTurn(parts), details)
-
-
-ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*(?:"[^"]*"|'[^']*')""")
-
-
-def published_tags(
-    start_tags: Sequence[str], names: Sequence[str], keep: Collection[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Start tags with the namespaces that names need, and with the attributes that are declared to be kept."""
-    prefixes = {name.partition(":")[0] for name in (*names, *keep) if ":" in name}
-    default = {"xmlns"} if any(":" not in name for name in names) else set()
-    wanted = {*default, *(f"xmlns:{prefix}" for prefix in prefixes), *keep}
-    tags: list[str] = []
-    left_out: dict[str, None] = {}
-    for tag in start_tags:
-        attributes = list(ATTRIBUTE.finditer(tag))
-        kept = "".join(each.group() for each in attributes if each[1] in wanted)
-        left_out |= dict.fromkeys(each[1] for each in attributes if each[1] not in wanted)
-        name = re.match(r"<[^\s/>]+", tag)
-        tags.append(f"{name.group() if name else '<'}{kept}>")
-    return tuple(tags), tuple(left_out)
 
 
 class _Reading:
@@ -165,14 +144,14 @@ class _Reading:
     @property
     def layout(self) -> Layout:
         """What is needed to write the file again; see `write_xml`."""
-        return _layout(self._form, self._found, self._params)
+        return layout_of(self._form.opening, self._found, self._params, self._form.details)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the records as string columns; null: no element, "": an empty one."""
         if self._template is None:
             yield from self._form.stream(self._found.columns, self._reading)
             return
-        schema = pa.schema([(column.local, pa.string()) for column in self._found.columns])
+        schema = pa.schema([(name, pa.string()) for name in self._found.variables])
         try:
             for cut in self._template.cuts(self._path, self._reading):
                 yield pa.record_batch(cut.columns(), schema=schema)
@@ -196,7 +175,7 @@ class XmlReading(_Reading):
             template, found = None, self._form.examine(progress)
         if not found.columns:
             name = self._form.opening.record.tag
-            hint = "Values must be child elements of the record."
+            hint = "Values are child elements of the record, or attributes of it and of those."
             raise DataError(Problem(f"the records <{name}> have no variables in them", Place(str(self._path)), hint))
         return template, found
 
@@ -217,47 +196,6 @@ class XmlReadingOnce(_Reading):
 
     def _changed(self) -> InputError:
         return ReadAgain("the file is not written plainly")
-
-
-def _layout(form: Form, found: Found, params: XmlParams) -> Layout:
-    opening = form.opening
-    names = (*opening.path, opening.record, *found.columns)
-    tags, left_out = published_tags(opening.start_tags, [name.tag for name in names], params.keep_attributes)
-    notes = [
-        f"{count} element{'s' if count > 1 else ''} <{tag}> outside the records: not part of the data, and not "
-        "written to the masked file"
-        for tag, count in found.left_out.items()
-    ]
-    if left_out:
-        one = len(left_out) == 1
-        notes.append(
-            f"{len(left_out)} attribute{'' if one else 's'} of the elements around the records "
-            f"{'is' if one else 'are'} not written to the masked file: {', '.join(left_out)} (`keep_attributes` in the "
-            "data section lists those that may be published)"
-        )
-    if opening.encoding not in ("utf-8", "us-ascii", "ascii", LATIN_1):
-        notes.append(f"the file is in {opening.encoding.upper()}: masked XML is written in UTF-8, and says so")
-    return Layout(
-        "xml",
-        {
-            "root": opening.path[0].tag,
-            "root_tag": tags[0],
-            "record": opening.record.tag,
-            "record_path": (*(name.tag for name in opening.path), opening.record.tag),
-            "path": tuple(name.tag for name in opening.path),
-            "start_tags": tags,
-            "gaps": opening.gaps,
-            "before_record": opening.before_record,
-            "before_cell": opening.before_cell,
-            "after_cells": opening.after_cells,
-            "has_declaration": opening.has_declaration,
-            "encoding": opening.encoding,
-            "decimal": params.decimal,
-            "tags": {name.local: name.tag for name in found.columns if name.local != name.tag},
-            "notes": tuple(notes),
-            **form.details,
-        },
-    )
 
 
 def _plain(path: Path, template: RecordTemplate, progress: ByteProgress) -> Found:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from maskwright_builtin.sources.xml.parser import WHITE_SPACE, GuardedParser, Name, element_name
+from maskwright_builtin.sources.xml.namespaces import NIL, Namespaces
+from maskwright_builtin.sources.xml.parser import WHITE_SPACE, GuardedParser, Name, element_name, variable_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright import DataError
     from maskwright_builtin.sources.xml.parser import Opening
 
 
-def in_order(names: Sequence[str], followed: Collection[tuple[str, str]]) -> tuple[list[str], bool]:
+N = TypeVar("N")
+
+
+def in_order(names: Sequence[N], followed: Collection[tuple[N, N]]) -> tuple[list[N], bool]:
     """Names in an order that all records show, as near to the given one as can be."""
-    waits: dict[str, set[str]] = {name: set() for name in names}
+    waits: dict[N, set[N]] = {name: set() for name in names}
     for before, name in followed:
         waits[name].add(before)
-    ordered: list[str] = []
+    ordered: list[N] = []
     agree = True
     while waits:
         free = next((name for name, others in waits.items() if others.isdisjoint(waits)), None)
@@ -31,15 +35,37 @@ def in_order(names: Sequence[str], followed: Collection[tuple[str, str]]) -> tup
 
 
 FLAT = "A record holds one element for each variable, and each of those holds text only."
+MOST_VARIABLES = 10_000
+XML_TRUE = ("true", "1")
 
 
 @dataclass
 class Found:
-    """Variables of a whole file in the order that the records show, and elements outside the records."""
+    """Variables of a whole file in the order that the records show, and elements outside the records.
+
+    `nil`: elements of which some are marked as nil, and how the file writes the mark. `empty`: those of which some are
+    empty and not nil. `ignored`: attributes that are not read.
+    """
 
     columns: list[Name] = field(default_factory=list)
     records: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
+    nil: dict[Name, str] = field(default_factory=dict)
+    empty: set[Name] = field(default_factory=set)
+    ignored: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of the variables."""
+        return variable_names(self.columns)
+
+
+@dataclass
+class Cell:
+    """An element of records, and its attributes by what the parser calls them; None: of one that is ignored."""
+
+    name: Name
+    attributes: dict[str, Name | None] = field(default_factory=dict)
 
 
 class Records:
@@ -48,31 +74,37 @@ class Records:
     @property
     def flat(self) -> str:
         """What to do about an element with elements in it."""
+        tag = "" if self.cell is None else self.cell.name.tag
         levels = "records inside records (persons in households) are levels: `data: levels:`, maskwright explain levels"
-        return f"{FLAT} If <{self.cell}> is a record itself: {levels}."
+        return f"{FLAT} If <{tag}> is a record itself: {levels}."
 
     def __init__(self, guarded: GuardedParser, opening: Opening) -> None:
         self.guarded = guarded
         self.opening = opening
         self.max_text = guarded.params.max_text
+        self.ignored = frozenset(guarded.params.ignore_attributes)
         self.found = Found()
         self.depth = 0
         self.record_depth = len(opening.path) + 1
         self.in_record = False
-        self.cell: str | None = None
+        self.cell: Cell | None = None
         self.content = ""
+        self.is_nil = False
         self.skipped_depth = 0
         self.container_closed = False
-        self.declares_namespace = False
-        self.names: dict[str, str] = {}
-        self.seen: dict[str, int] = {}
-        self.neighbours: set[tuple[str, str]] = set()
-        self.row: dict[str, str] = {}
-        self.rows: list[dict[str, str]] = []
+        self.known: dict[str, Cell] = {}
+        self.cells: dict[Name, Cell] = {}
+        self.order: list[Name] = []
+        self.first_free = 0
+        self.of_record = Cell(opening.record)
+        self.variables = 0
+        self.seen: dict[Name, None] = {}
+        self.neighbours: set[tuple[Name, Name]] = set()
+        self.row: dict[Name, str] = {}
+        self.rows: list[dict[Name, str]] = []
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
         guarded.expat.CharacterDataHandler = self.text
-        guarded.expat.StartNamespaceDeclHandler = self.namespace
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
         """Take a start tag."""
@@ -81,25 +113,53 @@ class Records:
             self._start_outside(expanded, attributes)
             return
         if self.depth > self.record_depth + 1:
-            what = f"element <{element_name(expanded).tag}> is nested inside cell <{self.cell}>"
+            assert self.cell is not None
+            what = f"element <{element_name(expanded).tag}> is nested inside cell <{self.cell.name.tag}>"
             raise self._refuse(what, self.flat)
-        name = self.names.get(expanded)
-        if name is None:
-            name = self._new_name(expanded)
-        if name in self.seen:
-            raise self._refuse(f"a second <{name}> in one record", FLAT)
-        if attributes or self.declares_namespace:
-            self._refuse_attributes(name, attributes)
-        self.seen[name] = 0
-        self.cell = name
+        cell = self.known.get(expanded)
+        if cell is None:
+            cell = self._new_cell(expanded)
+        if cell.name in self.seen:
+            raise self._refuse(f"a second <{cell.name.tag}> in one record", REPEATED)
+        self.seen[cell.name] = None
+        self.cell = cell
         self.content = ""
+        self.is_nil = False
+        if attributes:
+            self._take_attributes(cell, attributes)
+
+    def _take_attributes(self, cell: Cell, attributes: dict[str, str]) -> None:
+        of_record = cell is self.of_record
+        for expanded, value in attributes.items():
+            if expanded not in cell.attributes:
+                cell.attributes[expanded] = self._new_attribute(cell, element_name(expanded))
+            name = cell.attributes[expanded]
+            if name is None:
+                continue
+            if len(value) > self.max_text:
+                raise self._refuse(f"an attribute of <{cell.name.tag}> is longer than {self.max_text} characters", LONG)
+            if (name.uri, name.local) == NIL and not of_record:
+                self.is_nil = value.strip(WHITE_SPACE) in XML_TRUE
+                if self.is_nil:
+                    self.found.nil.setdefault(cell.name, name.tag)
+            else:
+                self.row[name] = value
+
+    def _new_attribute(self, cell: Cell, name: Name) -> Name | None:
+        """Name of an attribute that is a variable; None: of one that is ignored."""
+        of_record = cell is self.of_record
+        called = f"@{name.tag}" if of_record else f"{cell.name.local}/@{name.tag}"
+        is_nil = (name.uri, name.local) == NIL and not of_record
+        if self.ignored.intersection((called, "*")) and not is_nil:
+            self.found.ignored[called] = None
+            return None
+        self._count()
+        return replace(name, is_attribute=True, of=None if of_record else cell.name)
 
     def _start_outside(self, expanded: str, attributes: dict[str, str]) -> None:
         self.guarded.check_depth(self.depth)
         name = element_name(expanded)
         path = self.opening.path
-        if name != self.opening.record:
-            self.declares_namespace = False
         if not self.skipped_depth:
             if self.depth < self.record_depth and name == path[self.depth - 1] and not self.container_closed:
                 return
@@ -121,28 +181,30 @@ class Records:
                 )
 
     def _start_record(self, name: Name, attributes: dict[str, str]) -> None:
+        del name
         self.in_record = True
         self.found.records += 1
         self.seen = {}
-        if attributes or self.declares_namespace:
-            self._refuse_attributes(name.tag, attributes)
-
-    def _refuse_attributes(self, tag: str, attributes: dict[str, str]) -> None:
         if attributes:
-            raise self._refuse(f"attribute {element_name(next(iter(attributes))).tag!r} on <{tag}>", FLAT)
-        raise self._refuse(f"a namespace is declared on <{tag}>", "Declare namespaces on the root element.")
+            self._take_attributes(self.of_record, attributes)
 
-    def _new_name(self, expanded: str) -> str:
+    def _new_cell(self, expanded: str) -> Cell:
         name = element_name(expanded)
-        if name.local == self.opening.record.local:
+        if name == self.opening.record:
             raise self._refuse(f"a <{name.tag}> inside a <{name.tag}>", FLAT)
-        if name.local in self.names.values():
-            raise self._refuse(f"<{name.tag}> has the name of another variable in a different namespace", FLAT)
-        before = next(reversed(self.seen), None)
-        places = [column.local for column in self.found.columns]
-        self.found.columns.insert(0 if before is None else places.index(before) + 1, name)
-        self.names[expanded] = name.local
-        return name.local
+        if name not in self.cells:
+            self._count()
+            before = next(reversed(self.seen), None)
+            self.order.insert(self.first_free if before is None else self.order.index(before) + 1, name)
+            self.cells[name] = Cell(name)
+        self.known[expanded] = self.cells[name]
+        return self.cells[name]
+
+    def _count(self) -> None:
+        """Refuse a file without end of names: each is a column."""
+        self.variables += 1
+        if self.variables > MOST_VARIABLES:
+            raise self._refuse(f"more than {MOST_VARIABLES:,} different elements and attributes in records", FLAT)
 
     def end(self, expanded: str) -> None:
         """Take an end tag."""
@@ -150,7 +212,11 @@ class Records:
         depth = self.depth
         self.depth = depth - 1
         if self.cell is not None:
-            self.row[self.cell] = self.content
+            if self.is_nil and self.content.strip(WHITE_SPACE):
+                raise self._refuse(f"<{self.cell.name.tag}> is xsi:nil, and has a text", "Nil elements are empty.")
+            if not self.content and not self.is_nil:
+                self.found.empty.add(self.cell.name)
+            self.row[self.cell.name] = "" if self.is_nil else self.content
             self.cell = None
         elif self.in_record:
             self.in_record = False
@@ -167,24 +233,32 @@ class Records:
             self.content += data
             if len(self.content) > self.max_text:
                 raise self._refuse(
-                    f"the text of <{self.cell}> is longer than {self.max_text} characters",
-                    "If the file is right, raise `max_text` in the pipeline's data section, or with --option.",
+                    f"the text of <{self.cell.name.tag}> is longer than {self.max_text} characters", LONG
                 )
         elif not self.skipped_depth and data.strip(WHITE_SPACE):
             if self.in_record:
                 raise self._refuse("text between the elements of a record", FLAT)
             raise self.guarded.refuse("text between the records", FLAT)
 
-    def namespace(self, prefix: str | None, uri: str | None) -> None:
-        """Take the declaration of a namespace."""
-        del prefix, uri
-        self.declares_namespace = True
-
     def in_order(self) -> Found:
         """What was found, with the variables in the order that the records show."""
-        columns = {column.local: column for column in self.found.columns}
-        ordered, _ = in_order(tuple(columns), self.neighbours)
-        return replace(self.found, columns=[columns[name] for name in ordered])
+        ordered, _ = in_order(self.order, self.neighbours)
+        columns: list[Name] = []
+        for cell in (self.of_record, *(self.cells[name] for name in ordered)):
+            columns += [] if cell is self.of_record else [cell.name]
+            columns += [each for each in cell.attributes.values() if each is not None and not self._is_nil(each)]
+        # An attribute may come with more than one prefix, and one prefix may stand for two namespaces.
+        columns = list(dict.fromkeys(columns))
+        tags = Namespaces(self.opening, columns, self.found.nil).tags
+        return replace(self.found, columns=[self._tagged(each, tags) for each in columns])
+
+    @staticmethod
+    def _tagged(name: Name, tags: Mapping[Name, str]) -> Name:
+        return name if tags[name] == name.tag else replace(name, tag=tags[name])
+
+    @staticmethod
+    def _is_nil(name: Name) -> bool:
+        return name.of is not None and (name.uri, name.local) == NIL
 
     def _refuse(self, what: str, hint: str) -> DataError:
         return self.guarded.refuse(f"record {self.found.records}: {what}", hint)
@@ -193,3 +267,7 @@ class Records:
         """Keep the row of one record."""
         self.rows.append(self.row)
         self.row = {}
+
+
+LONG = "If the file is right, raise `max_text` in the pipeline's data section, or with --option."
+REPEATED = f"{FLAT} Elements that are repeated are records of a level of their own: `data: levels:`."

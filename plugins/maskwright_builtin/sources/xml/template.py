@@ -44,6 +44,8 @@ NOT_CHARACTERS = re.compile(rb"\xef\xbf[\xbe\xbf]")
 COMMENT = re.compile(rb"<!--(?:(?!--).)*-->", re.DOTALL)
 WHITE = rb"[ \t\r\n]*"
 LONGEST_RECORD = 4 * BLOCK
+MOST_LEARNT = 100
+"""Times that a file is cut from its start again: the parser takes one whose records are all different."""
 WORTH_COMPILING = 32 * 1024 * 1024
 """Bytes of a file after which the compiled pass is loaded for the rest."""
 
@@ -115,11 +117,13 @@ class RecordTemplate:
             raise Deviation
         self.columns = list(opening.cells)
         self._neighbours: set[tuple[str, str]] = set()
+        self._learnt = 0
         self._only_ascii = opening.encoding != "utf-8"
         self._max_text = max_text
         self._first_byte = opening.first_byte
         self._record = opening.record.tag.encode()
         self._part = part
+        self._default = opening.namespaces.get("", "")
         self._block_end = b"</%b>" % self._record if part is None else part.block_end
         closing = b"".join(WHITE + rb"</%b>" % re.escape(name.tag.encode()) for name in reversed(opening.path))
         self._tail = re.compile(closing + WHITE)
@@ -140,6 +144,9 @@ class RecordTemplate:
 
     def learn(self, new: Unlearnt) -> None:
         """Take up what the records so far did not show; the file is then cut from its start again."""
+        self._learnt += 1
+        if self._learnt > MOST_LEARNT:
+            raise Deviation
         if isinstance(new, NewVariable):
             self._extend(new)
         if isinstance(new, NewOrder):
@@ -156,7 +163,7 @@ class RecordTemplate:
             raise Deviation
         if self._part is not None and new.name in self._part.foreign:
             raise Deviation
-        self.columns.insert(0 if new.after is None else new.after + 1, Name(new.name, new.name))
+        self.columns.insert(0 if new.after is None else new.after + 1, Name(new.name, new.name, self._default))
 
     def cuts(self, path: Path, progress: ByteProgress) -> Iterator[Cut]:
         """Cut the file block by block."""

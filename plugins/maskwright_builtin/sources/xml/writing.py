@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -39,6 +41,9 @@ DEFAULTS: dict[str, Any] = {
     "after_cells": "",
     "has_declaration": True,
     "tags": {},
+    "attributes": {},
+    "nil": {},
+    "declarations": {},
     "encoding": "utf-8",
     "decimal": ".",
 }
@@ -173,7 +178,7 @@ def write_nested(
         _Level(path, variables[name], layouts[name], _form_at(depth, layouts[name], is_lowest=depth == len(tables) - 1))
         for depth, name in enumerate(tables)
     ]
-    encoding = encoding_of(levels[0].form, [tag for level in levels for tag in (*level.tags, level.form["record"])])
+    encoding = encoding_of(levels[0].form, [tag for level in levels for tag in level.tags])
     names = list(tables)
     texts = _texts_of(levels[-1], tables[names[-1]])
     for level, (name, below) in zip(reversed(levels[:-1]), reversed(list(pairwise(names))), strict=True):
@@ -188,14 +193,14 @@ def write_nested(
 
 
 def _cells_before(level: _Level, layout: Layout, of_members: Layout) -> int:
-    """Cells of a record before its members, which stand where they stood.
+    """Elements of a record before its members, which stand where they stood.
 
     The element just before them may be one that is not published.
     """
     if layout.format != "xml":
-        return len(level.names)
+        return len(level.elements)
     follow = of_members.details.get("follow", ())
-    return max((place for place, each in enumerate(level.names, 1) if each in follow), default=0)
+    return max((place for place, each in enumerate(level.elements, 1) if each.name in follow), default=0)
 
 
 def _texts_of(level: _Level, batches: Iterable[Any]) -> Iterator[Any]:
@@ -228,39 +233,115 @@ def _with_members(
             done, written = done + len(part), int(starts[-1])
 
 
+@dataclass
+class _Element:
+    """An element of records: its variable, its tag, namespaces that it declares, its attributes, and the mark of nil.
+
+    `attributes`: variables and tags.
+    """
+
+    name: str
+    tag: str
+    declared: str = ""
+    attributes: list[tuple[str, str]] = field(default_factory=list)
+    nil: str | None = None
+
+
 class _Level:
-    """Records of one level as XML: the tag of each variable, and the markup around its cells."""
+    """Records of one level as XML: the elements of each record, and the markup around them."""
 
     def __init__(self, path: Path, variables: Sequence[Variable], layout: Layout, form: Mapping[str, Any]) -> None:
         self.form = form
-        self.names = [variable.name for variable in variables]
-        self.tags = [form["tags"].get(name) or _tag(path, name) for name in self.names]
+        names = [variable.name for variable in variables]
+        of = {name: form["attributes"].get(name, _owner(name)) for name in names}
+        self.elements = [
+            _Element(name, tag, form["declarations"].get(name, ""), [], form["nil"].get(name))
+            for name in names
+            if of[name] is None
+            for tag in (form["tags"].get(name) or _tag(path, name),)
+        ]
+        self._record = _Element("", form["record"], form["declarations"].get("", ""))
+        owners = {element.name: element for element in (self._record, *self.elements)}
+        for name in names:
+            owner = of[name]
+            if owner is None:
+                continue
+            tag = form["tags"][name] if name in form["tags"] else _tag(path, name.rpartition("@")[2])
+            if owner not in owners:
+                hint = f"Publish {owner!r} too, or leave {name!r} out."
+                raise DataError(
+                    Problem(f"{name!r} is an attribute of an element that is not written", Place(str(path)), hint)
+                )
+            owners[owner].attributes.append((name, tag))
+        self.tags = [tag for each in owners.values() for tag in (each.tag, *(tag for _, tag in each.attributes))]
         self.markup = sum(2 * len(tag) + len(form["before_cell"]) + 5 for tag in self.tags)
-        self._start = f"{form['before_record']}<{form['record']}>"
-        self._stop = f"{form['after_cells']}</{form['record']}>"
         self._null_is_absent = layout.format == "xml"
         self._with_commas = with_commas(form, variables)
 
     def texts(self, batch: Any, columns: slice = slice(None), start: str | None = None, stop: str | None = None) -> Any:
-        """Text of each record, or of some of its columns between other markup; shape (n,)."""
-        batch, before_cell = self._with_commas(batch), self.form["before_cell"]
-        pieces: list[Any] = []
-        literal = self._start if start is None else start
-        for name, tag in zip(self.names[columns], self.tags[columns], strict=True):
-            column = batch.column(name)
-            opening, end, text = f"{before_cell}<{tag}>", f"</{tag}>", _escaped(name, column)
-            if column.null_count:
-                nothing = pa.scalar(None if self._null_is_absent else f"{opening}{end}", pa.string())
-                cell = pc.binary_join_element_wise(opening, text, end, "")
-                pieces += [literal, pc.fill_null(pc.coalesce(cell, nothing), "")]
-                literal = ""
+        """Text of each record, or of some of its elements between other markup; shape (n,)."""
+        batch = self._with_commas(batch)
+        pieces: list[Any] = [start] if start is not None else self._start_tag(batch)
+        for element in self.elements[columns]:
+            pieces += self._cell(batch, element)
+        pieces.append(f"{self.form['after_cells']}</{self.form['record']}>" if stop is None else stop)
+        joined: list[Any] = []
+        for piece in pieces:
+            if isinstance(piece, str) and joined and isinstance(joined[-1], str):
+                joined[-1] += piece
             else:
-                pieces += [literal + opening, text]
-                literal = end
-        pieces.append(f"{literal}{self._stop if stop is None else stop}")
-        if len(pieces) == 1:
-            return pa.repeat(pieces[0], batch.num_rows)
-        return pc.binary_join_element_wise(*pieces, "")
+                joined.append(piece)
+        if len(joined) == 1:
+            return pa.repeat(joined[0], batch.num_rows)
+        return pc.binary_join_element_wise(*joined, "")
+
+    def _start_tag(self, batch: Any) -> list[Any]:
+        record = self._record
+        attributes = [_attribute(batch, name, tag) for name, tag in record.attributes]
+        return [f"{self.form['before_record']}<{record.tag}{record.declared}", *attributes, ">"]
+
+    def _cell(self, batch: Any, element: _Element) -> list[Any]:
+        """Pieces of the text of an element."""
+        column = batch.column(element.name)
+        opening, end = f"{self.form['before_cell']}<{element.tag}{element.declared}", f"</{element.tag}>"
+        text = _escaped(element.name, column)
+        attributes = [_attribute(batch, name, tag) for name, tag in element.attributes]
+        if element.nil is not None:
+            attributes.append(_where(pc.equal(column, ""), f' {element.nil}="true"'))
+        if not column.null_count:
+            return [opening, *attributes, ">", text, end]
+        if attributes or not self._null_is_absent:
+            cell = pc.binary_join_element_wise(opening, *attributes, ">", pc.fill_null(text, ""), end, "")
+        else:
+            cell = pc.binary_join_element_wise(opening, ">", text, end, "")
+        if self._null_is_absent:
+            # An attribute is not lost where the element that it is of has no text: it then stands on an empty one.
+            there = pc.is_valid(column)
+            for name, _ in element.attributes:
+                there = pc.or_(there, pc.is_valid(batch.column(name)))
+            cell = pc.if_else(there, cell, "")
+        return [pc.fill_null(cell, "")]
+
+
+ATTRIBUTE_NAME = re.compile(r"(?:(.+)/)?@[^@/]+")
+
+
+def _owner(name: str) -> str | None:
+    """Variable whose element an attribute is of, by its name; "": the record. None: it is no attribute."""
+    found = ATTRIBUTE_NAME.fullmatch(name)
+    return None if found is None else found[1] or ""
+
+
+def _where(condition: Any, text: str) -> Any:
+    return pc.if_else(pc.fill_null(condition, False), text, "")
+
+
+def _attribute(batch: Any, name: str, tag: str) -> Any:
+    """Text of an attribute; nothing where there is no value."""
+    text = _escaped(name, batch.column(name))
+    for character, reference in (('"', "&quot;"), ("\n", "&#10;"), ("\t", "&#9;")):
+        text = pc.replace_substring(text, character, reference)
+    return pc.fill_null(pc.binary_join_element_wise(f' {tag}="', text, '"', ""), "")
 
 
 class _Texts:

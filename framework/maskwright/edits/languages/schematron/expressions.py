@@ -160,7 +160,7 @@ def _parsed(
     reading: Reading, let: Element, value: str, scope: Mapping[str, Let]
 ) -> tuple[x.Expression | OriginalNodes | None, Problem | None]:
     try:
-        return parse_value(value, reading.place(let), trees(scope), reading.options), None
+        return parse_value(value, reading.place(let), trees(scope), reading.options, reading.naming), None
     except EditError as error:
         return None, error.problems[0]
 

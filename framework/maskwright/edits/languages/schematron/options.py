@@ -24,8 +24,13 @@ class SchematronOptions(BaseModel, extra="forbid", frozen=True):
     )
     include_folder: Path | None = Field(
         default=None,
-        description="Folder inside which `include` and `extends href` may name files, relative to the rule file. Left "
-        "out: included files are refused.",
+        description="Folder inside which `include` and `extends href` may name files: in a pipeline relative to the "
+        "rule file, on the command line and in Python to the working folder. Left out: included files are refused.",
+    )
+    query_binding: str | None = Field(
+        default=None,
+        description="Query language of the tests, whatever the schema's `queryBinding` is: xslt, xslt2, xpath3, for "
+        "instance. Left out: what the schema says.",
     )
     max_file_size: int = Field(default=8 * 2**20, ge=1, description="Largest rule file, in bytes (default 8 MB).")
     max_elements: int = Field(

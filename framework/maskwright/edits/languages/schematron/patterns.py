@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Assertion, Edit, Severity
+from maskwright.edits.element_names import StatedNames
 from maskwright.edits.engines.engine_tests import ENGINE_OF, EnginePattern, EngineRule, EngineTest, Screening, screen
 from maskwright.edits.expression import EngineCondition, Expression, Not, variable_names
 from maskwright.edits.languages.schematron.expressions import (
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.state import Reading
 
-_CONTEXT = re.compile(rf"(?://)?(?P<name>{NCNAME})|(?P<path>/{NCNAME}/{NCNAME})")
+_NAME = rf"(?:{NCNAME}:)?{NCNAME}"
+_CONTEXT = re.compile(rf"(?://)?(?P<name>{_NAME})|(?P<path>/{_NAME}/{_NAME})")
 _WARNINGS = frozenset({"warning", "warn", "info", "information", "informational"})
 _ERRORS = frozenset({"error", "fatal"})
 _SEVERITIES = ("role", "flag", "severity")
@@ -104,7 +106,10 @@ class PatternReader:
                 reading.refuse(element, "<rule> needs a context", "the record's element name, for instance")
                 continue
             match = _CONTEXT.fullmatch(written)
-            context = written if match is None else match["name"] or match["path"]
+            context = written if match is None else reading.naming.with_one_prefix(match["name"] or match["path"])
+            for prefix in re.findall(rf"({NCNAME}):(?!:)", context) if match is not None else ():
+                if prefix not in reading.namespaces:
+                    reading.refuse(element, f"no <ns> declares the prefix {prefix!r} of the context {written!r}")
             if context in seen:
                 message = (
                     f"this rule never fires: the rule at line {seen[context]} of its pattern matches the same records"
@@ -121,11 +126,10 @@ class PatternReader:
             for test in rule.tests:
                 self._add(rule, test, pattern)
 
-    @staticmethod
-    def _are_plain(contexts: Sequence[str]) -> bool:
+    def _are_plain(self, contexts: Sequence[str]) -> bool:
         """Whether the contexts alone determine which rule a record fires."""
-        matches = [_CONTEXT.fullmatch(context) for context in contexts]
-        plain = [match["name"] or match["path"] for match in matches if match is not None]
+        naming, matches = self._reading.naming, [_CONTEXT.fullmatch(context) for context in contexts]
+        plain = [naming.with_one_prefix(match["name"] or match["path"]) for match in matches if match is not None]
         return len(plain) == len(contexts) and not any(
             one != other and one.rpartition("/")[2] == other.rpartition("/")[2] and not (one[0] == other[0] == "/")
             for one in plain
@@ -157,7 +161,7 @@ class PatternReader:
         if reading.for_engine:
             return None, Problem("this test is left to an engine", reading.place(element, " ".join(text.split())))
         try:
-            tree = parse_xpath(text, place, trees(rule.scope), reading.options)
+            tree = parse_xpath(text, place, trees(rule.scope), reading.options, reading.naming)
         except EditError as error:
             return None, error.problems[0]
         if reading.later_binding is not None:
@@ -298,9 +302,11 @@ class PatternReader:
             severity=severity_of(element),
             place=place,
             context=rule.context,
+            stated=self._names(rule.context, ()),
             shadowed=rule.shadowed,
             assertion=Assertion(
                 test=text,
+                context=rule.context,
                 report=test.is_report,
                 pattern=self.id,
                 pattern_number=self._number,
@@ -322,8 +328,22 @@ class PatternReader:
             self._reading.problems += error.problems
             return
         self._reading.edits.append(
-            replace(stated, expression=expression, parts=parts, variables=variable_names(expression))
-        )
+            replace(
+                stated, expression=expression, parts=parts, variables=variable_names(expression),
+                stated=self._names(stated.context or "", variable_names(expression)),
+            )
+        )  # fmt: skip
+
+    def _names(self, context: str, variables: Sequence[str]) -> StatedNames | None:
+        """Elements that an edit names; None where an engine decides what the context is about."""
+        match = _CONTEXT.fullmatch(context)
+        naming = self._reading.naming
+        if match is None:
+            return None
+        steps = tuple(naming.expanded(step) for step in context.split("/") if step)
+        known = tuple((name, naming.names.get(name, name)) for name in variables)
+        # A prefix that nothing declares was refused.
+        return StatedNames(tuple(step or "" for step in steps), known)
 
     def _add_for_engine(
         self, stated: Edit, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern, problem: Problem

@@ -114,19 +114,22 @@ class LeveledPatternReader(PatternReader):
             )  # fmt: skip
 
     def _local(self, text: str) -> str:
-        """Expression in which elements of the one declared namespace that it names have no prefix.
+        """Expression in which elements of declared namespaces have no prefix.
 
         Variables are called by their local names; an engine sees the expression as it is written, and decides
-        whether the document is in that namespace.
+        whether the elements of the document are in those namespaces.
         """
         namespaces = self._reading.namespaces
         try:
             names = [each for each in tokens_of(text, _no_tokens) if each.kind == "name" and ":" in each.text]
         except EditError:
             return text
-        spaces = {namespaces.get(each.text.partition(":")[0]) for each in names}
-        if len(spaces) != 1 or None in spaces:
-            return text
+        spaces: dict[str, str | None] = {}
+        for each in names:
+            prefix, _, local = each.text.partition(":")
+            uri = namespaces.get(prefix)
+            if uri is None or spaces.setdefault(local, uri) != uri:
+                return text
         for token in reversed(names):
             local = token.text.partition(":")[2]
             text = text[: token.start] + local + text[token.start + len(token.text) :]
@@ -219,7 +222,7 @@ def _check_root(reading: Reading, schema: Element) -> None:
         hint = f'the first element must be <schema xmlns="{ISO_NAMESPACE}">'
         raise EditError(Problem(f"expected a Schematron schema, found {found}", reading.place(schema), hint))
     reading.check_attributes(schema)
-    binding = schema.attributes.get("queryBinding", "xslt").strip().lower()
+    binding = (reading.options.query_binding or schema.attributes.get("queryBinding", "xslt")).strip().lower()
     if binding in LATER_BINDINGS:
         reading.later_binding = binding
     elif binding not in XPATH_1_BINDINGS:

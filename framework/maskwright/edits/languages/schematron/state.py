@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from maskwright.edits.element_names import ElementNaming
 from maskwright.edits.engines.checker import reasons_of
 from maskwright.edits.engines.engine_tests import ENGINE_OF, stylesheet_of
 from maskwright.edits.languages.schematron import options
@@ -47,6 +48,10 @@ class Reading:
     undecided: list[Undecided] = field(default_factory=list)
     rules: int = 0
     for_engine: bool = False
+    naming: ElementNaming = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.naming = ElementNaming(self.namespaces)
 
     @property
     def version(self) -> Version:

@@ -128,13 +128,6 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("what is around a record of the upper level", token)
         return found.name
 
-    def _step(self) -> str:
-        token = self._advance()
-        if token.kind != "name" or ":" in token.text or self._is_sign("("):
-            self._refuse.unsupported("a step that names no element of a record", token)
-        self._refuse.path(self._token)
-        return token.text
-
     def _neighbour(self) -> Grown:
         token = self._advance()
         self._expect("::")

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from maskwright.edits import expression as x
+from maskwright.edits.element_names import ElementNaming
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.xpath.tokens import DOMAIN_HINT, Refusals, Token, tokens_of
 from maskwright.foundation.errors import EditError, Place, Problem
@@ -58,6 +59,7 @@ def parse_xpath(
     place: Place | None = None,
     variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
+    naming: ElementNaming | None = None,
 ) -> x.Expression:
     """Parse the test of an assert.
 
@@ -70,7 +72,7 @@ def parse_xpath(
     ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
     document that is named is never opened.
     """
-    tree = parse_value(text, place, variables, limits)
+    tree = parse_value(text, place, variables, limits, naming)
     if isinstance(tree, OriginalNodes):
         raise EditError(Problem("a document is no condition on a record", place, DOMAIN_HINT))
     return tree
@@ -81,9 +83,10 @@ def parse_value(
     place: Place | None = None,
     variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
     limits: SchematronOptions | None = None,
+    naming: ElementNaming | None = None,
 ) -> x.Expression | OriginalNodes:
     """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
-    return XPathParser(text, place, variables or {}, limits or SchematronOptions()).parse()
+    return XPathParser(text, place, variables or {}, limits or SchematronOptions(), naming).parse()
 
 
 class XPathParser:
@@ -95,7 +98,9 @@ class XPathParser:
         place: Place | None,
         variables: Mapping[str, x.Expression | OriginalNodes],
         limits: SchematronOptions,
+        naming: ElementNaming | None = None,
     ) -> None:
+        self._naming = ElementNaming() if naming is None else naming
         self._refuse = Refusals(text, place, limits.max_nesting)
         self._variables = variables
         self._limits = limits
@@ -181,21 +186,30 @@ class XPathParser:
                 grown = self._substitute(token.text[1:].strip())
             case "name":
                 grown = self._call() if self._tokens[self._next + 1].text == "(" else self._child()
+            case "sign" if token.text == "@":
+                grown = self._attribute(None)
             case "sign" if token.text == "(":
                 self._advance()
                 grown = self._expression(1)
                 self._expect(")")
             case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
-                self._next += 2
-                if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
-                    self._refuse.unsupported("a path that goes anywhere but to a child element", token)
-                grown = self._child()
+                grown = self._step_from_here()
             case _:
                 self._refuse.operand(self._token)
         if isinstance(grown.tree, OriginalNodes):
             grown = self._steps(grown)
         self._refuse.path(self._token)
         return grown
+
+    def _step_from_here(self) -> Grown:
+        """``./wages`` or ``./@id``."""
+        token = self._token
+        self._next += 2
+        if self._is_sign("@"):
+            return self._attribute(None)
+        if self._token.kind != "name" or self._tokens[self._next + 1].text == "(":
+            self._refuse.unsupported("a path that goes anywhere but to a child element", token)
+        return self._child()
 
     def _child(self) -> Grown:
         token = self._advance()
@@ -206,9 +220,40 @@ class XPathParser:
             token = self._advance()
             if token.kind != "name" or self._is_sign("("):
                 self._refuse.unsupported("a step that names no child element", token)
-        if ":" in token.text:
+        if self._is_sign("/") and self._tokens[self._next + 1].text == "@":
+            self._advance()
+            return self._attribute(token)
+        return self._variable(token, self._naming.variable(token.text))
+
+    def _attribute(self, element: Token | None) -> Grown:
+        """``@id`` of the record, or ``wages/@unit`` of one of its elements."""
+        token = self._attribute_token()
+        return self._variable(token, self._naming.variable("" if element is None else element.text, token.text))
+
+    def _step(self) -> str:
+        """Name of an element or attribute of a record, after a step to it."""
+        if self._is_sign("@"):
+            return f"@{self._attribute_token().text}"
+        token = self._advance()
+        if token.kind != "name" or ":" in token.text or self._is_sign("("):
+            self._refuse.unsupported("a step that names no element of a record", token)
+        if self._is_sign("/") and self._tokens[self._next + 1].text == "@":
+            self._advance()
+            return f"{token.text}/@{self._attribute_token().text}"
+        self._refuse.path(self._token)
+        return token.text
+
+    def _attribute_token(self) -> Token:
+        self._advance()
+        token = self._advance()
+        if token.kind != "name" or self._is_sign("(") or self._naming.is_nil(token.text):
+            self._refuse.unsupported("a step that names no attribute of a value", token)
+        return token
+
+    def _variable(self, token: Token, name: str | None) -> Grown:
+        if name is None:
             self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
-        return Grown(x.VariableReference(token.text), 1, 1)
+        return Grown(x.VariableReference(name), 1, 1)
 
     def _call(self) -> Grown:
         token = self._advance()

@@ -109,7 +109,7 @@ def test_variables_are_replaced_by_what_they_stand_for() -> None:
         (".", "record as a whole"),
         ("./text()", "anywhere but to a child"),
         ("text()", r"node test text\(\)"),
-        ("@a", "attribute"),
+        ("@*", "attribute"),
         ("*", "wildcard"),
         ("child::*", "names no child"),
         ("a | b", "union"),

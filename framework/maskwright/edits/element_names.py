@@ -1,0 +1,91 @@
+"""Elements and attributes that Schematron rules name, by the URI of their namespace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from maskwright.foundation.xml_syntax import NCNAME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+XML = "http://www.w3.org/XML/1998/namespace"
+NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+NAMESPACE = re.compile(r"\{([^}]*)\}")
+
+
+@dataclass(frozen=True)
+class StatedNames:
+    """What a rule names, with namespaces: ``{urn:office}wages``, ``wages/@unit``; without one the local name alone.
+
+    `steps`: expanded names of the context's elements. `variables`: expanded name of each variable that the rule reads.
+    """
+
+    steps: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class ElementNaming:
+    """Names of variables for the elements of one schema: local ones, with the prefix where two namespaces share one."""
+
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def expanded(self, name: str) -> str | None:
+        """Expanded name of an element as it is written; None: nothing declares its prefix."""
+        prefix, _, local = name.rpartition(":")
+        if not prefix:
+            return local
+        uri = XML if prefix == "xml" else self.namespaces.get(prefix)
+        return None if uri is None else f"{{{uri}}}{local}"
+
+    def with_one_prefix(self, path: str) -> str:
+        """Path in which all prefixes for a namespace are one."""
+        prefixes = {uri: prefix for prefix, uri in reversed([*self.namespaces.items()])}
+
+        def written(prefix: re.Match[str]) -> str:
+            return f"{prefixes.get(self.namespaces.get(prefix[1], ''), prefix[1])}:"
+
+        return re.sub(rf"({NCNAME}):", written, path)
+
+    def expanded_step(self, name: str) -> str | None:
+        """Expanded name of an element, or of an attribute that is written with ``@``."""
+        if not name.startswith("@"):
+            return self.expanded(name)
+        own = self.expanded(name[1:])
+        return None if own is None else f"@{own}"
+
+    def is_nil(self, attribute: str) -> bool:
+        """Whether an attribute is the mark of a missing value, which is no variable."""
+        return self.expanded(attribute) == NIL
+
+    def variable(self, name: str, attribute: str | None = None) -> str | None:
+        """Variable for an element, or for an attribute of it; `name` "": of the record. None: as `expanded`."""
+        whole, called = self.expanded(name) if name else "", name.rpartition(":")[2]
+        if whole is None:
+            return None
+        if attribute is not None:
+            own = self.expanded(attribute)
+            if own is None:
+                return None
+            whole, called = (f"{each}/@" if each else "@" for each in (whole, called))
+            whole, called = whole + own, called + attribute
+        for other in (called, f"{name}/@{attribute}" if attribute is not None else name):
+            if self.names.setdefault(other, whole) == whole:
+                return other
+        return None
+
+
+def local(name: str) -> str:
+    """Name without its prefix."""
+    return name.rpartition(":")[2]
+
+
+def in_words(expanded: str) -> str:
+    """Expanded name for people."""
+    uris = NAMESPACE.findall(expanded)
+    local = NAMESPACE.sub("", expanded)
+    return f"{local} in the namespace {uris[0]}" if uris else f"{local} in no namespace"

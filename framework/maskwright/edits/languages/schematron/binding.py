@@ -1,0 +1,88 @@
+"""Rules on the data at hand: elements are compared by the URI of their namespace, and called as the file calls them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from maskwright.edits import expression as x
+from maskwright.edits.algebra.classify import classify
+from maskwright.edits.edit_set import EditSet
+from maskwright.edits.element_names import NAMESPACE, StatedNames, in_words
+from maskwright.edits.languages.xpath.conversions import as_condition
+from maskwright.foundation.errors import EditError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from maskwright.data.dataset import Layout
+    from maskwright.edits.edit import Edit
+
+
+def bound_to(edits: EditSet, layout: Layout) -> EditSet:
+    """Edits whose variables and contexts are called as a file calls them; files without elements have local names."""
+    known: Mapping[str, str] | None = layout.details.get("expanded")
+    if known is None or all(edit.stated is None for edit in edits):
+        return edits
+    variables = {expanded: name for name, expanded in known.items()}
+    elsewhere = {NAMESPACE.sub("", expanded): expanded for expanded in variables}
+    problems: list[Problem] = []
+    found: list[Edit] = []
+    for edit in edits:
+        stated = edit.stated
+        if stated is None:
+            found.append(edit)
+            continue
+        context = _context(edit, stated, layout)
+        if context is None:
+            found.append(replace(edit, context=" / ".join(map(in_words, stated.steps)), stated=None))
+            continue
+        wrong = list(_in_another_namespace(edit, stated, variables, elsewhere))
+        problems += wrong
+        if not wrong:
+            named = {rule: variables.get(expanded, rule) for rule, expanded in stated.variables}
+            found.append(replace(_renamed(edit, named), context=context, stated=None))
+    if problems:
+        raise EditError(problems)
+    return EditSet(tuple(found), edits.notes)
+
+
+def _context(edit: Edit, stated: StatedNames, layout: Layout) -> str | None:
+    """Context in the tags of the file; None: it is about other elements than the records."""
+    path: tuple[str, ...] = layout.details["expanded_path"]
+    tags: tuple[str, ...] = layout.details["record_path"]
+    count = len(stated.steps)
+    written = edit.context or ""
+    absolute = written.startswith("/") and not written.startswith("//")
+    if stated.steps != (path if absolute else path[len(path) - count :]):
+        return None
+    return ("/" if absolute else "") + "/".join(tags[len(tags) - count :])
+
+
+def _in_another_namespace(
+    edit: Edit, stated: StatedNames, variables: Mapping[str, str], elsewhere: Mapping[str, str]
+) -> Iterator[Problem]:
+    for _, expanded in stated.variables:
+        other = elsewhere.get(NAMESPACE.sub("", expanded))
+        if expanded not in variables and other is not None and "@" not in expanded:
+            message = f"the records have no {in_words(expanded)}, but {in_words(other)}"
+            hint = "Declare its namespace with <ns prefix=... uri=...>, and write the prefix in the test."
+            yield Problem(message, edit.place, hint if "{" in other else "Write it without a prefix.", edit=edit.name)
+
+
+def _renamed(edit: Edit, names: Mapping[str, str]) -> Edit:
+    if all(rule == name for rule, name in names.items()):
+        return edit
+
+    def change(node: x.Expression) -> x.Expression:
+        return (
+            x.VariableReference(names[node.name])
+            if isinstance(node, x.VariableReference) and node.name in names
+            else node
+        )
+
+    expression = x.rewritten(edit.expression, change)
+    if not edit.parts:
+        return replace(edit, expression=expression)
+    parts = classify(as_condition(expression), edit.place)
+    return replace(edit, expression=expression, parts=parts, variables=x.variable_names(expression))
