@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from partitions import RNG, SHAPES, Masks, figures
+from partitions import READINGS, RNG, SHAPES, correlations, of_the_thesis
 from tables import GOLDEN, REFERENCE, Cell, Table, as_printed, cell
 
 from maskwright import Block, Variable, find_partition
-from maskwright.experiments.advice.variable_partitions import block_sizes, coded, count_partitions
+from maskwright.experiments.advice.variable_partitions import block_sizes, count_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = "Mateo-Sanz, doctoral thesis (in Catalan)"
-PROTOCOL = "thesis-protocol"
 COUNTS = {
     "Mic1-12mul": ((1, 12), "13"), "Mic2-11mul": ((2, 11), "78"), "Mic3-10mul": ((3, 10), "286"),
     "Mic4-9mul": ((4, 9), "715"), "Mic5-8mul": ((5, 8), "1287"), "Mic6-7mul": ((6, 7), "1716"),
@@ -28,8 +27,6 @@ POINTS = [(0, 3), (-2.1, 0), (2, 0), (-0.5, -0.6), (-0.4, -0.5), (-0.25, -0.5), 
 # Group of X1 to X9, by the least record in it.
 EXAMPLE = {"maximum_distance": (1, 2, 3, 2, 2, 1, 1, 3, 3), "mdav": (1, 2, 3, 2, 2, 1, 3, 3, 1)}
 NAMES = {"maximum_distance": "DM", "mdav": "DMM"}
-HALF_A_POINT = 0.5
-OF_A_CORRELATION = 0.02
 
 
 def cells_of_the_example() -> Iterator[Cell]:
@@ -57,40 +54,57 @@ def census() -> pd.DataFrame:
 
 
 @cache
-def measured(k: int) -> pd.DataFrame:
-    """Measures of every partition into one or two blocks of which the smaller one has at most three variables."""
-    return figures(census(), Masks(census()), {**SHAPES, "Micmul": (13,)}, [k], (PROTOCOL,))
+def measured() -> dict[tuple[str, int, str], pd.DataFrame]:
+    """Measures of every partition into one or two blocks, by variant, k and reading of the last step."""
+    found = of_the_thesis(census(), {**SHAPES, "Micmul": (13,)}, [3, 10, 20])
+    return dict(tuple(found.groupby(["variant", "k", "last"])))
 
 
 def cells_of_chapter_7() -> Iterator[Cell]:
     table = pd.read_csv(GOLDEN / "thesis_tables_7_1_to_7_15.csv", comment="#", dtype=str).fillna("")
     for row in table.to_dict("records"):
         group = f"Table {row['table']}, {row['measure']}, k = {row['k']}"
-        found = measured(int(row["k"])).query("variant == @row['variant']")[row["measure"]]
+        readings = [measured().get((row["variant"], int(row["k"]), last)) for last in READINGS]
         for figure in ("mean", "min", "max", "sd"):
             if not row[figure]:
                 continue
             printed = as_printed(row[figure], 2)
-            if found.empty:
+            if readings[0] is None:
                 yield Cell(row["variant"], figure, printed, "open", group=group)
                 continue
-            ours = {"mean": found.mean, "min": found.min, "max": found.max, "sd": found.std}[figure]()
-            yield cell(row["variant"], figure, printed, ours, tolerance=HALF_A_POINT, group=group)
+            text, other = (found[row["measure"]].agg("std" if figure == "sd" else figure) for found in readings)
+            yield cell(row["variant"], figure, printed, text, tolerance=abs(other - text), group=group)
 
 
 def cells_of_appendix_b() -> Iterator[Cell]:
-    table = pd.read_csv(GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype={"thesis_corr": str})
-    table = table[table["protocol"] == PROTOCOL]
-    correlation = np.corrcoef(census().to_numpy(float).T)
-    for (variant, measure), rows in table.groupby(["variant", "measure"], sort=False):
-        found = measured(10).query("variant == @variant")
-        for row in rows.dropna(subset="thesis_corr").to_dict("records"):
-            indicator = np.array([coded(correlation, blocks, row["A"], row["B"]) for blocks in found["blocks"]])
-            varies = np.std(indicator) > 1e-9 and not np.isnan(indicator).any()
-            ours = float(np.corrcoef(indicator, found[measure])[0, 1]) if varies else None
-            name = f"{row['A']}-{row['B']}"
-            printed = as_printed(row["thesis_corr"], 4)
-            yield cell(name, "", printed, ours, tolerance=OF_A_CORRELATION, group=f"{measure}, {variant}")
+    table = pd.read_csv(
+        GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype=dict.fromkeys(("rel_sum", *SHAPES), str)
+    )
+    codes = list(table[["A", "B"]].drop_duplicates().itertuples(index=False, name=None))
+    readings = [
+        {variant: correlations(census(), measured()[variant, 10, last], codes) for variant in SHAPES}
+        for last in READINGS
+    ]
+    for measure, rows in table.groupby("measure", sort=False):
+        for column in (*SHAPES, "rel_sum"):
+            for row in rows.dropna(subset=column).to_dict("records"):
+                key = (row["A"], row["B"], measure)
+                text, other = (_correlation(found, column, key, codes) for found in readings)
+                tolerance = abs(other - text)
+                name, group = f"{row['A']}-{row['B']}", f"{measure}, {column.replace('rel_sum', 'relative sum')}"
+                printed = as_printed(row[column], 4)
+                yield cell(name, "", printed, text, tolerance=tolerance, group=group)
+
+
+def _correlation(
+    found: dict[str, dict[tuple[int, int, str], float]], column: str, key: tuple[int, int, str],
+    codes: list[tuple[int, int]],
+) -> float:  # fmt: skip
+    """Correlation over the partitions of a shape, or the sum over shapes of those relative to the largest of each."""
+    if column in found:
+        return found[column][key]
+    largest = {shape: np.nanmax([abs(of[a, b, key[2]]) for a, b in codes]) for shape, of in found.items()}
+    return float(np.nansum([of[key] / largest[shape] for shape, of in found.items()]))
 
 
 TABLES = (
