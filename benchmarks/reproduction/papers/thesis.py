@@ -102,10 +102,10 @@ BEST = Table(
 METHODS = Paper(
     "thesis-methods-and-measures",
     "Doctoral thesis: methods and measures (Mateo-Sanz)",
-    (*(table(number) for number in COLUMNS), BEST, last_groups.TABLE, variable_partitions.TABLES[0]),
+    (*(table(number) for number in COLUMNS), BEST, last_groups.TABLE, *variable_partitions.TABLES[:2]),
 )
 SECURITY = Paper(
     "thesis-security-and-grouping",
     "Doctoral thesis: security and grouping (Mateo-Sanz)",
-    (*order_statistics.TABLES, *variable_partitions.TABLES[1:]),
+    (*order_statistics.TABLES, *variable_partitions.TABLES[2:]),
 )

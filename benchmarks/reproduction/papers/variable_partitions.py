@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,42 @@ def cells_of_the_example() -> Iterator[Cell]:
         numbers = {first: number for number, first in enumerate(sorted(least.values()), 1)}
         for record, (group, label) in enumerate(zip(printed, labels, strict=True), 1):
             yield cell(NAMES[name], f"X{record}", group, numbers[least[label]])
+
+
+def cells_of_distances() -> Iterator[Cell]:
+    """Section 4.5: the printed formulas beside the distances that each step of the algorithms computes."""
+    for n, k in ((9, 3), (13, 3), (270, 3), (540, 3), (1080, 3), (1080, 10)):
+        for name, formula in (("DM", _distances_of_dm), ("DMM", _distances_of_dmm)):
+            yield cell(f"n = {n}, k = {k}", name, str(round(formula(n, k))), counted_distances(name, n, k))
+
+
+def _distances_of_dm(n: int, k: int) -> Fraction:
+    t, sixths = n % (2 * k), Fraction(1, 12 * k)
+    rest = Fraction(
+        2 * t**3 + 9 * t**2 + 24 * k**2 + 6 * k * t**2 + 4 * k**2 * t + 30 * t * k - 36 * t - 24 * k, 24 * k
+    )
+    linear = (2 * k**2 - 2 * k * t + 3 * k + 2 * t - 18) * n
+    return sixths * n**3 + Fraction((2 * k + 3) * n**2, 8 * k) + sixths * linear - rest
+
+
+def _distances_of_dmm(n: int, k: int) -> Fraction:
+    t = n % (2 * k)
+    rest = Fraction(3 * t**2 + 4 * k**2 + 8 * k * t - 4 * t - 4 * k, 4 * k)
+    return Fraction(3 * n**2, 4 * k) + Fraction((k - 1) * n, k) - rest
+
+
+def counted_distances(name: str, n: int, k: int) -> int:
+    """Distances that are computed while two groups at a time are taken from n records, and none is kept."""
+    count = 0
+    while n >= 2 * k:
+        # DM finds the two records that are farthest apart; DMM the one farthest from the mean.
+        count += n * (n - 1) // 2 if name == "DM" else n
+        if n < 4 * k:
+            # The neighbours of the first record; what is left is the second group.
+            return count + n - (2 if name == "DM" else 1)
+        count += (n - 2 if name == "DM" else n - 1) + (n - k - 1)
+        n -= 2 * k
+    return count
 
 
 def cells_of_counts() -> Iterator[Cell]:
@@ -110,6 +147,9 @@ def _correlation(
 TABLES = (
     Table(
         "thesis_4_4", "Section 4.4, groups of nine points by DM and DMM", f"{SOURCE}, chapter 4", cells_of_the_example
+    ),
+    Table(
+        "thesis_4_5", "Section 4.5, distances that DM and DMM compute", f"{SOURCE}, chapter 4", cells_of_distances
     ),
     Table("thesis_7_counts", "Section 7.1, partitions of 13 variables", f"{SOURCE}, chapter 7", cells_of_counts),
     Table(
