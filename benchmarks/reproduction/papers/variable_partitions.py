@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from grades import reach_of_readings
 from partitions import READINGS, RNG, SHAPES, correlations, of_the_thesis
 from tables import GOLDEN, REFERENCE, Cell, Table, as_printed, cell
 
@@ -99,24 +100,36 @@ def measured() -> dict[tuple[str, int, str], pd.DataFrame]:
 
 def cells_of_chapter_7() -> Iterator[Cell]:
     table = pd.read_csv(GOLDEN / "thesis_tables_7_1_to_7_15.csv", comment="#", dtype=str).fillna("")
-    for row in table.to_dict("records"):
-        group = f"Table {row['table']}, {row['measure']}, k = {row['k']}"
-        readings = [measured().get((row["variant"], int(row["k"]), last)) for last in READINGS]
-        for figure in ("mean", "min", "max", "sd"):
-            if not row[figure]:
-                continue
-            printed = as_printed(row[figure], 2)
-            if readings[0] is None:
-                yield Cell(row["variant"], figure, printed, "open", group=group)
-                continue
-            text, other = (found[row["measure"]].agg("std" if figure == "sd" else figure) for found in readings)
-            yield cell(row["variant"], figure, printed, text, tolerance=abs(other - text), group=group)
+    for (number, measure, k), rows in table.groupby(["table", "measure", "k"], sort=False):
+        group = f"Table {number}, {measure}, k = {k}"
+        found = [
+            {
+                variant: _described(measured()[variant, int(k), last][measure])
+                for variant in rows["variant"]
+                if (variant, int(k), last) in measured()
+            }
+            for last in READINGS
+        ]
+        for row in rows.to_dict("records"):
+            for figure in ("mean", "min", "max", "sd"):
+                if not row[figure]:
+                    continue
+                printed = as_printed(row[figure], 2)
+                if row["variant"] not in found[0]:
+                    yield Cell(row["variant"], figure, printed, "open", group=group)
+                    continue
+                readings = [[each[figure] for each in of.values() if not np.isnan(each[figure])] for of in found]
+                ours = found[0][row["variant"]][figure]
+                yield cell(row["variant"], figure, printed, ours, tolerance=reach_of_readings(*readings), group=group)
+
+
+def _described(values: pd.Series) -> dict[str, float]:
+    return {"mean": values.mean(), "min": values.min(), "max": values.max(), "sd": values.std()}
 
 
 def cells_of_appendix_b() -> Iterator[Cell]:
-    table = pd.read_csv(
-        GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype=dict.fromkeys(("rel_sum", *SHAPES), str)
-    )
+    as_text = dict.fromkeys(("rel_sum", *SHAPES), str)
+    table = pd.read_csv(GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype=as_text)
     codes = list(table[["A", "B"]].drop_duplicates().itertuples(index=False, name=None))
     readings = [
         {variant: correlations(census(), measured()[variant, 10, last], codes) for variant in SHAPES}
@@ -124,13 +137,16 @@ def cells_of_appendix_b() -> Iterator[Cell]:
     ]
     for measure, rows in table.groupby("measure", sort=False):
         for column in (*SHAPES, "rel_sum"):
-            for row in rows.dropna(subset=column).to_dict("records"):
-                key = (row["A"], row["B"], measure)
-                text, other = (_correlation(found, column, key, codes) for found in readings)
-                tolerance = abs(other - text)
-                name, group = f"{row['A']}-{row['B']}", f"{measure}, {column.replace('rel_sum', 'relative sum')}"
-                printed = as_printed(row[column], 4)
-                yield cell(name, "", printed, text, tolerance=tolerance, group=group)
+            printed = rows.dropna(subset=column).to_dict("records")
+            text, other = (
+                [_correlation(found, column, (row["A"], row["B"], measure), codes) for row in printed]
+                for found in readings
+            )
+            tolerance = reach_of_readings(text, other)
+            group = f"{measure}, {column.replace('rel_sum', 'relative sum')}"
+            for row, ours in zip(printed, text, strict=True):
+                name = f"{row['A']}-{row['B']}"
+                yield cell(name, "", as_printed(row[column], 4), ours, tolerance=tolerance, group=group)
 
 
 def _correlation(
