@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import math
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import yaml
 from grades import STOCHASTIC, columns_of, parameter_of, reach_of_readings
 from tables import GOLDEN, HERE, REFERENCE, Cell, Paper, Table, cell
 
@@ -39,10 +40,22 @@ COLUMNS = {
 @cache
 def runs() -> pd.DataFrame:
     """Results of all runs of the experiment."""
-    FOLDER.mkdir(exist_ok=True)
-    shutil.copy(REFERENCE / "census.csv", FOLDER)
-    shutil.copy(HERE / "thesis.yaml", FOLDER)
-    found = compare(FOLDER / "thesis.yaml", workers=1, draw=False).runs
+    return _compared(FOLDER, (HERE / "thesis.yaml").read_text(), pd.read_csv(REFERENCE / "census.csv"))
+
+
+@cache
+def runs_in_reverse() -> pd.DataFrame:
+    """Results of microaggregation on the file with its records in reverse: ties are cut the other way."""
+    described = yaml.safe_load((HERE / "thesis.yaml").read_text())
+    described["grid"] = [family for family in described["grid"] if family["family"].startswith("Mic")]
+    return _compared(FOLDER / "reverse", yaml.safe_dump(described), pd.read_csv(REFERENCE / "census.csv").iloc[::-1])
+
+
+def _compared(folder: Path, experiment: str, census: pd.DataFrame) -> pd.DataFrame:
+    folder.mkdir(exist_ok=True)
+    census.to_csv(folder / "census.csv", index=False)
+    (folder / "thesis.yaml").write_text(experiment)
+    found = compare(folder / "thesis.yaml", workers=1, draw=False).runs
     return found.assign(parameter=parameter_of(found))
 
 
@@ -68,11 +81,16 @@ def cells_of_appendix_a(number: int) -> Iterator[Cell]:
 
 @cache
 def _reach(family: str, column: str) -> float:
-    """How far a column of a family of DMM moves between the two readings of its last step; 0 of other families."""
-    one, other = (
-        runs().query("family == @name").set_index("parameter")[column] for name in (family, family + OPPOSITE)
-    )
-    return reach_of_readings(one, other[one.index]) if len(other) else 0.0
+    """How far a column of microaggregation moves with what the thesis leaves open: ties, and the last step of DMM."""
+    if not family.startswith("Mic"):
+        return 0.0
+
+    def of(found: pd.DataFrame, name: str) -> pd.Series:
+        return found.query("family == @name").set_index("parameter")[column]
+
+    one, other = of(runs(), family), of(runs(), family + OPPOSITE)
+    ties = reach_of_readings(one, of(runs_in_reverse(), family)[one.index])
+    return math.hypot(ties, reach_of_readings(one, other[one.index])) if len(other) else ties
 
 
 def table(number: int) -> Table:
