@@ -2,8 +2,8 @@
 
 Figures: thesis, Appendix A, tables A.1 to A.5 (two printed decimals). Microaggregation is exact; DMM rows of which the
 text's last step gives other figures (7, 12 and more) come from the partition's ``last: opposite``. Stochastic rows have
-to lie where a further run would, given twelve runs; the thesis states no seed. JPEG rows hang on an encoder that it
-does not name.
+to lie where a further run would, given twelve runs; the thesis states no seed. In JPEG, levels and
+values are cut, not rounded.
 """
 
 from __future__ import annotations
@@ -99,11 +99,10 @@ def test_stochastic_rows_are_where_a_run_may_lie(
         assert abs(runs[name].mean() - value) <= reach * runs[name].std(), name
 
 
-def test_the_jpeg_row_is_near(table: pd.DataFrame) -> None:
-    """Specification, section 2.8: variance, covariance and correlation measures at q = 10, printed 29.62, 662.4, 23.23.
-
-    The encoder of the thesis is unknown; the specification's re-run gives 29.8, 659 and 23.1.
-    """
-    masked = mw.protect(table, "lossy_compression", seed=1, params={"quality": 10})
-    found = thesis_measures(table, masked)
-    assert [found[name] for name in ("PI4", "PI3", "PI5")] == pytest.approx([29.62, 662.4, 23.23], rel=0.02)
+def test_the_jpeg_row_is_reproduced(table: pd.DataFrame) -> None:
+    """Levels and values are cut, not rounded: Tables A.1 and A.2, quality 55."""
+    masked = mw.protect(table, "lossy_compression", seed=1, params={"quality": 55, "truncate": True})
+    found = mw.measure(table, masked, [{"mg": {"pairing": "nearest"}}])["mg"]
+    printed = {"PI": 56.43, "ERD": 20.20, "ICN": 50.35, "ICD": 17.27}
+    assert {name: round(found.parts[name], 2) for name in printed} == printed
+    assert found.value == pytest.approx(41.71, abs=0.01)

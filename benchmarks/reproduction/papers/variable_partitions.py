@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from partitions import RNG, SHAPES, Masks, figures
+from grades import reach_of_readings
+from partitions import READINGS, RNG, SHAPES, correlations, of_the_thesis
 from tables import GOLDEN, REFERENCE, Cell, Table, as_printed, cell
 
 from maskwright import Block, Variable, find_partition
-from maskwright.experiments.advice.variable_partitions import block_sizes, coded, count_partitions
+from maskwright.experiments.advice.variable_partitions import block_sizes, count_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCE = "Mateo-Sanz, doctoral thesis (in Catalan)"
-PROTOCOL = "thesis-protocol"
 COUNTS = {
     "Mic1-12mul": ((1, 12), "13"), "Mic2-11mul": ((2, 11), "78"), "Mic3-10mul": ((3, 10), "286"),
     "Mic4-9mul": ((4, 9), "715"), "Mic5-8mul": ((5, 8), "1287"), "Mic6-7mul": ((6, 7), "1716"),
@@ -28,8 +29,6 @@ POINTS = [(0, 3), (-2.1, 0), (2, 0), (-0.5, -0.6), (-0.4, -0.5), (-0.25, -0.5), 
 # Group of X1 to X9, by the least record in it.
 EXAMPLE = {"maximum_distance": (1, 2, 3, 2, 2, 1, 1, 3, 3), "mdav": (1, 2, 3, 2, 2, 1, 3, 3, 1)}
 NAMES = {"maximum_distance": "DM", "mdav": "DMM"}
-HALF_A_POINT = 0.5
-OF_A_CORRELATION = 0.02
 
 
 def cells_of_the_example() -> Iterator[Cell]:
@@ -46,6 +45,42 @@ def cells_of_the_example() -> Iterator[Cell]:
             yield cell(NAMES[name], f"X{record}", group, numbers[least[label]])
 
 
+def cells_of_distances() -> Iterator[Cell]:
+    """Section 4.5: the printed formulas beside the distances that each step of the algorithms computes."""
+    for n, k in ((9, 3), (13, 3), (270, 3), (540, 3), (1080, 3), (1080, 10)):
+        for name, formula in (("DM", _distances_of_dm), ("DMM", _distances_of_dmm)):
+            yield cell(f"n = {n}, k = {k}", name, str(round(formula(n, k))), counted_distances(name, n, k))
+
+
+def _distances_of_dm(n: int, k: int) -> Fraction:
+    t, sixths = n % (2 * k), Fraction(1, 12 * k)
+    rest = Fraction(
+        2 * t**3 + 9 * t**2 + 24 * k**2 + 6 * k * t**2 + 4 * k**2 * t + 30 * t * k - 36 * t - 24 * k, 24 * k
+    )
+    linear = (2 * k**2 - 2 * k * t + 3 * k + 2 * t - 18) * n
+    return sixths * n**3 + Fraction((2 * k + 3) * n**2, 8 * k) + sixths * linear - rest
+
+
+def _distances_of_dmm(n: int, k: int) -> Fraction:
+    t = n % (2 * k)
+    rest = Fraction(3 * t**2 + 4 * k**2 + 8 * k * t - 4 * t - 4 * k, 4 * k)
+    return Fraction(3 * n**2, 4 * k) + Fraction((k - 1) * n, k) - rest
+
+
+def counted_distances(name: str, n: int, k: int) -> int:
+    """Distances that are computed while two groups at a time are taken from n records, and none is kept."""
+    count = 0
+    while n >= 2 * k:
+        # DM finds the two records that are farthest apart; DMM the one farthest from the mean.
+        count += n * (n - 1) // 2 if name == "DM" else n
+        if n < 4 * k:
+            # The neighbours of the first record; what is left is the second group.
+            return count + n - (2 if name == "DM" else 1)
+        count += (n - 2 if name == "DM" else n - 1) + (n - k - 1)
+        n -= 2 * k
+    return count
+
+
 def cells_of_counts() -> Iterator[Cell]:
     for variant, (sizes, printed) in COUNTS.items():
         yield cell(f"{variant}, blocks of {' + '.join(map(str, sizes))}", "", printed, count_partitions(sizes))
@@ -57,45 +92,80 @@ def census() -> pd.DataFrame:
 
 
 @cache
-def measured(k: int) -> pd.DataFrame:
-    """Measures of every partition into one or two blocks of which the smaller one has at most three variables."""
-    return figures(census(), Masks(census()), {**SHAPES, "Micmul": (13,)}, [k], (PROTOCOL,))
+def measured() -> dict[tuple[str, int, str], pd.DataFrame]:
+    """Measures of every partition into one or two blocks, by variant, k and reading of the last step."""
+    found = of_the_thesis(census(), {**SHAPES, "Micmul": (13,)}, [3, 10, 20])
+    return dict(tuple(found.groupby(["variant", "k", "last"])))
 
 
 def cells_of_chapter_7() -> Iterator[Cell]:
     table = pd.read_csv(GOLDEN / "thesis_tables_7_1_to_7_15.csv", comment="#", dtype=str).fillna("")
-    for row in table.to_dict("records"):
-        group = f"Table {row['table']}, {row['measure']}, k = {row['k']}"
-        found = measured(int(row["k"])).query("variant == @row['variant']")[row["measure"]]
-        for figure in ("mean", "min", "max", "sd"):
-            if not row[figure]:
-                continue
-            printed = as_printed(row[figure], 2)
-            if found.empty:
-                yield Cell(row["variant"], figure, printed, "open", group=group)
-                continue
-            ours = {"mean": found.mean, "min": found.min, "max": found.max, "sd": found.std}[figure]()
-            yield cell(row["variant"], figure, printed, ours, tolerance=HALF_A_POINT, group=group)
+    for (number, measure, k), rows in table.groupby(["table", "measure", "k"], sort=False):
+        group = f"Table {number}, {measure}, k = {k}"
+        found = [
+            {
+                variant: _described(measured()[variant, int(k), last][measure])
+                for variant in rows["variant"]
+                if (variant, int(k), last) in measured()
+            }
+            for last in READINGS
+        ]
+        for row in rows.to_dict("records"):
+            for figure in ("mean", "min", "max", "sd"):
+                if not row[figure]:
+                    continue
+                printed = as_printed(row[figure], 2)
+                if row["variant"] not in found[0]:
+                    yield Cell(row["variant"], figure, printed, "open", group=group)
+                    continue
+                readings = [[each[figure] for each in of.values() if not np.isnan(each[figure])] for of in found]
+                ours = found[0][row["variant"]][figure]
+                yield cell(row["variant"], figure, printed, ours, tolerance=reach_of_readings(*readings), group=group)
+
+
+def _described(values: pd.Series) -> dict[str, float]:
+    return {"mean": values.mean(), "min": values.min(), "max": values.max(), "sd": values.std()}
 
 
 def cells_of_appendix_b() -> Iterator[Cell]:
-    table = pd.read_csv(GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype={"thesis_corr": str})
-    table = table[table["protocol"] == PROTOCOL]
-    correlation = np.corrcoef(census().to_numpy(float).T)
-    for (variant, measure), rows in table.groupby(["variant", "measure"], sort=False):
-        found = measured(10).query("variant == @variant")
-        for row in rows.dropna(subset="thesis_corr").to_dict("records"):
-            indicator = np.array([coded(correlation, blocks, row["A"], row["B"]) for blocks in found["blocks"]])
-            varies = np.std(indicator) > 1e-9 and not np.isnan(indicator).any()
-            ours = float(np.corrcoef(indicator, found[measure])[0, 1]) if varies else None
-            name = f"{row['A']}-{row['B']}"
-            printed = as_printed(row["thesis_corr"], 4)
-            yield cell(name, "", printed, ours, tolerance=OF_A_CORRELATION, group=f"{measure}, {variant}")
+    as_text = dict.fromkeys(("rel_sum", *SHAPES), str)
+    table = pd.read_csv(GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype=as_text)
+    codes = list(table[["A", "B"]].drop_duplicates().itertuples(index=False, name=None))
+    readings = [
+        {variant: correlations(census(), measured()[variant, 10, last], codes) for variant in SHAPES}
+        for last in READINGS
+    ]
+    for measure, rows in table.groupby("measure", sort=False):
+        for column in (*SHAPES, "rel_sum"):
+            printed = rows.dropna(subset=column).to_dict("records")
+            text, other = (
+                [_correlation(found, column, (row["A"], row["B"], measure), codes) for row in printed]
+                for found in readings
+            )
+            tolerance = reach_of_readings(text, other)
+            group = f"{measure}, {column.replace('rel_sum', 'relative sum')}"
+            for row, ours in zip(printed, text, strict=True):
+                name = f"{row['A']}-{row['B']}"
+                yield cell(name, "", as_printed(row[column], 4), ours, tolerance=tolerance, group=group)
+
+
+def _correlation(
+    found: dict[str, dict[tuple[int, int, str], float]], column: str, key: tuple[int, int, str],
+    codes: list[tuple[int, int]],
+) -> float:  # fmt: skip
+    """Correlation over the partitions of a shape, or the sum over shapes of those relative to the largest of each."""
+    if column in found:
+        return found[column][key]
+    largest = {shape: np.nanmax([abs(of[a, b, key[2]]) for a, b in codes]) for shape, of in found.items()}
+    return float(np.nansum([of[key] / largest[shape] for shape, of in found.items()]))
 
 
 TABLES = (
     Table(
         "thesis_4_4", "Section 4.4, groups of nine points by DM and DMM", f"{SOURCE}, chapter 4", cells_of_the_example
+    ),
+    Table(
+        "thesis_4_5", "Section 4.5, distances that DM and DMM compute", f"{SOURCE}, chapter 4", cells_of_distances
     ),
     Table("thesis_7_counts", "Section 7.1, partitions of 13 variables", f"{SOURCE}, chapter 7", cells_of_counts),
     Table(

@@ -29,6 +29,12 @@ class LossyCompressionParams(BaseModel, extra="forbid", frozen=True):
         strict=True,
         description="JPEG quality: the lower, the more is lost and protected. Usual: 10 to 95.",
     )
+    truncate: bool = Field(
+        default=False,
+        strict=True,
+        description="Cut grey levels, and the masked values, to whole numbers, as the source's thesis did; by default "
+        "levels are rounded and values keep their fractions.",
+    )
 
 
 def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001
@@ -37,11 +43,11 @@ def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generat
     Returns
     -------
     Masked
-        Each variable is mapped linearly from its range to 0..255 and rounded; records are the lines and variables the
-        columns of an 8-bit grey picture, which Pillow writes as JPEG (in strips of 65 496 records) and reads; values
-        are mapped back, and stay between the smallest and the largest original one. Which values are near each other
-        in the picture, and so the result, depends on the order of records and variables. Missing cells stay missing,
-        and have the variable's mean in the picture.
+        Each variable is mapped linearly from its range to 0..255 and rounded, or cut with `truncate`; records are the
+        lines and variables the columns of an 8-bit grey picture, which Pillow writes as JPEG (in strips of 65 496
+        records) and reads; values are mapped back, and stay between the smallest and the largest original one. Which
+        values are near each other in the picture, and so the result, depends on the order of records and variables.
+        Missing cells stay missing, and have the variable's mean in the picture.
 
     Raises
     ------
@@ -55,8 +61,8 @@ def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generat
     References
     ----------
     Domingo-Ferrer, J. and Torra, V. (2001): Disclosure control methods and information loss for microdata.
-    Confidentiality, Disclosure and Data Access, Elsevier, 91-110; method JPEG of Mateo-Sanz's thesis, which gives
-    neither scaling nor encoder.
+    Confidentiality, Disclosure and Data Access, Elsevier, 91-110; method JPEG of Mateo-Sanz's thesis, whose figures
+    come out with `truncate`.
     """
     if block.p > STRIP:
         raise InputError(f"lossy_compression masks at most {STRIP} variables together; there are {block.p}")
@@ -70,11 +76,13 @@ def protect(block: Block, params: LossyCompressionParams, rng: np.random.Generat
     half = high / 2.0 - low / 2.0
     unit = np.where(half > 0.0, half, 1.0)
     shares = (np.where(block.missing, center, block.values) / 2.0 - low / 2.0) / unit
-    picture = np.rint(np.clip(shares, 0.0, 1.0) * WHITE).astype(np.uint8)
+    whole = np.floor if params.truncate else np.rint
+    picture = whole(np.clip(shares, 0.0, 1.0) * WHITE).astype(np.uint8)
     for start in range(0, block.n, STRIP):
         picture[start : start + STRIP] = _through_jpeg(picture[start : start + STRIP], params.quality)
         block.progress(min(start + STRIP, block.n) / block.n)
-    values = np.clip(low + 2.0 * half * (picture / WHITE), low, high)
+    values = low + 2.0 * half * (picture / WHITE)
+    values = np.clip(np.floor(values) if params.truncate else values, low, high)
     values[block.missing] = np.nan
     changed = int(np.count_nonzero((values != block.values) & ~block.missing))
     return Masked(values, block.missing.copy(), notes={"changed_cells": changed})

@@ -42,11 +42,13 @@ def operators(record: dict[str, Any]) -> dict[str, str]:
     return {name: how for group in record["plan"]["steps"][0]["groups"] for name, how in group["operators"].items()}
 
 
-@pytest.mark.parametrize("aggregation", ["median", {"trimmed_mean": {"share": 0.2}}])
+@pytest.mark.parametrize(
+    "aggregation", ["median", {"trimmed_mean": {"share": 0.2}}, {"order_statistic": {"share": 0.75}}]
+)
 def test_variables_take_an_aggregation_where_it_keeps_their_edits(tmp_path: Path, aggregation: Any) -> None:
     found = ran(tmp_path, {"k": 5, "aggregation": aggregation})
     assert found.exit_code == 0, found.messages
-    name = aggregation if isinstance(aggregation, str) else "trimmed_mean"
+    name = aggregation if isinstance(aggregation, str) else next(iter(aggregation))
     assert operators(found.record) == {
         "net": "mean", "tax": "mean", "gross": "mean", "age": name, "until": name,
     }  # fmt: skip
@@ -79,6 +81,15 @@ def test_medians_are_medians_of_the_clusters() -> None:
     data = pd.DataFrame({"age": [1, 2, 30, 4, 5, 100, 101, 102, 103, 500]})
     masked = mw.protect(data, "microaggregation", params={"k": 5, "aggregation": "median"})
     assert sorted(masked["age"]) == [4] * 5 + [102] * 5
+
+
+@pytest.mark.parametrize(("share", "ranks"), [(0, 1), (0.2, 1), (0.25, 2), (0.5, 3), (0.8, 4), (1, 5)])
+def test_order_statistics_are_values_of_the_clusters_by_their_rank(share: float, ranks: int) -> None:
+    ages = [1, 2, 30, 4, 5, 100, 101, 102, 103, 500]
+    params = {"k": 5, "aggregation": {"order_statistic": {"share": share}}}
+    masked = mw.protect(pd.DataFrame({"age": ages}), "microaggregation", params=params, edits=["age in original"])
+    clusters = sorted(ages)[:5], sorted(ages)[5:]
+    assert sorted(masked["age"]) == sorted([clusters[0][ranks - 1]] * 5 + [clusters[1][ranks - 1]] * 5)
 
 
 def test_an_aggregation_needs_a_method_that_makes_clusters_with_it(tmp_path: Path) -> None:

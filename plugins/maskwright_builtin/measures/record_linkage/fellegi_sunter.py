@@ -44,6 +44,12 @@ class Classes:
         """How much agreeing rather than not speaks for a match, ``log2(m / u) - log2((1 - m) / (1 - u))``; (d,)."""
         return np.asarray(np.log2(self.m / self.u) - np.log2((1.0 - self.m) / (1.0 - self.u)))
 
+    def probabilities(self) -> tuple[Floats, Floats]:
+        """Probability of each pattern for a matching and for a non-matching pair; shape (2**d,) each."""
+        d = len(self.m)
+        agrees = ((np.arange(2**d)[:, None] >> np.arange(d)) & 1).astype(np.float64)
+        return _probability(agrees, self.m), _probability(agrees, self.u)
+
 
 def fit_classes(counts: Integers, prior: float, *, estimate_prior: bool) -> Classes:
     """Fit two classes to the counts of agreement patterns by EM.

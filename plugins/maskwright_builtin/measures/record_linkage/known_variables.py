@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from maskwright import Measurable
 
 FIRST_VARIABLES = 7
-MOST_SUBSETS = 10
+MOST_SUBSETS = 13
 
 Names = Annotated[list[str], Field(min_length=1)]
 

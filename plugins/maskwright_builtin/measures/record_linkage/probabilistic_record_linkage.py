@@ -10,37 +10,26 @@ from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables, plural
 from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
-from maskwright_builtin.measures.record_linkage.fellegi_sunter import (
-    Classes,
-    best_same_cell,
-    best_within,
-    fit_classes,
-    marginal_counts,
-    same_cell_patterns,
-    within_patterns,
-)
+from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes, marginal_counts
 from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, not_compared, positions
-from maskwright_builtin.measures.record_linkage.linkage import (
-    HOUSEHOLD_DESCRIPTION,
-    Household,
-    large_households,
-    reached,
-    relatives,
-)
+from maskwright_builtin.measures.record_linkage.linkage import HOUSEHOLD_DESCRIPTION, Household, reached
+from maskwright_builtin.measures.record_linkage.linked_files import LinkedFiles, agreeing_pairs, patterns_on
 from maskwright_builtin.measures.uncertainty import interval_of_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from maskwright import Measurable, Progress
+    from maskwright import Measurable
     from maskwright_builtin.measures.pairing import Pairs
     from maskwright_builtin.numerics.arrays import Floats, Integers
 
 MISSING_RULE = "a missing cell agrees with nothing"
 MOST_VARIABLES = 12
 MOST_RECORDS_WITHIN = 20_000
+MOST_RECORDS_ASSIGNED = 5_000
 LARGEST_ERROR = 0.1
 """Standard error of a probability of agreement among matches, above which the classes are not well identified."""
+ROUNDING = 1e-12
 SMALLEST_WEIGHT, SAME_WEIGHT = 1e-6, 1e-9
 """In bits: less speaks for nothing, and weights that differ by less are equal."""
 
@@ -83,6 +72,22 @@ class ProbabilisticRecordLinkageParams(BaseModel, extra="forbid", frozen=True):
         "original_to_masked", description="Which file's records are linked to records of the other file."
     )
 
+    one_to_one: bool = Field(
+        False,
+        strict=True,
+        description="Link each record to a partner of its own, so that the sum of all weights is greatest (Jaro), "
+        f"instead of each to its best partner; at most {MOST_RECORDS_ASSIGNED} records.",
+    )
+    largest_false_links: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None,
+        description="Upper bound of the probability that a pair that is no match is linked: pairs of less weight are "
+        "not. Default: every best partner is a link.",
+    )
+    largest_missed_links: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None,
+        description="Upper bound of the probability that a match is taken for none. Pairs between the two bounds are "
+        "undecided; they are counted, and no links.",
+    )
     household: Household = Field("any", description=HOUSEHOLD_DESCRIPTION)
 
     @model_validator(mode="after")
@@ -91,6 +96,11 @@ class ProbabilisticRecordLinkageParams(BaseModel, extra="forbid", frozen=True):
             if any(first >= second for first, second in pairwise(cuts)):
                 raise ValueError(f"the cuts of {name} must ascend")
         return self
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether pairs are put into classes."""
+        return self.largest_false_links is not None or self.largest_missed_links is not None
 
 
 def probabilistic_record_linkage(
@@ -112,6 +122,11 @@ def probabilistic_record_linkage(
     none. Both are named in the notes. A note warns where the classes are not identified: fewer than three variables
     (more unknowns than patterns), or a standard error of some m above 0.1.
 
+    With bounds, pairs are put into Fellegi and Sunter's three classes: linked from the greatest weight down, as long as
+    the share ``P(linked | no match)`` under the model is at most `largest_false_links`; not linked from the smallest
+    weight up, as long as ``P(not linked | match)`` is at most `largest_missed_links`; undecided in between. Only links
+    count. With `one_to_one` the partners are those of the assignment whose weights have the greatest sum.
+
     Missing cells agree with nothing. Weights are not used: the risk is that of the records released. Households: where
     households are declared a link is correct when it reaches any record of the same household, and the value is
     the percent of households of which at least one record is linked, or all are (`household`).
@@ -126,13 +141,15 @@ def probabilistic_record_linkage(
     -------
     Measurement
         `parts` has ``prior`` and, for each variable V, ``m_V``, ``u_V`` and ``true_m_V``, the share of the true pairs
-        that agree, which no intruder knows (all between 0 and 1). `per_variable`: bits by which an agreement on the
-        variable rather than a disagreement speaks for a match. `per_record`: percent earned by each masked record.
+        that agree, which no intruder knows (all between 0 and 1). With bounds also, in percent, ``linked``,
+        ``undecided`` and ``not_linked``, the records whose partner is in each class, and ``right``, the links that are
+        right. `per_variable`: bits by which an agreement on the variable rather than a disagreement speaks for a match.
+        `per_record`: percent earned by each masked record.
 
     Raises
     ------
     InputError
-        Unknown variables, cuts of a variable that is not known, too many records for `within`.
+        Unknown variables, cuts of a variable that is not known, too many records for `within` or `one_to_one`.
     """
     pairs = pair_records(comparison, MISSING_RULE)
     chosen = _known_variables(params, comparison)
@@ -140,7 +157,7 @@ def probabilistic_record_linkage(
     linking = _linking(params, comparison, pairs, chosen)
     counts = linking.pattern_counts()
     pairs_in_all = int(counts.sum())
-    agreeing = [_agreeing(counts, j) for j in range(len(known))]
+    agreeing = [agreeing_pairs(counts, j) for j in range(len(known))]
     # A single target is every record's partner, whatever agrees.
     informative = [j for j, count in enumerate(agreeing) if 0 < count < pairs_in_all and len(linking.targets) > 1]
     notes = list(pairs.notes)
@@ -159,9 +176,19 @@ def probabilistic_record_linkage(
             parts |= {f"{what}_{known[j]}": float(value) for what, value in found.items()}
             per_variable[known[j]] = float(classes.weights()[place])
         notes += _warnings(classes, [known[j] for j in informative])
-        chance = linking.chance(_ranks(classes, informative, len(known)))
+        weights = _weights(classes, informative, len(known))
+        ranks = _ranks(weights)
+        decided = _decided(params, classes, ranks[patterns_on(informative)])
     else:
-        chance = linking.chance(np.zeros(2 ** len(known), dtype=np.int64))
+        weights = np.zeros(2 ** len(known))
+        ranks, decided = np.zeros(2 ** len(known), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    chance, best = linking.assigned(weights, ranks) if params.one_to_one else linking.chance(ranks)
+    if params.is_decided:
+        of_record = decided[best]
+        chance = np.where(of_record > 0, chance, 0.0)
+        shares = {"linked": of_record > 0, "undecided": of_record == 0, "not_linked": of_record < 0}
+        parts |= {name: 100.0 * float(each.mean()) for name, each in shares.items()}
+        parts["right"] = 100.0 * float(chance[of_record > 0].mean()) if (of_record > 0).any() else float("nan")
     linked = reached(chance, households_of(comparison, pairs), params.household)
     return Measurement(
         100.0 * float(linked.mean()),
@@ -202,7 +229,7 @@ def _mistakes(params: ProbabilisticRecordLinkageParams, given: Measurable) -> It
 
 def _linking(
     params: ProbabilisticRecordLinkageParams, comparison: Comparison, pairs: Pairs, chosen: tuple[int, ...]
-) -> _Linking:
+) -> LinkedFiles:
     """Both files as they are linked; refused where visiting every pair would take too long."""
     origin = np.arange(len(pairs.masked)) if pairs.origin is None else pairs.origin
     household = np.arange(len(pairs.original)) if comparison.households is None else comparison.households
@@ -211,89 +238,17 @@ def _linking(
         queries, targets, target_households = original[origin], masked, household[origin]
     else:
         queries, targets, target_households = masked, original, household
+    if params.one_to_one and max(len(queries), len(targets)) > MOST_RECORDS_ASSIGNED:
+        raise InputError(
+            f"probabilistic_record_linkage: one_to_one needs the weight of every pair of records and takes at most "
+            f"{MOST_RECORDS_ASSIGNED}; these files have {max(len(queries), len(targets))}. Leave it out"
+        )
     if params.agree == "within" and max(len(queries), len(targets)) > MOST_RECORDS_WITHIN:
         raise InputError(
             f"probabilistic_record_linkage: agree 'within' visits every pair of records and takes at most "
             f"{MOST_RECORDS_WITHIN}; these files have {max(len(queries), len(targets))}. Use 'same_cell'"
         )
-    return _Linking(queries, targets, household[origin], target_households, reach, comparison.progress)
-
-
-class _Linking:
-    """Two files ready to be compared: cells (whole numbers) with no `reach`, or values with one."""
-
-    def __init__(
-        self,
-        queries: Floats,
-        targets: Floats,
-        households: Integers,
-        target_households: Integers,
-        reach: Floats | None,
-        progress: Progress,
-    ) -> None:
-        self.queries, self.targets, self.reach = queries, targets, reach
-        self.households, self.target_households, self.progress = households, target_households, progress
-
-    def pattern_counts(self) -> Integers:
-        """Pairs of records with each pattern; shape (2**d,)."""
-
-        def progress(share: float) -> None:
-            self.progress(share / 2.0)
-
-        if self.reach is None:
-            return same_cell_patterns(self.queries.astype(np.int64), self.targets.astype(np.int64), progress)
-        return within_patterns(self.queries, self.targets, self.reach, progress)
-
-    def part(self, chosen: Integers, members: Integers) -> _Linking:
-        """Some queries and targets as files of their own."""
-        households = self.households[chosen], self.target_households[members]
-        return _Linking(self.queries[chosen], self.targets[members], *households, self.reach, lambda _: None)
-
-    def patterns(self, chosen: Integers, relative: Integers) -> Integers:
-        """Patterns of some pairs."""
-        result = np.zeros(len(chosen), dtype=np.int64)
-        for j in range(self.queries.shape[1]):
-            one, other = self.queries[chosen, j], self.targets[relative, j]
-            agree = (one == other) & (one >= 0) if self.reach is None else np.abs(one - other) <= self.reach[j]
-            result |= agree.astype(np.int64) << j
-        return result
-
-    def own_agreement(self) -> Floats:
-        """Share of the pairs within a household that agree on each variable; shape (d,)."""
-        agreeing, pairs = np.zeros(self.queries.shape[1]), 0
-        for chosen, relative in relatives(self.households, self.target_households):
-            pattern = self.patterns(chosen, relative)
-            agreeing += [(pattern >> j & 1).sum() for j in range(len(agreeing))]
-            pairs += len(chosen)
-        for chosen, members in large_households(self.households, self.target_households):
-            counts = self.part(chosen, members).pattern_counts()
-            agreeing += [_agreeing(counts, j) for j in range(len(agreeing))]
-            pairs += len(chosen) * len(members)
-        return np.asarray(agreeing / pairs)
-
-    def chance(self, ranks: Integers) -> Floats:
-        """Chance that each query is linked within its household, by the ranks of the patterns; shape (q,)."""
-        own, count = np.full(len(self.queries), -1, dtype=np.int64), np.zeros(len(self.queries), dtype=np.int64)
-        for chosen, relative in relatives(self.households, self.target_households):
-            rank = ranks[self.patterns(chosen, relative)]
-            count[chosen] = np.where(rank > own[chosen], 1, count[chosen] + (rank == own[chosen]))
-            own[chosen] = np.maximum(own[chosen], rank)
-        for chosen, members in large_households(self.households, self.target_households):
-            own[chosen], count[chosen] = self.part(chosen, members).best(ranks)
-        best, ties = self.best(ranks)
-        return np.where(own == best, count / ties, 0.0)
-
-    def best(self, ranks: Integers) -> tuple[Integers, Integers]:
-        """Best rank among each query's pairs, and how many targets have it; each of shape (q,)."""
-
-        def progress(share: float) -> None:
-            self.progress(0.5 + share / 2.0)
-
-        if self.reach is not None:
-            return best_within(self.queries, self.targets, self.reach, ranks, progress)
-        used = [j for j in range(self.queries.shape[1]) if ranks[1 << j] > ranks[0]]
-        queries, targets = (file[:, used].astype(np.int64) for file in (self.queries, self.targets))
-        return best_same_cell(queries, targets, ranks[_patterns_on(used)], progress)
+    return LinkedFiles(queries, targets, household[origin], target_households, reach, comparison.progress)
 
 
 def _agreement_values(
@@ -323,28 +278,35 @@ def _cuts(params: ProbabilisticRecordLinkageParams, name: str, values: Floats) -
     return np.unique(low + shares * (high - low))
 
 
-def _patterns_on(used: list[int]) -> Integers:
-    """Patterns over all variables that agree on no others, in the order of the patterns over the used ones."""
-    small = np.arange(2 ** len(used))
-    return np.asarray(sum(((small >> place & 1) << j for place, j in enumerate(used)), start=np.zeros_like(small)))
-
-
-def _agreeing(counts: Integers, j: int) -> int:
-    return int(counts[np.arange(len(counts)) >> j & 1 == 1].sum())
-
-
-def _ranks(classes: Classes, informative: list[int], d: int) -> Integers:
-    """Rank of each pattern over all d variables by its weight; equal for equal weights."""
+def _weights(classes: Classes, informative: list[int], d: int) -> Floats:
+    """Weight of each pattern over all d variables, relative to that of no agreement; shape (2**d,)."""
     weight = np.zeros(d)
     found = classes.weights()
     weight[informative] = np.where(found > SMALLEST_WEIGHT, found, 0.0)
-    agrees = np.arange(2**d)[:, None] >> np.arange(d) & 1
-    total = agrees @ weight
-    order = np.argsort(total, kind="stable")
-    steps = np.diff(total[order], prepend=total[order[0]]) > SAME_WEIGHT
-    ranks = np.empty(2**d, dtype=np.int64)
+    return np.asarray((np.arange(2**d)[:, None] >> np.arange(d) & 1) @ weight)
+
+
+def _ranks(weights: Floats) -> Integers:
+    """Rank of each pattern by its weight; equal for equal weights."""
+    order = np.argsort(weights, kind="stable")
+    steps = np.diff(weights[order], prepend=weights[order[0]]) > SAME_WEIGHT
+    ranks = np.empty(len(weights), dtype=np.int64)
     ranks[order] = np.cumsum(steps)
     return ranks
+
+
+def _decided(params: ProbabilisticRecordLinkageParams, classes: Classes, ranks: Integers) -> Integers:
+    """For each rank, whether pairs of it are linked (1), undecided (0) or not linked (-1).
+
+    `ranks`: of the patterns of the variables of the classes; shape (2**d,).
+    """
+    of_matches, of_others = (np.bincount(ranks, each) for each in classes.probabilities())
+    false_links = 1.0 if params.largest_false_links is None else params.largest_false_links
+    missed_links = params.largest_missed_links or 0.0
+    result = np.zeros(len(of_matches), dtype=np.int64)
+    result[np.cumsum(of_matches) <= missed_links] = -1
+    result[np.cumsum(of_others[::-1])[::-1] <= false_links + ROUNDING] = 1
+    return result
 
 
 def _warnings(classes: Classes, known: list[str]) -> list[str]:

@@ -315,8 +315,8 @@ def test_wrong_scenarios_are_refused_by_name(linkage, params, message):
 
 
 def test_too_many_subsets_are_refused(linkage):
-    with pytest.raises(InputError, match="all subsets of 11 variables"):
-        linkage(np.eye(11), np.eye(11), known=11, scenarios="all_subsets")
+    with pytest.raises(InputError, match="all subsets of 14 variables"):
+        linkage(np.eye(14), np.eye(14), known=14, scenarios="all_subsets")
 
 
 @pytest.mark.parametrize(

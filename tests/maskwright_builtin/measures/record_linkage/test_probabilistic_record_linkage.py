@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -213,3 +213,68 @@ def test_pair_by_pair_is_refused_for_many_records(linkage):
 def test_bad_parameters_are_refused(bad):
     with pytest.raises(ValidationError):
         ProbabilisticRecordLinkageParams(**bad)
+
+
+def small_files(seed, n=40):
+    draw = np.random.default_rng(seed)
+    original = draw.normal(size=(n, 4))
+    return original, original + draw.normal(scale=0.25, size=(n, 4))
+
+
+def classes_of(found):
+    return [(found.parts[f"m_v{j}"], found.parts[f"u_v{j}"]) for j in range(1, 5)]
+
+
+def bits(m, u):
+    return max(np.log2(m / u) - np.log2((1 - m) / (1 - u)), 0.0)
+
+
+def pair_weights(found, original, masked, cells):
+    """Weight of every pair, from the published m and u."""
+    weight = np.zeros((len(original), len(masked)))
+    for j, (m, u) in enumerate(classes_of(found)):
+        cuts = np.unique(np.quantile(original[:, j], np.arange(1, cells) / cells, method="higher"))
+        one, two = (np.searchsorted(cuts, file[:, j], side="right") for file in (original, masked))
+        weight += np.where(one[:, None] == two[None], bits(m, u), 0.0)
+    return weight
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_between_the_bounds_are_undecided_and_only_links_count(linkage, seed):
+    original, masked = small_files(seed)
+    bounds = {"largest_false_links": 0.02, "largest_missed_links": 0.1}
+    plain = linkage(original, masked, cells=5)
+    found = linkage(original, masked, cells=5, **bounds)
+    weight = pair_weights(found, original, masked, 5)
+    levels = {}
+    for agree in product([False, True], repeat=4):
+        classes = list(zip(agree, classes_of(found), strict=True))
+        level = levels.setdefault(round(sum(bits(m, u) for g, (m, u) in classes if g), 8), [0.0, 0.0])
+        level[0] += np.prod([m if g else 1 - m for g, (m, _) in classes])
+        level[1] += np.prod([u if g else 1 - u for g, (_, u) in classes])
+    linked = {w for w in levels if sum(o for v, (_, o) in levels.items() if v >= w) <= 0.02 + 1e-12}
+    missed = {w for w in levels if sum(m for v, (m, _) in levels.items() if v <= w) <= 0.1} - linked
+    best = weight.max(axis=1).round(8)
+    assert found.parts["linked"] == pytest.approx(100 * np.mean([w in linked for w in best]))
+    assert found.parts["not_linked"] == pytest.approx(100 * np.mean([w in missed for w in best]))
+    assert found.parts["linked"] + found.parts["undecided"] + found.parts["not_linked"] == pytest.approx(100)
+    counted = [w in linked for w in best]
+    assert found.per_record == pytest.approx(np.where(counted, plain.per_record, 0.0))
+    assert found.parts["right"] == pytest.approx(plain.per_record[counted].mean())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_to_one_links_have_the_greatest_sum_of_weights(linkage, seed):
+    original, masked = small_files(seed, n=7)
+    found = linkage(original, masked, cells=3, one_to_one=True)
+    weight = pair_weights(found, original, masked, 3)
+    sums = {order: sum(weight[i, j] for i, j in enumerate(order)) for order in permutations(range(7))}
+    greatest = max(sums.values())
+    right = {sum(i == j for i, j in enumerate(order)) for order, total in sums.items() if total > greatest - 1e-9}
+    assert round(found.value * 7 / 100) in right
+
+
+def test_one_to_one_is_refused_for_many_records(linkage):
+    many = np.random.default_rng(1).normal(size=(5_001, 3))
+    with pytest.raises(InputError, match="one_to_one needs the weight of every pair"):
+        linkage(many, many, one_to_one=True)
