@@ -83,8 +83,8 @@ def mask(
     is_part: bool = False,
 ) -> MaskingResult:
     """Run a plan; `is_part`: of records of which others are masked apart, and all are judged together."""
+    from maskwright.masking.adjustment_totals import touched_records  # of units with several levels of values
     from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
-    from maskwright.masking.unit_adjustment import touched_records  # of units with several levels of values
 
     context = MaskingContext(
         replace(original.as_published(), origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
@@ -269,14 +269,13 @@ def _result(
     context: MaskingContext,
 ) -> MaskingResult:
     """Put the masked data and what is said of them together."""
-    from maskwright.masking.unit_adjustment import (  # of units with several levels of values
-        adjusted_by_edit,
-        category_unit_json,
-        infeasible_by_edit,
-        moved_json,
-        unit_json,
-    )
+    from maskwright.masking.adjustment_totals import UnitTotals, category_facts, counts_by_edit, unit_facts
+    from maskwright.masking.unit_adjustment import category_unit_json, moved_json  # of units with several levels
 
+    totals = [UnitTotals(each.unit) for each in units]
+    for number, (total, each) in enumerate(zip(totals, units, strict=True)):
+        total.add(unit_facts(number, each, removal.rows))
+    counts = [category_facts(number, each, removal.rows) for number, each in enumerate(categories)]
     context = in_published_terms(context, removal.shown)
     plan, edits = context.plan, context.edits
     results = (*protected.results, *removal.results)
@@ -290,10 +289,10 @@ def _result(
     lost = tuple(lost_spikes(left, masked, numeric))
     return MaskingResult(
         masked=replace(masked, notes=()),
-        adjusted=adjusted_by_edit(units, categories, edits, removal.rows),
-        infeasible=infeasible_by_edit(units, categories, edits),
+        adjusted=counts_by_edit([*(each.touched for each in totals), *(each["touched"] for each in counts)], edits),
+        infeasible=counts_by_edit([*(each.failing for each in totals), *(each["failing"] for each in counts)], edits),
         adjustment=(
-            *(unit_json(each) for each in units if each.unit.edits),
+            *(each.to_json() for each in totals if each.unit.edits),
             *(category_unit_json(each.counts) for each in categories),
         ),
         moved=tuple(moved_json(units, categories)),

@@ -202,64 +202,6 @@ def with_adjusted_values(data: Dataset, adjusted: AdjustedUnit) -> Dataset:
     return data.with_columns(changed)
 
 
-def adjusted_by_edit(
-    units: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories], edits: EditSet, kept: Integers
-) -> dict[str, int]:
-    """Published records whose masked values were moved because of each edit.
-
-    Of a conjunction whose operands are kept apart, a record counts for each of them that moved it.
-
-    `kept`: positions of the records that are published; shape (m,).
-    """
-    counts = dict.fromkeys((edit.name for edit in edits), 0)
-    for each in units:
-        for name in each.unit.edits:
-            touched = each.adjustment.touched.get(name)
-            if touched is not None and name in counts:
-                counts[name] += int(np.sum(each.by_record(touched)[kept]))
-    for found in categories:
-        for name in counts.keys() & found.touched.keys():
-            counts[name] += int(np.sum(found.touched[name][kept]))
-    return counts
-
-
-def touched_records(adjusted: AdjustedUnit) -> dict[str, int]:
-    """Records of one unit that were moved because of each edit."""
-    return {name: int(np.sum(adjusted.by_record(rows))) for name, rows in adjusted.adjustment.touched.items()}
-
-
-def infeasible_by_edit(
-    units: Sequence[AdjustedUnit], categories: Sequence[AdjustedCategories], edits: EditSet
-) -> dict[str, int]:
-    """Rows that violate each edit after adjustment."""
-    counts = dict.fromkeys((edit.name for edit in edits), 0)
-    for each in units:
-        for name in counts.keys() & each.unit.edits:
-            counts[name] += each.adjustment.failing.get(name, 0)
-    for found in categories:
-        for name in counts.keys() & found.failing.keys():
-            counts[name] += found.failing[name]
-    return counts
-
-
-def unit_json(adjusted: AdjustedUnit) -> dict[str, Any]:
-    """One adjustment unit, as in `run.json`."""
-    unit, adjustment, cost = adjusted.unit, adjusted.adjustment, adjusted.cost
-    return {
-        "variables": list(unit.variables),
-        "edits": list(unit.edits),
-        "acting_on": _acting_on(adjusted),
-        "rows": len(adjustment.moved),
-        "moved": int(adjustment.moved.sum()),
-        "fallback": int(adjustment.fallback.sum()),
-        "infeasible": int(adjustment.infeasible.sum()),
-        "conflicts": [list(names) for names in adjustment.conflicts],
-        "dependents": list(adjustment.derivations.dependents),
-        "cost_sd": {name: float(cost) for name, cost in zip(unit.variables, adjustment.cost, strict=True)},
-        "loss": {"method": cost.method, "adjustment": cost.adjustment, "rounding": cost.rounding},
-    }
-
-
 def category_unit_json(adjusted: CategoryCounts) -> dict[str, Any]:
     """One unit of categories; a change of category has no size in standard deviations."""
     return {

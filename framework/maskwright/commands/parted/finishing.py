@@ -19,10 +19,7 @@ from maskwright.commands.parted.part_output import (
 from maskwright.commands.parted.partial_statistics import (
     DRIFT,
     OBEYING,
-    category_facts,
-    moved_facts,
     spill_classes,
-    unit_facts,
 )
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
@@ -33,6 +30,7 @@ from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.distortion import Moments
 from maskwright.masking.adjusting.moved_through_edits import moved_through_edits
 from maskwright.masking.adjusting.row_outcomes import Donors
+from maskwright.masking.adjustment_totals import category_facts, moved_facts, unit_facts
 from maskwright.masking.category_adjustment import (
     adjust_categories,
     category_codes,

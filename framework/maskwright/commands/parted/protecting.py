@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.parted.partial_statistics import moved_facts, unit_facts
 from maskwright.commands.parted.shuffling import MaskedGroup, arrays_of, dataset_of, gathered, spill, with_masked
 from maskwright.commands.parted.strata import GroupCut, strata_of
 from maskwright.commands.parted.task_settings import PartAtWork, Stored, empty, of_each_part
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
+from maskwright.masking.adjustment_totals import moved_facts, unit_facts
 from maskwright.masking.context import Execution, MaskingContext, WholeFile, in_published_terms
 from maskwright.masking.mask import group_work
 from maskwright.masking.masked_value_checks import unchanged_counts

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.feasibility import clusters_of, home_of
-from maskwright.commands.parted.partial_statistics import CategoryTotals, UnitTotals
 from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.adjustment_totals import CategoryTotals, UnitTotals, counts_by_edit
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.masked_value_checks import multiple_doubts, range_notices, unchanged_doubts, zero_doubts
 from maskwright.masking.masking_result import (
@@ -91,11 +91,10 @@ def masking_result(
     before, after = (_zeros([facts["zeros"][at] for facts in tasks.parts]) for at in (0, 1))
     zeros = tuple(structural_zeros(plan, before, after))
     equal = tuple(spread_findings(plan, [_without_spread(facts) for facts in tasks.groups]))
-    counted = {edit.name: 0 for edit in edits}
     return MaskingResult(
         masked=masked,
-        adjusted=counted | _added([*(u.touched for u in units), *(c.touched for c in categories)], counted),
-        infeasible=counted | _added([*(u.failing for u in units), *(c.failing for c in categories)], counted),
+        adjusted=counts_by_edit([*(u.touched for u in units), *(c.touched for c in categories)], edits),
+        infeasible=counts_by_edit([*(u.failing for u in units), *(c.failing for c in categories)], edits),
         adjustment=(
             *(unit.to_json() for unit in units if unit.unit.edits), *(category_unit_json(each) for each in counts)
         ),
@@ -145,14 +144,6 @@ def _left(parts: Sequence[Facts]) -> dict[str, tuple[int, int]]:
         for name, (negative, beyond) in each["left"].items():
             before = total.get(name, (0, 0))
             total[name] = (before[0] + negative, before[1] + beyond)
-    return total
-
-
-def _added(shares: Sequence[Mapping[str, int]], known: Mapping[str, int]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for each in shares:
-        for name in each.keys() & known.keys():
-            total[name] = total.get(name, 0) + each[name]
     return total
 
 
