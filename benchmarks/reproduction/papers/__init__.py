@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from papers import (
     categorical,
+    claims,
     constrained_fuzzy_c_means,
     edit_constraints,
     hybrid_data,
@@ -21,6 +22,7 @@ PAPERS = (
     edit_constraints.PAPER,
     thesis.METHODS,
     thesis.SECURITY,
+    claims.PAPER,
     information_loss.PAPER,
     partition_bounds.PAPER,
     categorical.PAPER,
