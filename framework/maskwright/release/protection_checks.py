@@ -128,15 +128,15 @@ def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
 class FoundValues:
     """What whoever knows other variables of a record finds out about a masked one.
 
-    `known`: these variables. `records`: those that are found among fewer than `least` published ones that show the
-    same. `right`: how many of them a guess among these gives their own value. `by_chance`: how many a guess among all
-    published values does.
+    `known`: these variables. `records`: those that are found among fewer than `least` published ones, which show one
+    value of the masked variable. `right`: for how many of them it is their own. `by_chance`: for how many a value of
+    any published record would be.
     """
 
     known: tuple[str, ...]
     least: int
     records: int
-    right: float
+    right: int
     by_chance: float
 
     @property
@@ -157,7 +157,7 @@ SIDE = 1.645
 
 
 def found_values(original: Dataset, released: Dataset, name: str, known: Sequence[str], least: int) -> FoundValues:
-    """Look for each record by the original values of known variables, as an intruder would, and guess another one.
+    """Look for each record by the original values of known variables, as an intruder would, and read off another one.
 
     A variable that was recoded is known by its published category; others only by their own values, so that what was
     perturbed leads to nobody or to others. Numbers that are 0 are not counted: zeros are many.
@@ -178,12 +178,12 @@ def found_values(original: Dataset, released: Dataset, name: str, known: Sequenc
         telling &= column.values[origin] != 0
     equal = np.bincount(published, minlength=len(classes))[own]
     pairs = Classes.of([classes.codes, np.concatenate([values, masked])])
-    right = np.bincount(pairs.codes[n:], minlength=len(pairs))[pairs.codes[:n]]
-    found = np.flatnonzero(telling & (equal > 0) & (equal < least))
-    return FoundValues(
-        tuple(known), least, len(found), float((right[found] / equal[found]).sum()),
-        float(_shares(masked, values)[values[found]].sum()),
-    )  # fmt: skip
+    of_pair = classes.codes[pairs.first]
+    shows = np.bincount(pairs.codes[n:], minlength=len(pairs)) > 0
+    different = np.bincount(of_pair[shows], minlength=len(classes))[own]
+    found = np.flatnonzero(telling & (equal > 0) & (equal < least) & (different == 1))
+    right = int(shows[pairs.codes[:n]][found].sum())
+    return FoundValues(tuple(known), least, len(found), right, float(_shares(masked, values)[values[found]].sum()))
 
 
 def unchanged_doubts(
@@ -245,7 +245,7 @@ def _reason(
         if guessed is not None and guessed.mostly_right:
             return (
                 f"; whoever knows {_named(guessed.known)} finds {plural(guessed.records, 'record')} among fewer than "
-                f"{guessed.least}, and guesses {guessed.right:.0f} of their values rightly"
+                f"{guessed.least}, which show one value, and it is their own in {guessed.right}"
             )
     return None
 
