@@ -236,12 +236,11 @@ def _reason(
     may_stay = bool(steps) and _may_stay(seen, steps)
     if is_confidential and not may_stay:
         return f", and at most {MOST_UNCHANGED:g} % may be" if seen.percent_beyond_chance > MOST_UNCHANGED else None
-    promised = [step.promised for step in steps if step.promised is not None]
-    if share == 100 and (files is None or not promised):
+    if share == 100 and (files is None or all(step.promised is None for step in steps)):
         return ""
     if is_confidential and files is not None and share > MOST_UNCHANGED:
         known = _known(seen.variable.name, plan, files[1])
-        guessed = found_values(*files, seen.variable.name, known, max(promised, default=LEAST)) if known else None
+        guessed = found_values(*files, seen.variable.name, known, _least(known, plan)) if known else None
         if guessed is not None and guessed.mostly_right:
             return (
                 f"; whoever knows {_named(guessed.known)} finds {plural(guessed.records, 'record')} among fewer than "
@@ -257,6 +256,12 @@ def _named(names: Sequence[str]) -> str:
 
 LEAST = 3
 """Records that hide each other where no step promises k."""
+
+
+def _least(known: Sequence[str], plan: Plan) -> int:
+    """Records that hide each other on known variables: the smallest k that a step promises of them."""
+    steps = [plan.steps[group.step - 1] for group in plan.groups if not set(known).isdisjoint(group.variables)]
+    return min((step.promised for step in steps if step.promised is not None), default=LEAST)
 
 
 def _known(name: str, plan: Plan, released: Dataset) -> list[str]:
