@@ -119,7 +119,8 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         ge=0,
         le=100,
         description="Percent of its cells (those with a value, other than 0) that may be as they were although it is "
-        "masked. Left out: 50 for a confidential variable, unless a method is expected to leave more.",
+        "masked. Left out: 50 for a confidential variable, beyond chance; where a method is expected to leave more, as "
+        "many as whoever knows the other variables cannot find out.",
     )
     distortion: float | None = Field(
         default=None,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maskwright.data.classes.classes import Classes
+from maskwright.data.record_groups import shared_codes
 from maskwright.data.stored_cells import rows_of
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import Problem, StepNotDone
 
@@ -33,6 +36,9 @@ MOST_UNCHANGED = 50.0
 LEAST_DECLARED = 80
 """Percentage that is proposed to be declared, at least."""
 
+MOST_NAMED = 4
+"""Variables that a message names."""
+
 FEW_VALUES = 20
 """Different values up to which a number may be a code."""
 
@@ -43,7 +49,8 @@ class UnchangedCells:
 
     `cells`: cells of the released records whose original has a value, other than 0 for a number: zeros are many, and
     tell little. `unchanged`: those of them that show that value. `values`: how many different ones there are. `zeros`:
-    cells that are left out since they are 0.
+    cells that are left out since they are 0. `by_chance`: how many would show it if the published values were in any
+    other order; counted where more than half do.
     """
 
     variable: Variable
@@ -51,11 +58,17 @@ class UnchangedCells:
     unchanged: int
     values: int
     zeros: int = 0
+    by_chance: float = 0.0
 
     @property
     def percent(self) -> float | None:
         """Share of the cells that are unchanged; None where there are none."""
         return 100 * self.unchanged / self.cells if self.cells else None
+
+    @property
+    def percent_beyond_chance(self) -> float:
+        """Share of the cells that are unchanged, of those that chance would have changed."""
+        return 100 * max(self.unchanged - self.by_chance, 0.0) / max(self.cells - self.by_chance, 1e-9)
 
 
 def unchanged_cells(original: Dataset, released: Dataset) -> tuple[UnchangedCells, ...]:
@@ -75,7 +88,17 @@ def _compared(before: Column, after: Column, origin: NDArray[np.int64] | slice) 
     same &= telling & ~after.missing
     different = int(pc.count_distinct(pa.array(values[telling])).as_py())
     cells = int(np.count_nonzero(telling))
-    return UnchangedCells(before.variable, cells, int(np.count_nonzero(same)), different, present - cells)
+    unchanged, by_chance = int(np.count_nonzero(same)), 0.0
+    if 100 * unchanged > MOST_UNCHANGED * cells:
+        old, new = shared_codes([before, after])
+        by_chance = float(_shares(new, old)[old[origin][telling]].sum())
+    return UnchangedCells(before.variable, cells, unchanged, different, present - cells, by_chance)
+
+
+def _shares(codes: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Share of the records that have each code, of all that have one; 0 for codes that only others have."""
+    counts = np.bincount(codes[codes >= 0], minlength=int(max(codes.max(initial=-1), others.max(initial=-1))) + 1)
+    return np.asarray(counts / max(int(counts.sum()), 1), dtype=np.float64)
 
 
 def _numbers(column: Column) -> NDArray[np.float64]:
@@ -104,13 +127,85 @@ def _codes(column: Column, categories: Sequence[str]) -> NDArray[np.int64]:
     return np.asarray(new[column.values], dtype=np.int64)
 
 
-def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable[Doubt] = ()) -> Iterator[Doubt]:
+@dataclass(frozen=True)
+class FoundValues:
+    """What whoever knows other variables of a record finds out about a masked one.
+
+    `known`: these variables. `records`: those that are found among fewer than `least` published ones, which show one
+    value of the masked variable. `right`: for how many of them it is their own. `by_chance`: for how many a value of
+    any published record would be.
+    """
+
+    known: tuple[str, ...]
+    least: int
+    records: int
+    right: int
+    by_chance: float
+
+    @property
+    def mostly_right(self) -> bool:
+        """Whether more than half are guessed, beyond chance and beyond the error of few records."""
+        n = self.records
+        if not n:
+            return False
+        share, chance = self.right / n, self.by_chance / n
+        # Wilson's lower bound.
+        error = SIDE * math.sqrt(share * (1 - share) / n + SIDE**2 / (4 * n**2))
+        low = (share + SIDE**2 / (2 * n) - error) / (1 + SIDE**2 / n)
+        return low - chance > MOST_UNCHANGED / 100 * (1 - chance)
+
+
+SIDE = 1.645
+"""Standard errors below which a share lies with 5 %."""
+
+
+def found_values(original: Dataset, released: Dataset, name: str, known: Sequence[str], least: int) -> FoundValues:
+    """Look for each record by the original values of known variables, as an intruder would, and read off another one.
+
+    A variable that was recoded is known by its published category; others only by their own values, so that what was
+    perturbed leads to nobody or to others. Numbers that are 0 are not counted: zeros are many.
+    """
+    origin = slice(None) if released.origin is None else rows_of(original, released)
+    keys, shown = [], []
+    for each in known:
+        before, after = shared_codes([original[each], released[each]])
+        keys.append(after if released[each].variable.bands else before[origin])
+        shown.append(after)
+    n = len(released)
+    classes = Classes.of([np.concatenate(both) for both in zip(keys, shown, strict=True)])
+    own, published = classes.codes[:n], classes.codes[n:]
+    values, masked = shared_codes([original[name], released[name]])
+    values, column = values[origin], original[name]
+    telling = ~column.missing[origin]
+    if column.variable.is_numeric:
+        telling &= column.values[origin] != 0
+    equal = np.bincount(published, minlength=len(classes))[own]
+    pairs = Classes.of([classes.codes, np.concatenate([values, masked])])
+    of_pair = classes.codes[pairs.first]
+    shows = np.bincount(pairs.codes[n:], minlength=len(pairs)) > 0
+    different = np.bincount(of_pair[shows], minlength=len(classes))[own]
+    found = np.flatnonzero(telling & (equal > 0) & (equal < least) & (different == 1))
+    right = int(shows[pairs.codes[:n]][found].sum())
+    return FoundValues(tuple(known), least, len(found), right, float(_shares(masked, values)[values[found]].sum()))
+
+
+def unchanged_doubts(
+    found: Iterable[UnchangedCells],
+    plan: Plan,
+    told: Iterable[Doubt] = (),
+    files: tuple[Dataset, Dataset] | None = None,
+) -> Iterator[Doubt]:
     """Doubts about masked variables that are mostly, or altogether, as they were.
 
     Steps that only remove records or cells may find nothing to remove: what no other step masks is no doubt here. Of a
-    variable with one value nothing follows. A step that promises k hides records among others, not values: where
-    like records are many, most stay. But a number with few values of which nothing is declared may be a code. A total
-    that is derived across levels is as it was where nothing that it is computed from is masked.
+    variable with one value nothing follows. A step that promises k hides records among others, not values: where like
+    records are many, most stay, and are a doubt where whoever knows the quasi-identifiers, or all other variables where
+    none are declared, finds a record among fewer than k and is right. A number with few values of which nothing is
+    declared may be a code. A total that is derived across levels is as it was where nothing that it is computed from is
+    masked.
+
+    `files`: original and released records; None: they are not in memory together, and what remains altogether is a
+    doubt.
     """
     messages = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
     derived = {each.name for each in plan.derived}
@@ -124,20 +219,63 @@ def unchanged_doubts(found: Iterable[UnchangedCells], plan: Plan, told: Iterable
         is_masked = bool(steps) or variable.name in derived
         if share is None or not is_masked or variable.as_is or variable.name in messages or seen.values == 1:
             continue
-        allowed = variable.unchanged
-        if allowed is None:
-            may_stay = bool(steps) and _may_stay(seen, steps)
-            allowed = MOST_UNCHANGED if variable.role == "confidential" and not may_stay else 100.0
-        if share > allowed or (share == 100 and variable.unchanged is None):
-            limit = "" if allowed == 100 else f", and at most {allowed:g} % may be"
+        reason = _reason(seen, steps, plan, files)
+        if reason is not None:
             value = "a value other than 0" if seen.zeros else "a value"
-            message = f"{seen.unchanged} of {seen.cells} cells with {value} are as they were{limit}"
+            message = f"{seen.unchanged} of {seen.cells} cells with {value} are as they were{reason}"
             instead = "Mask it more strongly" if steps else "It is derived from others: mask these"
-            passing = max(LEAST_DECLARED, ceil(share))
+            passing = max(LEAST_DECLARED, math.ceil(share))
             hint = f"{instead}, or declare the percentage that may stay: `{variable.name}: {{unchanged: {passing}}}`."
             if any(step.within for step in steps):
                 hint += " Where it is constant in the strata of `within`, who knows these knows it: nothing masks it."
             yield Doubt("values-unchanged", variable.name, message, seen.unchanged, seen.cells, hint=hint)
+
+
+def _reason(
+    seen: UnchangedCells, steps: Sequence[Step], plan: Plan, files: tuple[Dataset, Dataset] | None
+) -> str | None:
+    """Why so many unchanged cells are too many, as the end of a sentence; None: they are not."""
+    share, allowed = seen.percent or 0.0, seen.variable.unchanged
+    if allowed is not None:
+        return f", and at most {allowed:g} % may be" if share > allowed else None
+    is_confidential = seen.variable.role == "confidential"
+    may_stay = bool(steps) and _may_stay(seen, steps)
+    if is_confidential and not may_stay:
+        return f", and at most {MOST_UNCHANGED:g} % may be" if seen.percent_beyond_chance > MOST_UNCHANGED else None
+    if share == 100 and (files is None or all(step.promised is None for step in steps)):
+        return ""
+    if is_confidential and files is not None and share > MOST_UNCHANGED:
+        known = _known(seen.variable.name, plan, files[1])
+        guessed = found_values(*files, seen.variable.name, known, _least(known, plan)) if known else None
+        if guessed is not None and guessed.mostly_right:
+            return (
+                f"; whoever knows {_named(guessed.known)} finds {plural(guessed.records, 'record')} among fewer than "
+                f"{guessed.least}, which show one value, and it is their own in {guessed.right}"
+            )
+    return None
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMED])
+    return shown if len(names) <= MOST_NAMED else f"{shown} and {len(names) - MOST_NAMED} others"
+
+
+LEAST = 3
+"""Records that hide each other where no step promises k."""
+
+
+def _least(known: Sequence[str], plan: Plan) -> int:
+    """Records that hide each other on known variables: the smallest k that a step promises of them."""
+    steps = [plan.steps[group.step - 1] for group in plan.groups if not set(known).isdisjoint(group.variables)]
+    return min((step.promised for step in steps if step.promised is not None), default=LEAST)
+
+
+def _known(name: str, plan: Plan, released: Dataset) -> list[str]:
+    """What an intruder knows: the quasi-identifiers, or all other variables where there are none."""
+    others = [each for each in plan.variables.values() if each.name != name and each.name in released.names]
+    shown = [each for each in others if each.role not in ("identifier", "weight") and not each.renewed]
+    keys = [each.name for each in shown if each.role == "quasi_identifier"]
+    return keys or [each.name for each in shown]
 
 
 def _may_stay(seen: UnchangedCells, steps: Sequence[Step]) -> bool:

@@ -353,6 +353,16 @@ def loss_by_step(record: RunRecord, *, by_edit: bool = True) -> str:
     return message + (f" (by edit: {', '.join(edits)})" if edits else "") + moved
 
 
+def unchanged_shares(record: RunRecord, most: int = 12) -> str:
+    """Masked variables with the share of their cells that are as they were, the largest first; empty if none is."""
+    if record.loss_by_step is None:
+        return ""
+    masked = [(each.unchanged, each.name) for each in record.variables if each.masked_by is not None]
+    found = sorted(((share, name) for share, name in masked if share), key=lambda each: -each[0])
+    shown = ", ".join(f"{name} {share:.3g} %" for share, name in found[:most])
+    return shown + (f" and {plural(len(found) - most, 'other')} less" if len(found) > most else "")
+
+
 def moved_rows(record: RunRecord) -> str:
     """``3 of 212 representatives``: how many rows adjusting moved, each counted once, by level; empty without any."""
     levels: dict[str, list[str]] = {}

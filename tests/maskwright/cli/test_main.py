@@ -35,6 +35,7 @@ measure: [sse]
 output: {data: masked.xml, record: run.json}
 seed: 1
 """
+KEYS_OF_JSON = {*["ok", "records", "edits", "k", "measures", "doubts", "notices", "unchanged", "outputs", "seconds"]}
 
 
 def _records(n: int = 12) -> str:
@@ -128,11 +129,13 @@ def test_run_json_is_as_contracted(tmp_path: Path, capsys: pytest.CaptureFixture
     """Design section 9."""
     assert main(["run", str(_write(tmp_path)), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"ok", "records", "edits", "k", "measures", "doubts", "notices", "outputs", "seconds"}
+    assert set(found) == KEYS_OF_JSON
     assert found["edits"] == [
         {"name": "edit-1", "kind": "linear", "kept_by": "construction", "violations": 0, "adjusted": 0}
     ]
     assert (found["ok"], found["records"]) == (True, 12)
+    assert found["unchanged"].keys() == {"gross", "net", "tax"}
+    assert all(0 <= share <= 100 for share in found["unchanged"].values())
     assert found["k"]["requested"] == 3
     assert set(found["measures"]["sse"]) >= {"value", "unit", "direction", "parts", "per_variable"}
     assert {name: Path(path).name for name, path in found["outputs"].items()} == {
@@ -147,7 +150,7 @@ def test_a_run_that_a_doubt_of_the_plan_stops_prints_json(tmp_path: Path, capsys
     (tmp_path / "p.yaml").write_text(text + "output: {data: m.csv}\n")
     assert main(["run", str(tmp_path / "p.yaml"), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"ok", "records", "edits", "k", "measures", "doubts", "notices", "outputs", "seconds"}
+    assert set(found) == KEYS_OF_JSON
     assert (found["ok"], found["outputs"]) == (False, {})
     assert [(each["doubt"], each["because"]) for each in found["doubts"]] == [("published-undeclared", None)]
     assert not (tmp_path / "m.csv").exists()

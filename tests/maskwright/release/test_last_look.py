@@ -106,3 +106,48 @@ def test_codes_that_nobody_declared_are_judged_where_k_is_promised_too() -> None
         mw.protect(frame, "microaggregation", params={"k": 3}, seed=1)
     declared = {"status": {"unchanged": 100}}
     assert len(mw.protect(frame, "microaggregation", params={"k": 3}, seed=1, declared=declared)) == 300
+
+
+def _heaped(n: int, oldest: int, seed: int = 3) -> pd.DataFrame:
+    """Heaped amounts, which means of five equal ones leave as they are; the older, the more records are unique."""
+    rng = np.random.default_rng(seed)
+    keys = {"sex": rng.choice(["f", "m"], n), "age": rng.integers(18, oldest, n)}
+    return pd.DataFrame(keys).assign(cigs=rng.choice([0, 5, 10, 15, 20, 40], n, p=[0.4, 0.1, 0.2, 0.1, 0.15, 0.05]))
+
+
+def _released(frame: pd.DataFrame, folder: Path, **age: str) -> dict[str, object]:
+    frame.to_csv(folder / "data.csv", index=False)
+    known = {"role": "quasi_identifier", "release": "as is"}
+    return mw.run({
+        "maskwright": 1, "seed": 1, "measure": [],
+        "data": {"source": str(folder / "data.csv"), "variables": {
+            "sex": known, "age": known | age, "cigs": {"role": "confidential"},
+        }},
+        "protect": [{"method": "microaggregation", "variables": ["cigs"], "params": {"k": 3}}],
+        "output": {"data": str(folder / "masked.csv"), "record": str(folder / "run.json")},
+    }).record  # fmt: skip
+
+
+def test_equal_amounts_are_a_doubt_where_who_knows_the_keys_is_right(tmp_path: Path) -> None:
+    """Records that are found, by pandas; the same amounts are none among many like records."""
+    frame = _heaped(400, 90)
+    with pytest.raises(mw.OpenDoubts, match=r"W402 values-unchanged: cigs.*whoever knows sex, age finds") as caught:
+        _released(frame, tmp_path)
+    like = frame.groupby(["sex", "age"])["cigs"]
+    found = (like.transform("size") < 3) & (like.transform("nunique") == 1) & (frame["cigs"] != 0)
+    assert f"finds {found.sum()} records among fewer than 3" in str(caught.value)
+    record = _released(_heaped(400, 20), tmp_path)
+    share = {each["name"]: each["unchanged"] for each in record["variables"]}["cigs"]
+    assert share > 95
+
+
+def test_what_equal_values_give_by_chance_is_not_counted() -> None:
+    """In any order most cells show what they showed: more than half, and not beyond chance."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.choice(["x", "y"], 2000, p=[0.9, 0.1]), "b": rng.normal(0, 1, 2000).round(3)})
+    shuffled = frame.assign(a=rng.permutation(frame["a"]))
+    (found, _) = unchanged_cells(dataset_from_frame(frame), dataset_from_frame(shuffled))
+    assert found.percent is not None
+    assert found.percent > 80
+    assert found.by_chance == pytest.approx(sum(2000 * p**2 for p in frame["a"].value_counts(normalize=True)))
+    assert found.percent_beyond_chance < 5

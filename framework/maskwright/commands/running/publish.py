@@ -86,7 +86,7 @@ def refuse_doubts(
         _log_open(judgement)
         found = run_json(
             {
-                "ok": False, "records": 0, "edits": [], "k": None, "measures": {}, "outputs": {},
+                "ok": False, "records": 0, "edits": [], "k": None, "measures": {}, "variables": (), "outputs": {},
                 "doubts": [each.to_json() for each in doubt_records(judgement)],
                 "notices": [notice_record(each).to_json() for each in notices], "seconds": dict(seconds or {}),
             }

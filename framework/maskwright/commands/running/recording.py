@@ -263,6 +263,11 @@ def run_json(record: Mapping[str, Any]) -> dict[str, Any]:
         "measures": record["measures"],
         "doubts": record["doubts"],
         "notices": record["notices"],
+        "unchanged": {
+            f"{each['level']}/{each['name']}" if each.get("level") else each["name"]: each["unchanged"]
+            for each in record["variables"]
+            if each["masked_by"] is not None and each["unchanged"] is not None
+        },
         "outputs": {key: facts["file"] for key, facts in record["outputs"].items()},
         "seconds": record["seconds"],
     }

@@ -308,7 +308,7 @@ def last_doubts(
         released = replace(released, households=original.households[origin])
     classes = promised_classes(released, plan)
     return (
-        *unchanged_doubts(unchanged, plan, told),
+        *unchanged_doubts(unchanged, plan, told, (original, released)),
         *class_doubts(plan, released, classes),
         *_weight_doubts(plan, original, released),
     )

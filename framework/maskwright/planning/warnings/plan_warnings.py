@@ -8,6 +8,7 @@ import numpy as np
 
 from maskwright.data.classes.classes import Classes
 from maskwright.data.dependencies import ValueCodes, determines
+from maskwright.data.record_groups import published_classes
 from maskwright.edits.algebra.polynomial import eliminate
 from maskwright.edits.analysis.statements import lines_of_signs
 from maskwright.edits.edit import DomainPart, LinearPart, Part, PolynomialPart, ProductPart
@@ -93,8 +94,7 @@ def _singling_out(edits: EditSet, masked: frozenset[str], data: Dataset | None) 
             shown = [name for name in names if name not in masked]
             if len(hidden) < 2 or not shown or data is None or not set(shown) <= set(data.names):
                 continue
-            classes = Classes.of(list(np.nan_to_num(data.matrix(shown)).T))
-            alone = int(np.sum(classes.records == 1))
+            alone = int(np.sum(published_classes(data, shown).records == 1))
             if alone:
                 message = (
                     f"edit {edit.name!r} ties {', '.join(hidden)} to {', '.join(shown)}, published unmasked: "

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.classes.classes import Classes
 from maskwright.data.dependencies import ValueCodes
 from maskwright.data.notations import date_remedy
+from maskwright.data.record_groups import published_classes
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
 from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
@@ -129,7 +129,7 @@ def publication_notices(
     # A label of a suppressed code is emptied where the code is, and says nothing beside it.
     labels = labels_of_suppressed(shown, plan.groups, plan.steps, plan.variables, data)
     shown = [name for name in shown if name not in labels]
-    alone = _unique_records(data, shown) if shown else 0
+    alone = int((published_classes(data, shown).records == 1).sum()) if shown else 0
     if alone:
         message = (
             f"{plural(alone, 'record is', 'records are')} unique on the variables that are published unmasked "
@@ -153,12 +153,6 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
                 "`severity: warning`"
             )
             yield Notice("violated-and-unmasked", edit.name, message, count, place=edit.place)
-
-
-def _unique_records(data: Dataset, names: Iterable[str]) -> int:
-    columns = [data[name] for name in names]
-    cells = [np.where(column.missing, np.nan, column.values.astype(np.float64)) for column in columns]
-    return int((Classes.of(cells).records == 1).sum()) if cells else 0
 
 
 PROTECTED = ("quasi_identifier", "confidential")

@@ -124,13 +124,16 @@ def lend_records(
     classes: Integers,
     sizes: Integers,
     keep: Integers,
+    masks: Integers,
+    key_worth: Floats,
     k: int,
-    worth: float,
+    most: float,
 ) -> int:
-    """Empty keys in records at risk and in as many of larger classes as they need to be k together.
+    """Empty keys in records at risk and in as many of a larger class as they need to be k together, or in all of it.
 
     `words`: written; shape (n, w). `classes`: shape (n,). `sizes`: records of each class; written; shape (c,). `keep`:
-    shape (w,).
+    shape (w,). `masks`: bits of each key; shape (q, w). `key_worth`: shape (q,). `most`: the most that others may lose
+    for each record at risk.
     """
     slots = 2
     while slots < 2 * risky.shape[0]:
@@ -152,8 +155,10 @@ def lend_records(
             table[slot] = groups
         of_row[place] = table[slot] - 1
         size[table[slot] - 1] += 1
-    # Whoever lends stays in a group until it is complete: the largest class that can spare all that are missing.
-    lender = np.full(groups, np.int64(-1))
+    # Whoever lends stays in a group until it is complete: the largest class, which can spare all that are missing, or
+    # the smallest one altogether.
+    lender, cheapest = np.full(groups, np.int64(-1)), np.full(groups, np.int64(-1))
+    price = np.zeros(sizes.shape[0], np.float64)
     group_of = np.full(words.shape[0], np.int32(-1))
     for place in range(standing.shape[0]):
         row = standing[place]
@@ -166,19 +171,30 @@ def lend_records(
         group_of[row] = group
         if lender[group] < 0 or sizes[classes[row]] > sizes[lender[group]]:
             lender[group] = classes[row]
+        own = classes[row]
+        if price[own] == 0.0:
+            for key in range(masks.shape[0]):
+                lost = False
+                for word in range(words.shape[1]):
+                    lost |= words[row, word] & masks[key, word] & ~keep[word] != 0
+                if lost:
+                    price[own] += key_worth[key]
+        if cheapest[group] < 0 or sizes[own] * price[own] < sizes[cheapest[group]] * price[cheapest[group]]:
+            cheapest[group] = own
     need = np.zeros(groups, np.int64)
     made = 0
     for group in range(groups):
-        missing = k - size[group]
-        if lender[group] >= 0 and missing > 0 and missing <= worth * size[group]:
-            if sizes[lender[group]] - missing >= k:
-                need[group] = missing
-                sizes[lender[group]] -= missing
-                made += 1
-            else:
-                lender[group] = -1
-        else:
+        missing, whole, budget = k - size[group], cheapest[group], most * size[group]
+        if lender[group] < 0 or missing <= 0:
             lender[group] = -1
+            continue
+        if sizes[lender[group]] - missing < k or missing * price[lender[group]] > budget:
+            missing = sizes[whole]
+            lender[group] = whole if missing >= k and missing * price[whole] <= budget else -1
+        if lender[group] >= 0:
+            need[group] = missing
+            sizes[lender[group]] -= missing
+            made += 1
     for place in range(standing.shape[0]):
         row = standing[place]
         group = group_of[row]

@@ -65,6 +65,10 @@ def patterns_of(packed: PackedKeys, worth: Floats) -> Patterns:
     return Patterns(tuple(sets[each] for each in order), keeps, costs[order])
 
 
+FEW = 50
+"""Records at risk that join other classes before one key more is emptied in all of them; more find each other then."""
+DEARER = 1.1
+"""How much dearer joining other classes may become from one trial to the next."""
 MOST_PASSES = 10
 """Of the search for cells that can be published again."""
 SLACK = 1.0
@@ -81,12 +85,14 @@ def k_anonymous(codes: Integers, k: int, households: Integers | None, worth: Flo
     words = packed.words.copy()
     patterns = patterns_of(packed, worth)
     search = _Search(words, packed, patterns, k, households, worth)
-    base = np.full(words.shape[1], np.int64(-1))
+    base, emptied_worth = np.full(words.shape[1], np.int64(-1)), 0.0
     risky = search.risky()
     start = max(len(risky), 1)
     while len(risky):
         progress(min(max(1.0 - len(risky) / start, 0.0), 0.9))
         risky = search.save(risky)
+        if 0 < len(risky) <= FEW and households is None:
+            risky = search.join(risky, emptied_worth)
         if len(risky):
             # More keys than can be tried in all sets: one is emptied in all that are left; sets are tried again.
             key = _key_to_empty(search, risky, base)
@@ -94,6 +100,7 @@ def k_anonymous(codes: Integers, k: int, households: Integers | None, worth: Flo
                 risky = _filled_up(words, risky, k, households)
                 continue
             base = base & ~packed.masks[key]
+            emptied_worth += float(worth[key])
             words[risky] &= base
             risky = search.risky()
     if households is None:
@@ -157,7 +164,10 @@ class _Search:
                     self.words[gone] &= self.patterns.keeps[pattern]
                     count = add_classes(self.words, gone, standing, heads, count)
                     risky = risky[~saved]
-                if self.households is not None or not len(risky) or not self._lent(level):
+                if self.households is not None or not len(risky):
+                    break
+                most = float(self.patterns.worth[level].max() + self.worth.min())
+                if not self._lent(most, level if len(risky) > FEW else None):
                     break
                 risky = self.risky()
                 others[:] = True
@@ -167,16 +177,36 @@ class _Search:
                     break
         return risky
 
-    def _lent(self, level: Integers) -> bool:
-        """Records of classes with some to spare join those at risk; whether any did."""
+    def join(self, risky: Integers, emptied: float) -> Integers:
+        """Join those whom no set of keys saves with other classes, while that is the cheapest; those who are left.
+
+        `emptied`: worth of the keys that were emptied in all of them before.
+        """
+        most = float(self.patterns.worth.max())
+        # The next way is one key more in all of them; where fewer than k are left, all keys of others have to go, too.
+        end = most + emptied + float(self.worth.min())
+        if len(risky) < self.k:
+            end = 2 * self.k * float(self.worth.sum())
+        while len(risky) and most < end:
+            most = min(DEARER * most + float(self.worth.min()), end)
+            if self._lent(most):
+                risky = self.risky()
+        return risky
+
+    def _lent(self, most: float, tried: Integers | None = None) -> bool:
+        """Records of other classes join those at risk where each of these costs no more than `most`; whether any did.
+
+        `tried`: positions of sets of keys; None: all.
+        """
         from maskwright_builtin.methods.suppression.class_kernel import lend_records
 
-        # One record that lends loses as many cells as all those at risk would with one key more.
-        share = self.worth.min() / self.patterns.worth[level]
+        tried = np.arange(len(self.patterns.worth)) if tried is None else tried
+        budgets = most - self.patterns.worth[tried]
+        least = float(self.worth.min())
         left = standing = classes = sizes = np.empty(0, dtype=np.int64)
         made, several = 1, 0
-        for pattern, most in zip(level, share, strict=True):
-            if most * (self.k - 1) < 1.0 - 1e-9:
+        for keep, budget in zip(self.patterns.keeps[tried], budgets.tolist(), strict=True):
+            if budget * (self.k - 1) < least - 1e-9:
                 continue
             if made:
                 classes, sizes = classes_and_sizes(self.words)
@@ -185,7 +215,7 @@ class _Search:
             if not len(left):
                 break
             made = lend_records(
-                self.words, left, standing, classes, sizes, self.patterns.keeps[pattern], self.k, float(most) + 1e-9
+                self.words, left, standing, classes, sizes, keep, self.packed.masks, self.worth, self.k, budget + 1e-9
             )
             several += made
         return several > 0

@@ -90,10 +90,11 @@ def suppress_cells(block: Block, params: LocalSuppressionParams, rng: np.random.
 
     Greedy. Sets of keys are tried, those worth least first; of those worth the same, the one that brings most of the
     records at risk (in classes below k) into classes of k when it is emptied in all of them. It is emptied in the
-    records it saves. Before dearer sets are tried, records of classes with some to spare lend what others lack, where
-    that empties no more cells than one key more would in each of these. In the end records are moved to classes that
-    show more, one by one or a class altogether, as long as every class has k. Where there are too many sets of keys,
-    those of few are tried, then the key is emptied that brings the records left into the largest classes, and so on.
+    records it saves. Before dearer sets are tried, records of classes with some to spare lend what others lack, or a
+    class joins them altogether, where that empties no more cells than one key more would in each of these. In the end
+    records are moved to classes that show more, one by one or a class altogether, as long as every class has k. Where
+    there are too many sets of keys, those of few are tried, then the key is emptied that brings the records left into
+    the largest classes, and so on.
 
     That is for `own` classes. For `alpha0` and `subset`, sets of keys are tried likewise, and the own classes are taken
     where they cost less. For `wildcard`, of records that become equal without some keys only as many are emptied as the

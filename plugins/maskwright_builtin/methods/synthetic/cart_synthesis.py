@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, field_validator
 from maskwright import (
     Block,
     Claims,
+    Classes,
     CompanionVariables,
     Completion,
     InputError,
@@ -21,15 +22,16 @@ from maskwright import (
 )
 from maskwright_builtin.methods.synthetic.donors import Tally
 from maskwright_builtin.methods.synthetic.sequential_trees import (
+    NONE,
     Growth,
+    MissingCodeTrees,
     SyntheticSequence,
     default_order,
-    drawn_missing_codes,
 )
 from maskwright_builtin.numerics.trees.tree import TreeLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -37,35 +39,26 @@ if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT = np.uint64(29)
-
-
+@dataclass(frozen=True, eq=False)
 class OriginalUniques:
-    """Original records that no other equals, by a 64-bit hash of their values: chances of a mistake are below 1e-6.
+    """Original records that no other equals as they would be published: in their values and their missing codes.
 
-    `columns`: NaN where missing; missing cells are equal; shape (n,).
+    `values`: NaN where missing; shape (n, p). `codes`: `NONE` where there is a value; shape (n, p).
     """
 
-    def __init__(self, columns: Sequence[Floats]) -> None:
-        found, counts = np.unique(_hashed(columns), return_counts=True)
-        self._hashes = found[counts == 1]
+    values: Floats
+    codes: Integers | None
 
-    def repeated(self, columns: Sequence[Floats]) -> Booleans:
+    def repeated(self, values: Floats, codes: Integers | None) -> Booleans:
         """Records that are unique among these and equal to a unique original; shape (m,)."""
-        hashes = _hashed(columns)
-        _, place, counts = np.unique(hashes, return_inverse=True, return_counts=True)
-        return np.asarray((counts[place.ravel()] == 1) & np.isin(hashes, self._hashes))
-
-
-def _hashed(columns: Sequence[Floats]) -> NDArray[np.uint64]:
-    # Adding 0 makes negative zero positive; all missing cells have the same bits.
-    total = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
-        total = (total ^ bits) * _ODD
-        total ^= total >> _SHIFT
-    return total
+        joined = np.concatenate([self.values, values])
+        columns: list[NDArray[np.generic]] = [np.where(np.isnan(each), np.nan, each) for each in joined.T]
+        if self.codes is not None and codes is not None:
+            columns += list(np.concatenate([self.codes, codes]).T)
+        found = Classes.of(columns)
+        own = found.codes[len(self.values) :]
+        before = np.bincount(found.codes[: len(self.values)], minlength=len(found))
+        return np.asarray((np.bincount(own, minlength=len(found))[own] == 1) & (before[own] == 1))
 
 
 REDRAWS = 20
@@ -170,8 +163,7 @@ def protect(block: Block, params: CartSynthesisParams, rng: np.random.Generator)
     else:
         values = work.with_households(*homes)
     matrix = np.stack([values[name] for name in block.names], axis=1)
-    codes = drawn_missing_codes(block, matrix, work.given, work.completion, work.growth, rng)
-    return Masked(matrix, np.isnan(matrix), notes=work.notes(values), missing_codes=codes, doubts=work.doubts())
+    return Masked(matrix, np.isnan(matrix), notes=work.notes(matrix), missing_codes=work.codes, doubts=work.doubts())
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +171,8 @@ class _Synthesis:
     """What all records of a block share.
 
     `columns`: of the block and of its companions; NaN where missing; shape (n,). `given`: that trees split by, and
-    stays: companions and weights; shape (n,).
+    stays: companions and weights; shape (n,). `codes`: missing codes of the synthetic records, as they are drawn;
+    shape (n, p).
     """
 
     block: Block
@@ -189,7 +182,10 @@ class _Synthesis:
     given: Mapping[str, tuple[Variable, Floats]]
     order: tuple[Variable, ...]
     completion: Completion
+    growth: Growth
     uniques: OriginalUniques
+    code_trees: MissingCodeTrees | None
+    codes: Integers | None
     tally: Tally
 
     @classmethod
@@ -207,15 +203,13 @@ class _Synthesis:
         names = default_order(block.variables, own, block.edits, params.order)
         by_name = {variable.name: variable for variable in block.variables}
         completion = Completion(block.edits, [*block.variables, *others.values()], columns)
+        growth = Growth(TreeLimits(params.min_leaf, params.complexity, params.depth), params.sample)
+        code_trees = MissingCodeTrees.of(block, given, completion, growth, rng)
         return cls(
-            block, params, rng, columns, given, tuple(by_name[name] for name in names), completion,
-            OriginalUniques([own[name] for name in block.names]), Tally(),
+            block, params, rng, columns, given, tuple(by_name[name] for name in names), completion, growth,
+            OriginalUniques(np.stack([own[name] for name in block.names], axis=1), block.missing_codes), code_trees,
+            None if code_trees is None else np.full(block.values.shape, NONE, dtype=np.int64), Tally(),
         )  # fmt: skip
-
-    @property
-    def growth(self) -> Growth:
-        """How its trees grow."""
-        return Growth(TreeLimits(self.params.min_leaf, self.params.complexity, self.params.depth), self.params.sample)
 
     def with_households(self, homes: Integers, head: Integers) -> dict[str, Floats]:
         """Synthetic values of all records, heads first; `head` is the first record of each household."""
@@ -298,14 +292,18 @@ class _Synthesis:
             drawn, possible = sequence.drawn(len(again), seen_here, here, self.completion, self.rng, self.tally, report)
             for name, column in drawn.items():
                 values.setdefault(name, np.full(len(rows), np.nan))[again] = column
+            whole = {**known, **values}
+            matrix = np.stack([whole[name] for name in self.block.names], axis=1)
+            if self.code_trees is not None and self.codes is not None:
+                given = {name: column[rows[again]] for name, (_, column) in self.given.items()}
+                self.codes[rows[again]] = self.code_trees.drawn(matrix[again], given, self.rng)
             broken = ~possible
             if self.completion.restricted:
                 broken |= self.completion.broken({**here, **drawn})
             failed = np.zeros(len(rows), dtype=np.bool_)
             failed[again] = broken
             if not self.params.repeat_uniques:
-                whole = {**known, **values}
-                failed |= self.uniques.repeated([whole[name] for name in self.block.names])
+                failed |= self.uniques.repeated(matrix, None if self.codes is None else self.codes[rows])
             left = np.flatnonzero(failed)
             if not len(left) or attempt == REDRAWS:
                 break
@@ -315,9 +313,9 @@ class _Synthesis:
         progress(1.0)
         return values
 
-    def notes(self, values: Mapping[str, Floats]) -> dict[str, Any]:
-        """What the run record should hold."""
-        repeated = self.uniques.repeated([values[name] for name in self.block.names])
+    def notes(self, matrix: Floats) -> dict[str, Any]:
+        """What the run record should hold of the synthetic values; shape (n, p)."""
+        repeated = self.uniques.repeated(matrix, self.codes)
         return {
             "synthesised_records": self.block.n,
             "order": [each.name for each in self.order],

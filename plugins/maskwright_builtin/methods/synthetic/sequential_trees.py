@@ -264,46 +264,75 @@ NONE = -2
 _CODE = " code"
 
 
-def drawn_missing_codes(
-    block: Block,
-    values: Floats,
-    given: Mapping[str, tuple[Variable, Floats]],
-    completion: Completion,
-    growth: Growth,
-    rng: np.random.Generator,
-) -> Integers | None:
-    """Draw the missing code of each synthetic cell without a value; None where nothing is known of codes.
+@dataclass(frozen=True, eq=False)
+class MissingCodeTrees:
+    """Draws the missing code of each synthetic cell without a value.
 
     Each variable's code has a tree on all other variables and the codes before it, grown on the original records
     without a value.
 
-    `values`: Synthetic; NaN where missing; shape (n, p). `given`: further predictors, which stay as they are; shape
-    (n,). Returns shape (n, p).
+    `kinds`: of each variable, its codes in the original. `trees`: of variables of several codes.
     """
-    if block.missing_codes is None:
-        return None
-    original = np.where(block.missing, np.nan, block.values)
-    gone = np.isnan(values)
-    found = np.full(values.shape, NONE, dtype=np.int64)
-    learnt, seen = dict(given), {name: column for name, (_, column) in given.items()}
-    for j, variable in enumerate(block.variables):
-        learnt[variable.name], seen[variable.name] = (variable, original[:, j]), values[:, j]
-    for j, name in enumerate(block.names):
-        rows, wanted = np.flatnonzero(block.missing[:, j]), np.flatnonzero(gone[:, j])
-        if not len(wanted):
-            continue
-        kinds, codes = np.unique(block.missing_codes[rows, j], return_inverse=True)
-        variable = Variable(f"{_CODE} of {name}", "nominal", categories=tuple(map(str, kinds.tolist())))
-        drawn = np.zeros(len(wanted))
-        if len(kinds) > 1:
-            sequence = SyntheticSequence(
-                {each: (kind, column[rows]) for each, (kind, column) in learnt.items() if each != name},
-                [variable], {variable.name: codes.astype(np.float64)}, growth, rng, lambda _: None,
-            )  # fmt: skip
-            here = {each: column[wanted] for each, column in seen.items() if each != name}
-            drawn = sequence.drawn(len(wanted), here, {}, completion, rng, Tally(), lambda _: None)[0][variable.name]
-        found[wanted, j] = kinds[drawn.astype(np.int64)]
-        known, now = np.full(block.n, np.nan), np.full(block.n, np.nan)
-        known[rows], now[wanted] = codes, drawn
-        learnt[variable.name], seen[variable.name] = (variable, known), now
-    return found
+
+    names: tuple[str, ...]
+    kinds: tuple[Integers, ...]
+    trees: Mapping[str, SyntheticSequence]
+    completion: Completion
+
+    @classmethod
+    def of(
+        cls,
+        block: Block,
+        given: Mapping[str, tuple[Variable, Floats]],
+        completion: Completion,
+        growth: Growth,
+        rng: np.random.Generator,
+    ) -> MissingCodeTrees | None:
+        """Grow them; None where nothing is known of codes. `given`: further predictors, which stay; shape (n,)."""
+        if block.missing_codes is None:
+            return None
+        learnt = dict(given)
+        for j, variable in enumerate(block.variables):
+            learnt[variable.name] = (variable, np.where(block.missing[:, j], np.nan, block.values[:, j]))
+        every, trees = [], {}
+        for j, name in enumerate(block.names):
+            rows = np.flatnonzero(block.missing[:, j])
+            kinds, codes = np.unique(block.missing_codes[rows, j], return_inverse=True)
+            every.append(kinds.astype(np.int64))
+            variable = _code_of(name, kinds)
+            if len(kinds) > 1:
+                trees[name] = SyntheticSequence(
+                    {each: (kind, column[rows]) for each, (kind, column) in learnt.items() if each != name},
+                    [variable], {variable.name: codes.astype(np.float64)}, growth, rng, lambda _: None,
+                )  # fmt: skip
+            known = np.full(block.n, np.nan)
+            known[rows] = codes
+            learnt[variable.name] = (variable, known)
+        return cls(block.names, tuple(every), trees, completion)
+
+    def drawn(self, values: Floats, given: Mapping[str, Floats], rng: np.random.Generator) -> Integers:
+        """Codes of synthetic cells, `NONE` where there is a value; shape (m, p).
+
+        `values`: synthetic; NaN where missing; shape (m, p). `given`: as the trees were grown with; shape (m,).
+        """
+        gone = np.isnan(values)
+        found = np.full(values.shape, NONE, dtype=np.int64)
+        seen = {**given, **{name: values[:, j] for j, name in enumerate(self.names)}}
+        for j, (name, kinds) in enumerate(zip(self.names, self.kinds, strict=True)):
+            wanted = np.flatnonzero(gone[:, j])
+            variable = _code_of(name, kinds)
+            drawn = np.zeros(len(wanted))
+            if len(wanted) and name in self.trees:
+                here = {each: column[wanted] for each, column in seen.items() if each != name}
+                tree = self.trees[name]
+                codes = tree.drawn(len(wanted), here, {}, self.completion, rng, Tally(), lambda _: None)[0]
+                drawn = codes[variable.name]
+            found[wanted, j] = kinds[drawn.astype(np.int64)] if len(kinds) else NONE
+            now = np.full(len(values), np.nan)
+            now[wanted] = drawn
+            seen[variable.name] = now
+        return found
+
+
+def _code_of(name: str, kinds: Integers) -> Variable:
+    return Variable(f"{_CODE} of {name}", "nominal", categories=tuple(map(str, kinds.tolist())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -400,3 +400,66 @@ def test_what_a_later_step_empties_besides_its_keys_does_not_break_k_of_an_earli
     for keys in (["sex", "level"], ["trade", "home"]):
         shown = masked[keys].astype(object).where(masked[keys].notna(), "-")
         assert shown.groupby(keys).size().min() >= 4
+
+
+def cost_of_joining(one: tuple[int, ...], records: int, other: tuple[int, ...], size: int, k: int) -> tuple[int, int]:
+    """Cells that go, and records that the other class gives: what is missing where it can spare that, or all."""
+    own, others = (sum(a not in (b, -1) for a, b in zip(*pair, strict=True)) for pair in ((one, other), (other, one)))
+    needed = max(k - records, 0)
+    given = (needed if size - needed >= k else size) if others else 0
+    return records * own + given * others, given
+
+
+def merged_greedily(codes: np.ndarray, k: int) -> int:
+    """Cells that go where the smallest class is joined with the one that costs least, until each has k records."""
+    cells = 0
+    sizes = {
+        tuple(map(int, each)): int(n) for each, n in zip(*np.unique(codes, axis=0, return_counts=True), strict=True)
+    }
+    while min(sizes.values()) < k:
+        one = min(sizes, key=lambda each, sizes=sizes: (sizes[each], each))  # type: ignore[misc]
+        records = sizes.pop(one)
+        costs = {other: cost_of_joining(one, records, other, size, k) for other, size in sizes.items()}
+        other = min(costs, key=lambda each, costs=costs: (costs[each][0], each))  # type: ignore[misc]
+        price, given_records = costs[other]
+        cells += price
+        shown = tuple(a if a == b else -1 for a, b in zip(one, other, strict=True))
+        sizes[other] -= given_records
+        sizes[shown] = sizes.get(shown, 0) + records + given_records
+        sizes = {each: n for each, n in sizes.items() if n}
+    return cells
+
+
+def few_at_risk(seed: int) -> tuple[np.ndarray, int]:
+    """Classes of exactly k, and up to five other records."""
+    rng = np.random.default_rng([7, seed])
+    k, levels = int(rng.choice([2, 3, 5])), rng.integers(2, 4, rng.integers(2, 6))
+    full = np.array(list(product(*map(range, levels))))
+    others = np.column_stack([rng.integers(0, each + 1, 5) for each in levels])[: rng.integers(1, 6)]
+    return np.vstack([full.repeat(k, axis=0), others]), k
+
+
+def test_few_records_at_risk_join_classes_that_have_none_to_spare() -> None:
+    """No more than 1.15 times the cells of a plain greedy, in each file and far fewer in all; k by pandas."""
+    ours, plain = [], []
+    for seed in range(30):
+        codes, k = few_at_risk(seed)
+        found = masked(block(codes.astype(float)), k=k)
+        assert pd.DataFrame(found.values).mask(found.missing).value_counts(dropna=False).min() >= k
+        ours.append(int(found.missing.sum()))
+        plain.append(merged_greedily(codes, k))
+    assert all(one <= 1.15 * other for one, other in zip(ours, plain, strict=True))
+    assert sum(ours) < sum(plain)
+
+
+@pytest.mark.parametrize(
+    ("rows", "k", "fewest"),
+    [
+        (["SA", "MA", "MA", "SA", "WA"], 2, 3),
+        ([f"{a}{b}{c}" for a in "NSEWC" for b in "smdp" for c in "123" for _ in range(3)] + ["Nw2"], 3, 4),
+        (["oMC"] * 2 + ["oFC"] * 2 + ["yMS"] * 2 + ["yMC"] * 3, 3, 9),
+    ],
+)
+def test_one_unusual_record_costs_one_key_of_one_class(rows: list[str], k: int, fewest: int) -> None:
+    codes = pd.DataFrame([list(row) for row in rows]).apply(lambda column: column.astype("category").cat.codes)
+    assert masked(block(codes.to_numpy(dtype=float)), k=k).missing.sum() == fewest

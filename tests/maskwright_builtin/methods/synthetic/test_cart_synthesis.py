@@ -172,6 +172,26 @@ def test_unique_originals_are_not_repeated() -> None:
     assert redrawn.notes["replicated_uniques"] < kept.notes["replicated_uniques"] / 4
 
 
+def test_records_that_only_a_missing_code_makes_unique_are_not_repeated(tmp_path: Any) -> None:
+    rng = np.random.default_rng(1)
+    why = np.where(rng.random(200) < 0.5, "-7", "-9")
+    original = pd.DataFrame({"x": rng.integers(1, 60, 200), "s": rng.choice(["f", "m"], 200), "why": why}).astype(str)
+    original.to_csv(tmp_path / "d.csv", index=False)
+    run = mw.run({
+        "maskwright": 1, "seed": 1, "measure": [],
+        "data": {"source": str(tmp_path / "d.csv"), "variables": {
+            "s": {"role": "quasi_identifier", "type": "nominal"},
+            "why": {"type": "integer", "missing": {"-7": "not applicable", "-9": "refused"}},
+        }},
+        "protect": [{"method": "cart_synthesis", "variables": ["x", "s", "why"]}],
+        "output": {"data": str(tmp_path / "masked.csv")},
+    })  # fmt: skip
+    assert run.ok
+    masked = pd.read_csv(tmp_path / "masked.csv", dtype=str)
+    before, after = original.value_counts(), masked[original.columns].value_counts()
+    assert not set(before[before == 1].index) & set(after[after == 1].index)
+
+
 def test_households_keep_their_size_and_what_members_share() -> None:
     rng = np.random.default_rng(8)
     homes = np.repeat(np.arange(300), rng.integers(1, 5, 300))
