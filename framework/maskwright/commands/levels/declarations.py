@@ -15,8 +15,8 @@ from maskwright.edits.expression import (
     GroupFunction,
     InSet,
     VariableReference,
+    names_of_levels,
     nodes,
-    variable_names,
 )
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -140,7 +140,7 @@ def _refused_edits(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit,
     renewed = {each.key: level for level, each in levels.declared.items() if not each.keep_key}
     naming = {*renewed, *(pointer for each in levels.declared.values() for pointer in each.pointers)}
     for edit in edits:
-        for name in dict.fromkeys(_names(edit.expression)):
+        for name in names_of_levels(edit.expression):
             message = f"edit {edit.name!r} reads {name!r}, which"
             if name in hidden and name not in renewed:
                 yield edit, f"{message} is an identifier and will not be published", "Give the variable another role"
@@ -174,15 +174,6 @@ def _values_read(expression: Expression, naming: Collection[str]) -> Iterator[st
 def _last(name: str) -> str:
     """Name of a variable without what is before the dot."""
     return name.rpartition(".")[2]
-
-
-def _names(expression: Expression) -> Iterator[str]:
-    """Names of variables of any level: those that members and others say among them, without what is before the dot."""
-    yield from (_last(name) for name in variable_names(expression))
-    for node in nodes(expression):
-        if isinstance(node, GroupFunction):
-            for inner in (node.operand, node.condition):
-                yield from () if inner is None else _names(inner)
 
 
 KIND = "constant-within-groups"

@@ -32,6 +32,7 @@ from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
+from maskwright.commands.running.release_files import ReleaseFiles
 from maskwright.commands.running.stages import PipelineRun, last_doubts, without_contributions
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -165,18 +166,17 @@ class _LevelsRun:
             arranged = replace(arranged, order=order)
         own = (each.on(name) for name, of in masked.results.items() for each in of.notices)
         left = range_notices_of_levels(self.start.planned, masked)
+        edits = published_edits(self.start.planned.loaded, masked)
+        with self.start.clock("arrange"):
+            arranged, edits, of_format = self.files.in_output_format(arranged, masked, edits)
         messages = (
-            *own,
-            *masked.notices,
-            *left,
-            *level_arrangement_notices(arranged),
+            *own, *masked.notices, *left, *level_arrangement_notices(arranged), *of_format,
             *class_size_notices(masked, alike),
-        )
+        )  # fmt: skip
         self._notify(messages)
         written = self.files.write_data(arranged)
         self.start.planned.loaded.forget_cells_of_files()
-        released = self.files.read_back(arranged, written)
-        edits = published_edits(self.start.planned.loaded, masked)
+        released = self.files.read_back(arranged, written, edits)
         with self.start.clock("validate"), stage(self.start.reporter, "Validating"):
             found = outcomes(released, edits.bound, edits.reference)
         # The engine is a process of its own, and runs during the reference validation.
@@ -232,9 +232,9 @@ class _LevelsRun:
 
     @property
     def files(self) -> LevelFiles:
-        return LevelFiles(
-            self.start.pipeline, self.start.planned.loaded.files, self.release, self.start.reporter, self.start.clock
-        )
+        start = self.start
+        files = ReleaseFiles(start.pipeline, self.release, start.reporter, start.clock)
+        return LevelFiles(files, start.planned.loaded.files)
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
         """Records of a level as they were read back, paired with those that were masked."""
