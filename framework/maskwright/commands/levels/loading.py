@@ -42,7 +42,6 @@ from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import silent, stage
-from maskwright.pipeline.execution_section import choice_notices
 from maskwright.pipeline.variable_names import (
     further_level_problems,
     in_order,
@@ -203,7 +202,7 @@ def _checked(
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
     doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *wrong, *done.doubts))
-    notices = (*choice_notices(described), *notes, *notices_of("rules", rules.notes), *stated)
+    notices = (*notes, *notices_of("rules", rules.notes), *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 

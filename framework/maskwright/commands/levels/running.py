@@ -30,6 +30,7 @@ from maskwright.commands.levels.masking_results import (
 from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
+from maskwright.commands.running.preparation import ToPublish, output_findings
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.commands.running.release_files import ReleaseFiles
@@ -89,10 +90,15 @@ class PlannedOnLevels(PlannedRun):
         engine = engine_rules(described)
         planned = plan_levels(described, loaded, reporter, clock)
         measures = measures_of_levels(described, planned.loaded, planned)
+        tables = {
+            level.name: ToPublish(level.data, level.data.variables, planned.every[level.name].plan.recoded)
+            for level in planned.loaded.linked
+        }
+        doubts, notices = output_findings(described, tables)
         return PlannedOnLevels(
-            pipeline=described, doubts=(*planned.loaded.doubts, *planned.doubts, *measures.doubts),
-            notices=(*planned.loaded.notices, *planned.notices, *measures.notices), reporter=reporter, clock=clock,
-            planned=planned, engine=engine, measures=measures,
+            pipeline=described, doubts=(*planned.loaded.doubts, *planned.doubts, *measures.doubts, *doubts),
+            notices=(*planned.loaded.notices, *planned.notices, *measures.notices, *notices), reporter=reporter,
+            clock=clock, planned=planned, engine=engine, measures=measures,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from maskwright.release.record.record_parts import LossByStep, NoticeRecord, Pla
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,
+    InputFile,
     LevelRecord,
     LikeClasses,
     RunRecord,
@@ -138,6 +139,7 @@ def record_of_levels(
     return first.model_copy(
         update={
             "records": lower_records,
+            "inputs": tuple(sorted({file: None for each in every for file in each.inputs}, key=_is_no_data)),
             "plugins": {key: value for each in every for key, value in each.plugins.items()},
             "variables": tuple(_variables(known, untouched)),
             "plan": plan_of_levels(
@@ -165,6 +167,10 @@ def record_of_levels(
             "k_of_groups": tuple(alike),
         }
     )
+
+
+def _is_no_data(file: InputFile) -> bool:
+    return file.role != "data"
 
 
 def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep | None:
