@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.steps import maskable
 from maskwright.commands.running.loading import identifiers_in_file
 from maskwright.data.levels.consistency import constant_within_groups
 from maskwright.edits.edit_set import EditSet
@@ -27,6 +26,7 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.pipeline.variable_names import names_of_files, with_nearest_names, wrong_level_names
+from maskwright.planning.levels.level_steps import maskable
 from maskwright.planning.step_variables import default_variables
 from maskwright.release.release_decision import flow_text
 
@@ -71,12 +71,6 @@ def composition_columns(names: Iterable[str], linked: LinkedData, level: str) ->
         computed = with_linked_columns(linked, bound, level, [column.name])[column.name]
         found.append(replace(computed, variable=replace(computed.variable, name=name)))
     return tuple(found)
-
-
-def levels_of(described: Pipeline) -> LevelSources:
-    """Levels of a pipeline whose data have several."""
-    assert described.levels is not None
-    return described.levels
 
 
 def identifiers(levels: LevelSources) -> frozenset[str]:

@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.distortion import doubts_across_levels, wrong_edits_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
-from maskwright.commands.levels.moving import Moving, put_on, violations
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
-from maskwright.commands.levels.steps import takes_records
 from maskwright.commands.running.stages import masked_by_plan
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
@@ -24,11 +21,14 @@ from maskwright.masking.levels.adjustment import (
     repaired,
     with_derived,
 )
+from maskwright.masking.levels.distortion import doubts_across_levels, wrong_edits_across_levels
+from maskwright.masking.levels.moving import Moving, put_on, violations
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
 from maskwright.masking.suppressing.cells import without_cells
+from maskwright.planning.levels.level_steps import takes_records
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.declarations import levels_of
-from maskwright.commands.levels.loading import edits_of_levels, linked_as
+from maskwright.commands.levels.loading import linked_as
 from maskwright.commands.running.publish import write_release_codebook
 from maskwright.data.classes.classes import Classes
 from maskwright.data.record_groups import shared_codes
@@ -20,6 +19,7 @@ from maskwright.edits.levels.structure import Structure, StructureColumn
 from maskwright.edits.levels.structure_edits import spans_records, with_conditions
 from maskwright.foundation.progress import stage
 from maskwright.masking.levels.suppression_state import dropped_names
+from maskwright.planning.levels.bound_edits import edits_of_levels
 from maskwright.release.codebook import HeldTexts
 from maskwright.release.levels.arrangement import flat_table, joined_table, linked_tables, nested_tables
 from maskwright.release.levels.reference_validation import WrittenTable, validate_levels_by_reference
@@ -167,7 +167,7 @@ class LevelFiles:
 
     @property
     def _levels(self) -> LevelSources:
-        return levels_of(self.files.described)
+        return self.files.described.level_sources
 
     def in_output_format(
         self, arranged: ArrangedLevels, masked: MaskedLevels, edits: PublishedEdits

@@ -7,15 +7,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.levels.declarations import levels_of
-from maskwright.commands.levels.engine_validation import (
-    BARE_TOTAL,
-    EngineRules,
-    engine_rules,
-    engine_validated,
-    validate_by_engine,
-)
-from maskwright.commands.levels.loading import load_levels, outcomes
+from maskwright.commands.levels.loading import load_levels
 from maskwright.commands.levels.masking import MaskedLevels, mask_levels
 from maskwright.commands.levels.masking_results import (
     DoneToVariables,
@@ -42,10 +34,18 @@ from maskwright.foundation.findings import Notice, distinct_notices
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.protecting.processes import report_compilation
+from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
+from maskwright.release.levels.engine_validation import (
+    BARE_TOTAL,
+    EngineRules,
+    engine_rules,
+    engine_validated,
+    validate_by_engine,
+)
 from maskwright.release.levels.record import LevelPart, record_of_levels
 from maskwright.release.measures.measuring import compared_levels, compute_level_measures
 from maskwright.release.protection_checks import unchanged_cells
@@ -256,7 +256,7 @@ class _LevelsRun:
         described, measures = self.start.pipeline, self.start.measures
         for name, ready in self.planned.ready.items():
             own = replace(
-                described, data=levels_of(described).sources[name], levels=None, steps=ready.request.steps,
+                described, data=described.level_sources.sources[name], levels=None, steps=ready.request.steps,
                 measures=measures.of_level.get(name, ()), thresholds=measures.thresholds,
             )  # fmt: skip
             runs[name] = PipelineRun(own, ready, self.release, self.seed, self.start.reporter, self.start.clock)

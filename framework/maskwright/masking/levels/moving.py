@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.loading import outcomes
 from maskwright.edits.levels.pairs import on_two_levels, tied_to_groups
 from maskwright.edits.levels.structure import sources_of
 from maskwright.foundation.randomness import generator
 from maskwright.masking.levels.adjustment import derived_instead, moved_together
+from maskwright.planning.levels.bound_edits import outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
