@@ -207,16 +207,16 @@ def _masked(
         refuse_doubts(request, decide_release(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
     execution = Execution.of(request.execution)
-    result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
+    result = ready.with_doubts_once_masked(
+        mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
+    )  # fmt: skip
     notify(listener, result.notices)
     outcome = check_dataset(result.masked, result.edits, result.domain(ready.original))
     if is_released:
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = last_doubts(ready.plan, ready.original, result.masked, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = decide_release(
-            (*ready.doubts, *result.doubts, *ready.doubts_once_masked(result), *left, *seen), request.waivers
-        )
+        judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
         log_waived(judgement)
         refuse_doubts(request, judgement)
     failing = [

@@ -129,17 +129,17 @@ class ReadyRun(CheckedInput):
         requested = self.request.release.order
         return requested == "random" or (requested is None and bool(self.keys.names))
 
-    def doubts_once_masked(self, result: MaskingResult) -> tuple[Doubt, ...]:
-        """Doubts about edits that distort, and about what the order of the records says, where it is the original's."""
+    def with_doubts_once_masked(self, result: MaskingResult) -> MaskingResult:
+        """Add doubts about edits that distort, and about what the order of the records says if it is the original's."""
         wrong = distorting_edit_doubts(
             result.doing_most, self.arrival.edits, self.edits, self.original, self.doubts
         )  # fmt: skip
-        removal = result.removal
-        if self.is_shuffled or removal is None or removal.data is removal.shown:
-            return tuple(wrong)
-        from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
+        found, removal = [*result.doubts, *wrong], result.removal
+        if not self.is_shuffled and removal is not None and removal.data is not removal.shown:
+            from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
-        return (*wrong, *order_doubts(removal.shown, removal.data))
+            found += order_doubts(removal.shown, removal.data)
+        return replace(result, doubts=tuple(found))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""

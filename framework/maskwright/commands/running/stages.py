@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_files import ReleaseFiles
 from maskwright.data.stored_cells import rows_of
 from maskwright.foundation.findings import Notice, notices_of
@@ -25,7 +26,7 @@ from maskwright.release.measures.variable_selection import (
     unmasked_variable_notices,
 )
 from maskwright.release.output_format import as_read_back, in_output_format, with_new_codes
-from maskwright.release.protection_checks import unchanged_doubts
+from maskwright.release.protection_checks import unchanged_cells, unchanged_doubts
 from maskwright.release.pseudonymisation import arrangement_notices
 from maskwright.release.reference_validation import (
     has_reference_reader,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from maskwright.plugins.measurement import Measurement
     from maskwright.plugins.method import Masked, Removed
     from maskwright.release.protection_checks import UnchangedCells
+    from maskwright.release.record.run_record import RunRecord
+    from maskwright.release.release_decision import ReleaseDecision
 
 
 def masked_by_plan(ready: ReadyRun, described: Pipeline, seed: int, reporter: Reporter) -> MaskingResult:
@@ -85,7 +88,7 @@ class PipelineRun:
         with self.clock("protect"), report_compilation(self.reporter):
             result = masked_by_plan(self.ready, self.pipeline, self.seed, self.reporter)
         self.notify(result.notices)
-        return replace(result, doubts=(*result.doubts, *self.ready.doubts_once_masked(result)))
+        return self.ready.with_doubts_once_masked(result)
 
     def arrange(self, result: MaskingResult) -> MaskingResult:
         """Give the masked records their new keys and their order, and write the map from the old ones if requested."""
@@ -148,9 +151,42 @@ class PipelineRun:
                 about = unmasked_variable_notices(names, plan.altered)
                 self.notify(notices_of("unmasked-variables-measured", about[:1]))
             found = measured_files(requests, plan, original, released, self.seed, self.reporter)
-        alone = (each.label for each in requests if each.per_record and found[each.label].per_record is None)
-        self.notify(without_contributions(alone))
+        self.notify(without_contributions(requests, found))
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedLevel:
+    """Records of one level that were read back, measured and compared with the original; a flat file is one level.
+
+    `outcome`: verdicts of the edits that the steps keep. `doubts`: that arose since the plan was made.
+    """
+
+    run: PipelineRun
+    result: MaskingResult
+    outcome: Outcome
+    measured: Mapping[str, Measurement]
+    unchanged: tuple[UnchangedCells, ...]
+    doubts: tuple[Doubt, ...]
+
+    @staticmethod
+    def of(
+        run: PipelineRun, result: MaskingResult, original: Dataset, released: Dataset, outcome: Outcome,
+        measured: Mapping[str, Measurement],
+    ) -> ReleasedLevel:  # fmt: skip
+        """Compare what was read back with the records that the steps got, totals that are derived afterwards too."""
+        with run.clock("unchanged values"):
+            unchanged = unchanged_cells(original, released)
+            seen = last_doubts(run.ready.plan, original, released, unchanged, result.doubts)
+        return ReleasedLevel(run, result, outcome, measured, unchanged, (*result.doubts, *seen))
+
+    def record(self, judgement: ReleaseDecision) -> RunRecord:
+        """Record of the run, not ok yet."""
+        run = self.run
+        return run_record(
+            MeasuredRun(run.pipeline, run.ready, self.result, self.outcome, self.measured, self.unchanged, judgement,
+                        run.seed, run.clock.seconds)
+        )  # fmt: skip
 
 
 def measured_files(
@@ -167,11 +203,12 @@ def measured_files(
     )  # fmt: skip
 
 
-def without_contributions(labels: Iterable[str]) -> Iterator[Notice]:
+def without_contributions(requests: Iterable[MeasureRequest], found: Mapping[str, Measurement]) -> Iterator[Notice]:
     """Notices about measures that say nothing of single records, though they were asked to."""
-    for label in labels:
-        message = f"{label} has no contributions of single records: none are written"
-        yield Notice("no-contributions", label, message)
+    for each in requests:
+        if each.per_record and found[each.label].per_record is None:
+            message = f"{each.label} has no contributions of single records: none are written"
+            yield Notice("no-contributions", each.label, message)
 
 
 def _with_codes_of(original: Variable, masked: Variable) -> Variable:
