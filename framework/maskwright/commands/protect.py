@@ -207,12 +207,11 @@ def _masked(
         refuse_doubts(request, decide_release(ready.doubts, request.waivers))
     seed = fresh_seed() if request.seed is None else request.seed
     execution = Execution.of(request.execution)
-    result = ready.with_doubts_once_masked(
-        mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
-    )  # fmt: skip
+    result = mask(ready.original, ready.edits, ready.plan, seed, execution, listener)
     notify(listener, result.notices)
     outcome = check_dataset(result.masked, result.edits, result.domain(ready.original))
     if is_released:
+        result = ready.with_doubts_once_masked(result)
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = last_doubts(ready.plan, ready.original, result.masked, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)

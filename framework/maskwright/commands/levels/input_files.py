@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal
 
 from maskwright.commands.levels.declarations import notices_on_identifiers, without_dropped
-from maskwright.commands.levels.loading import linked_as
+from maskwright.commands.levels.loading import files_of, linked_as
 from maskwright.commands.options import ReadingOptions, data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
 from maskwright.data.number_columns import decimal_notices
@@ -107,11 +107,8 @@ FileOfLevels = NestedFile | LinkedFile
 
 def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
     """Levels as their files say them."""
-    read: dict[str, Dataset] = {}
     try:
-        for name, source in levels.sources.items():
-            same = next(iter(read.values())) if levels.form == "flat" and read else None
-            read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
+        read = files_of(levels, lambda source: load(source, progress, identifiers=True, may_lack="anything"))
     except InputError as error:
         # A misspelt declaration is often the reason why cells are not understood.
         raise InputError([*error.problems, *_unknown_names(levels)]) from error

@@ -22,7 +22,7 @@ from maskwright.commands.levels.edit_violations import (
     on_violation,
 )
 from maskwright.commands.reading import load
-from maskwright.commands.running.loading import Clock, identifier_notices, read_rules
+from maskwright.commands.running.loading import Clock, identifier_notices, read_rules, with_further_mistakes
 from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
 from maskwright.edits.levels.as_schematron import as_stated
@@ -32,7 +32,6 @@ from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import silent, stage
 from maskwright.masking.levels.error_localization import CorrectedLevels, corrected_levels
 from maskwright.pipeline.variable_names import (
-    further_level_problems,
     in_order,
     names_in,
     unknown_uses,
@@ -44,7 +43,7 @@ from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 from maskwright.release.levels.engine_validation import binary_sum_notices, engine_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.resolved import LevelSources, Pipeline, VariableUse
+    from maskwright.pipeline.resolved import DataSource, LevelSources, Pipeline, VariableUse
 
 
 def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iterator[Notice]:
@@ -126,20 +125,28 @@ def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Loaded
     """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
     if described.on_input_violation == "localize":
         refuse_deeper(tuple(described.level_sources.declared), "`on_input_violation: localize` locates errors in")
-    try:
-        rules = read_rules(described)
-        refuse_rules_on_identifiers(rules, described.level_sources)
-    except InputError as error:
-        if described.level_sources.form == "nested":
+    levels = described.level_sources
+    with with_further_mistakes(described):
+        try:
+            rules = read_rules(described)
+            refuse_rules_on_identifiers(rules, levels)
+        except InputError:
             # Rules that name elements are about none where the records are called otherwise: that is told first.
-            for each in described.level_sources.sources.values():
+            for each in levels.sources.values() if levels.form == "nested" else ():
                 each.source.open(each.path, each.params, silent)
-        further = further_level_problems(described.level_sources, described.edits, described.uses)
-        raise InputError(in_order([*error.problems, *further], described.file)) from error
+            raise
+
+    def read(source: DataSource) -> Dataset:
+        with stage(reporter, f"Reading {source.name}") as progress:
+            return load(source, progress, may_lack="anything")
+
     with clock("read"):
-        files = _read_files(described, reporter)
-        _refuse_unknown(described, files)
-        linked = linked_as(described.level_sources, files)
+        with with_further_mistakes(described):
+            files = files_of(levels, read)
+        wrong = _unknown(levels, files, [use for use in described.uses if not is_composition(use.name)])
+        if wrong:
+            raise InputError(in_order(wrong, described.file))
+        linked = linked_as(levels, files)
     doubts, notices = forgotten_variables(described, linked)
     with report_forgotten_first(doubts, described.waivers):
         loaded = _checked(described, linked, rules, files, reporter, clock)
@@ -199,21 +206,11 @@ def _checked(
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 
-def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
-    """The file of each level."""
-    files: dict[str, Dataset] = {}
-    try:
-        for name, source in described.level_sources.sources.items():
-            if described.level_sources.form == "flat" and files:
-                files[name] = next(iter(files.values()))
-                continue
-            with stage(reporter, f"Reading {source.name}") as progress:
-                files[name] = load(source, progress, may_lack="anything")
-    except InputError as error:
-        # A misspelt declaration is often the reason why cells are not understood.
-        further = further_level_problems(described.level_sources, described.edits, described.uses)
-        raise InputError(in_order([*error.problems, *further], described.file)) from error
-    return files
+def files_of(levels: LevelSources, read: Callable[[DataSource], Dataset]) -> dict[str, Dataset]:
+    """The file of each level; one that holds all levels as rows is read once."""
+    if levels.form == "flat":
+        return dict.fromkeys(levels.sources, read(next(iter(levels.sources.values()))))
+    return {name: read(source) for name, source in levels.sources.items()}
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
@@ -243,12 +240,6 @@ def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[
             hidden = (name for name, each in source.variables.items() if each.role == "identifier" and name in named)
             names[level] = tuple(dict.fromkeys((*names[level], *hidden)))
     return wrong(names)
-
-
-def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
-    problems = _unknown(described.level_sources, files, [use for use in described.uses if not is_composition(use.name)])
-    if problems:
-        raise InputError(in_order(problems, described.file))
 
 
 def _as_an_engine_finds(
