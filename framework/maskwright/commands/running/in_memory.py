@@ -37,7 +37,7 @@ class PlannedInMemory(PlannedRun):
         ready = prepare(described, reporter, clock)
         refuse_too_large(described, ready.plan, len(ready.original.names))
         named = {each.name: each for each in (*ready.original.variables, *ready.keys.old.variables)}
-        variables = tuple(named[name] for name in ready.keys.order or ready.original.names)
+        variables = tuple(named[name] for name in ready.keys.order or named if name in named)
         table = ToPublish(ready.original, variables, ready.plan.recoded)
         doubts, notices = output_findings(described, {"": table})
         return PlannedInMemory(
