@@ -174,13 +174,16 @@ class LevelFiles:
     ) -> tuple[ArrangedLevels, PublishedEdits, tuple[Notice, ...]]:
         """Levels and edits as the files are to hold them, and notices; the map from the old keys is written before."""
         self.files.write_key_map(lambda path: arranged.write_map(path, self._first_rows()))
-        changed, renamed, notices = {}, {}, []
+        changed: dict[str, Dataset] = {}
+        renamed: dict[str, Mapping[str, str]] = {}
+        notices: list[Notice] = []
         for level in arranged.linked:
             recoded = masked.planned.every[level.name].plan.recoded
             changed[level.name], own, found = in_output_format(
                 level.data, self.files.described.output, edits.rules, recoded
             )
-            renamed |= own | {f"{level.name}.{name}": codes for name, codes in own.items()}
+            for name, codes in own.items():
+                renamed |= {name: codes, f"{level.name}.{name}": codes}
             notices += [each.on(level.name) for each in found]
         arranged = replace(arranged, linked=arranged.linked.with_data(changed))
         own_edits = {name: with_new_codes(each, renamed) for name, each in edits.bound.edits.items()}

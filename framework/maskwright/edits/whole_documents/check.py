@@ -21,7 +21,7 @@ from maskwright.edits.whole_documents.stylesheet import (
     stylesheet_of,
     stylesheet_of_expression,
 )
-from maskwright.foundation.errors import EditError, InputError, Place, Problem
+from maskwright.foundation.errors import EditError, Place, Problem, refuse_problems
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -259,8 +259,7 @@ class _EngineOutput:
                 element = rules[int(number)].element
                 message = f"a variable of this rule cannot be computed{where} ({code})"
             problems.append(Problem(message, element.place, _AS_NUMBER))
-        if problems:
-            raise InputError(problems)
+        refuse_problems(problems)
 
     def outcome(self, engine: str) -> DocumentOutcome:
         """What was found, of every test."""
