@@ -15,14 +15,9 @@ from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Standardisation
-from maskwright.masking.levels.adjustment import (
-    MovedTogether,
-    Repaired,
-    repaired,
-    with_derived,
-)
+from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
 from maskwright.masking.levels.distortion import doubts_across_levels, wrong_edits_across_levels
-from maskwright.masking.levels.moving import Moving, put_on, violations
+from maskwright.masking.levels.moving import MovedTogether, Moving, put_on, violations
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
