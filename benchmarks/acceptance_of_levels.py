@@ -33,8 +33,8 @@ from lxml import etree, isoschematron
 
 from maskwright.cli.main import main as maskwright
 from maskwright.commands.demo.levels.files import write_levels_demo
-from maskwright.masking.levels.adjustment import moved_together
 from maskwright.masking.levels.complementary_suppression import complement_across
+from maskwright.masking.levels.moving import moved_together
 
 TESTS = Path(__file__).resolve().parents[1] / "tests" / "maskwright"
 SEEDS = range(200)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.describe_data import with_found_options
 from maskwright.commands.levels.input_files import linked_sources
-from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
@@ -25,6 +24,7 @@ from maskwright.edits.suggestions.suggest import LIMIT
 from maskwright.edits.suggestions.suggest import suggest as suggest_rules
 from maskwright.foundation.errors import EditError, InputError
 from maskwright.foundation.progress import Reporter, notify, silent, stage
+from maskwright.planning.levels.bound_edits import edits_of_levels
 from maskwright.plugins.registry import find_rule_writer
 from maskwright.plugins.rules import RulesFor
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.error_localization import ViolatingGroups, costs_of, joined_localisation
 from maskwright.commands.levels.input_files import linked_sources
-from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
 from maskwright.commands.reading import dataset_of, domain_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
@@ -16,6 +14,8 @@ from maskwright.edits.localisation import localize as localisation
 from maskwright.edits.normalisation import written_out
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.masking.levels.error_localization import ViolatingGroups, costs_of, joined_localisation
+from maskwright.planning.levels.bound_edits import edits_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

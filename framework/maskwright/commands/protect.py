@@ -211,12 +211,11 @@ def _masked(
     notify(listener, result.notices)
     outcome = check_dataset(result.masked, result.edits, result.domain(ready.original))
     if is_released:
+        result = ready.with_doubts_once_masked(result)
         unchanged = unchanged_cells(ready.original, result.masked)
         seen = last_doubts(ready.plan, ready.original, result.masked, unchanged, result.doubts)
         left = undecided_doubts(outcome, ready.arrival)
-        judgement = decide_release(
-            (*ready.doubts, *result.doubts, *ready.doubts_once_masked(result), *left, *seen), request.waivers
-        )
+        judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
         log_waived(judgement)
         refuse_doubts(request, judgement)
     failing = [

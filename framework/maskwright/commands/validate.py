@@ -126,7 +126,7 @@ def validate(
         if original is not None and not isinstance(original, LinkedData):
             hint = "Link it as the data were linked: mw.linked_data(...)."
             raise InputError(Problem("the data are of several levels, the original is not", hint=hint))
-        from maskwright.commands.levels.loading import check_linked, edits_of_levels  # of several levels
+        from maskwright.planning.levels.bound_edits import check_linked, edits_of_levels
 
         return replace(check_linked(data, edits_of_levels(stated, data), original), allow_unknown=allow_unknown)
     if isinstance(original, LinkedData):

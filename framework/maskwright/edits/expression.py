@@ -305,6 +305,16 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
     return tuple(found)
 
 
+def names_of_levels(expression: Expression) -> tuple[str, ...]:
+    """Names of variables of any level, those that members say among them, without the level before the dot."""
+    inner = (
+        each for node in nodes(expression) if isinstance(node, GroupFunction)
+        for each in (node.operand, node.condition) if each is not None
+    )  # fmt: skip
+    own = (name.rpartition(".")[2] for name in variable_names(expression))
+    return tuple(dict.fromkeys((*own, *(name for each in inner for name in names_of_levels(each)))))
+
+
 def unquoted_text(expression: Expression, name: str) -> str | None:
     """Hint that a name which no variable has may be a text, where it is compared with a variable; else None."""
     stack: list[Expression] = [expression]

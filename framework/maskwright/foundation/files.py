@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, Place, Problem
+from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -90,8 +90,7 @@ def refuse_to_overwrite(outputs: Mapping[str, Path], inputs: Mapping[str, Path] 
         for what, path in outputs.items()
         if (other := taken.get(file_identity(path))) is not None
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _standard_output() -> object:

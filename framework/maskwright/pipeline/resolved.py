@@ -269,3 +269,9 @@ class Pipeline(MaskingRequest):
     def name(self) -> str:
         """What it is called in the run record."""
         return "settings of a program" if self.path is None else self.path.name
+
+    @property
+    def level_sources(self) -> LevelSources:
+        """Sources of the levels, where the data have several."""
+        assert self.levels is not None
+        return self.levels

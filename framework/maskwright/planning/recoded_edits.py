@@ -7,7 +7,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
@@ -87,8 +87,7 @@ def recoded_variables(
                 if name not in own
                 and (reason := unknown_name("variable that the step publishes as categories", name, own))
             ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     kept = [edit for edit in edits if not broken.get(edit.name)]
     ranges: Mapping[str, Interval] = {}
     if coarse:
@@ -158,8 +157,7 @@ def settled(
             dropped.append(edit)
         else:
             problems.append(_problem(found, names, coarse))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return Settled(EditSet(tuple(kept), edits.notes), tuple(done), tuple(dropped))
 
 

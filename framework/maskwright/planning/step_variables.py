@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.model import key_names
 from maskwright.planning.step_order import StepVariables, in_running_order, order_without_mistakes, wrong_order
@@ -29,8 +29,7 @@ def variables_of_steps(steps: Sequence[Step], variables: Sequence[Variable]) -> 
     way = order_without_mistakes(steps, in_other_order) if problems else None
     problems = [replace(each, hint=each.hint or way) for each in problems]
     problems += wrong_order(steps, found, in_other_order)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return found
 
 

@@ -113,7 +113,7 @@ def written_data(path: Path, source: Source, params: BaseModel, variables: Seque
             decimals=variable.decimals if variable.is_numeric and not variable.is_date else None,
             format=variable.date_format,
             categories=variable.categories if variable.type == "ordinal" else (),
-            missing=tuple((text, "") for text in dict.fromkeys(variable.empty_texts)),
+            missing=tuple(dict(variable.empty_meanings).items()),
         )
         for variable in variables
     }

@@ -13,25 +13,47 @@ from maskwright.data.column_doubts import code_counts
 from maskwright.data.missing import is_code_text
 from maskwright.data.number_text import read_numbers
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.expression import Expression, MissingAs, nodes, rewritten
+from maskwright.edits.expression import Expression, MissingAs, names_of_levels, nodes, rewritten
 from maskwright.foundation.counts import plural
 from maskwright.foundation.findings import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
+    from maskwright.pipeline.resolved import Output
     from maskwright.plugins.source import Source
 
     Renamed = Mapping[str, Mapping[str, str]]
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
 
 MOST_SHOWN = 20
+
+
+def in_output_format(
+    data: Dataset, output: Output, edits: EditSet, recoded: Collection[str]
+) -> tuple[Dataset, Renamed, tuple[Notice, ...]]:
+    """Dataset as its file is to hold it, what became of which missing code, and notices.
+
+    `recoded`: variables of which the missing codes were not known before masking.
+    """
+    notices: list[Notice] = []
+    if output.source.format.is_opened_in_spreadsheets:
+        notices += formula_notices(data, edits, escapes=output.escapes_formulas)
+        data = escaped(data, edits) if output.escapes_formulas else data
+    others = [name for name in data.names if name not in recoded]
+    notices += missing_code_notices(data.without(others), output.source, has_codebook=output.codebook is not None)
+    return *in_codes_of(data, output.source), tuple(notices)
+
+
+def as_read_back(data: Dataset, output: Output, edits: EditSet, original: Dataset) -> Dataset:
+    """Dataset that was read from its file, without what the format alone asked for."""
+    is_escaped = output.escapes_formulas and output.source.format.is_opened_in_spreadsheets
+    return unescaped(data, edits, original) if is_escaped else data
 
 
 def in_codes_of(data: Dataset, source: Source) -> tuple[Dataset, Renamed]:
@@ -182,8 +204,9 @@ def formula_cells(data: Dataset) -> dict[str, int]:
 
 def formulas_of(cells: Mapping[str, int], names: Sequence[str], edits: EditSet, *, escapes: bool) -> Iterator[Notice]:
     """Notices of such texts, and on names of variables that are."""
+    read = [(edit.name, _names_read(edit)) for edit in edits]
     for name, count in cells.items():
-        readers = [edit.name for edit in edits if name in edit.variables]
+        readers = [edit for edit, names in read if name in names]
         done = (
             "`output: {formulas: escape}` puts an apostrophe before each"
             if not escapes
@@ -223,13 +246,18 @@ def unescaped(data: Dataset, edits: EditSet, original: Dataset) -> Dataset:
 
 
 def _with_texts(data: Dataset, edits: EditSet, of: Callable[[Variable], tuple[str, ...]]) -> Dataset:
-    read = {name for edit in edits for name in edit.variables}
+    read = frozenset[str]().union(*map(_names_read, edits))
     columns = {}
     for column in data:
         texts = column.variable.categories if column.name in read else of(column.variable)
         if texts != column.variable.categories:
             columns[column.name] = replace(column, variable=replace(column.variable, categories=texts))
     return data.with_columns(columns)
+
+
+def _names_read(edit: Edit) -> frozenset[str]:
+    """Variables that an edit reads, on whatever level."""
+    return frozenset((*edit.variables, *names_of_levels(edit.expression)))
 
 
 def _are_formulas(variable: Variable, lead: str = "") -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from maskwright.edits.evaluation.reference_values import NUMBER, Undetermined, d
 from maskwright.edits.evaluation.reference_vectors import DIGITS, Cells, ExactVectors, XPathVectors
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
+from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.registry import plugins
 
@@ -142,6 +143,13 @@ def no_reference_doubts(source: Source) -> Iterator[Doubt]:
     """Doubt about a written file that is read by its source only."""
     if not has_reference_reader(source):
         yield Doubt("written-file-not-read-twice", "", f"only its source, {source.name}, reads the masked file")
+
+
+def validated_once_notices(alone: Sequence[str], of: int) -> Iterator[Notice]:
+    """A notice of the edits that are evaluated only once."""
+    if alone:
+        message = f"{len(alone)} of {of} edits have no second opinion: {', '.join(alone)}"
+        yield Notice("validated-once", "", message, len(alone), of)
 
 
 def _is_about(edit: Edit, path: tuple[str, ...] | None) -> bool:

@@ -12,7 +12,7 @@ import yaml
 
 from maskwright.cli.main import main
 from maskwright.commands.levels import planning, running
-from maskwright.commands.levels.steps import LevelSteps, without_derived
+from maskwright.planning.levels.level_steps import LevelSteps, without_derived
 from maskwright.release.levels.record import record_of_levels
 
 if TYPE_CHECKING:

@@ -264,3 +264,37 @@ def test_whole_amounts_are_left_as_they_are(tmp_path: Path) -> None:
     record, flat = run(folder, "whole_amounts", WAYS["derive"])
     assert off_in_binary64(flat) == 0
     assert not any("binary64" in text["message"] for text in record["notices"])
+
+
+def test_where_no_values_add_up_in_binary64_they_add_up_in_decimals(tmp_path: Path) -> None:
+    """What one person has is given by what is not masked: two decimals, of which the double sum is another one."""
+    rng = np.random.default_rng(5)
+    capital, income = rng.integers(100, 90_000, (2, 60))
+    total = capital + income
+    cents = {name: [f"{cell // 100}.{cell % 100:02d}" for cell in cells.tolist()] for name, cells in
+             (("capital", capital), ("income", income), ("total", total))}  # fmt: skip
+    above = pd.DataFrame({"hid": range(60), "capital": cents["capital"], "total": cents["total"]})
+    above.to_csv(tmp_path / "households.csv", index=False)
+    pd.DataFrame({"hid": range(60), "pno": 1, "income": cents["income"]}).to_csv(tmp_path / "persons.csv", index=False)
+    off = sum(float(a) + float(b) != float(c) for a, b, c in zip(*cents.values(), strict=True))
+    settings = {
+        "maskwright": 1, "seed": 1, "edits": ["sum(person.income) + capital == total"],
+        "data": {
+            "levels": {
+                "household": {"source": "households.csv", "key": "hid"},
+                "person": {"source": "persons.csv", "key": "pno", "in": "household"},
+            },
+            "variables": {"capital": {"role": "other"}, "total": {"role": "other"}},
+        },
+        "protect": [{"method": "additive_noise", "variables": ["income"], "params": {"p": 0.2}}],
+        "output": {"data": {"household": "h.csv", "person": "p.csv"}},
+        "waive": [{"doubt": "values-unchanged", "variable": "income", "because": "it is given by what is not masked"}],
+    }  # fmt: skip
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    record = mw.run(tmp_path / "run.yaml").record
+    flat = pd.read_csv(tmp_path / "h.csv", dtype=str).merge(pd.read_csv(tmp_path / "p.csv", dtype=str))
+    exact = flat[["income", "capital", "total"]].map(Decimal)
+    assert (exact["income"] + exact["capital"] == exact["total"]).all()
+    told = [each["count"] for each in record["notices"] if each["kind"] == "sums-in-binary"]
+    assert off > 0
+    assert told == [off]

@@ -11,13 +11,13 @@ import pytest
 
 import maskwright as mw
 from maskwright.commands.demo.levels.files import write_levels_demo
-from maskwright.commands.levels.loading import outcomes
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.schematron.options import NestedLevels
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.languages.xpath.nested import parse_nested
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
+from maskwright.planning.levels.bound_edits import outcomes
 
 sys.path.insert(0, str(Path(__file__).parent))
 from schematron_counts import schematron_counts

@@ -15,7 +15,7 @@ from lxml import etree
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_demo
-from maskwright.commands.levels import publishing
+from maskwright.commands.running import release_files
 from maskwright.release import data_file
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -336,7 +336,7 @@ def test_what_is_written_wrong_stops_the_release(
         path.write_text(wrong(path.read_text(encoding="utf-8")), encoding="utf-8")
         return held
 
-    monkeypatch.setattr(publishing, "write_nested", write)
+    monkeypatch.setattr(release_files, "write_nested", write)
     assert main(["run", str(odd_pipeline(tmp_path))]) == 3
     said = " ".join(capsys.readouterr().err.split())
     assert "source 'xml'" in said

@@ -17,11 +17,11 @@ from lxml import etree
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.levels.input_files import linked_sources
-from maskwright.commands.levels.loading import check_linked, edits_of_levels
 from maskwright.commands.options import ReadingOptions, pipeline_levels
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.levels.as_schematron import nested_schematron_file
 from maskwright.foundation.progress import silent
+from maskwright.planning.levels.bound_edits import check_linked, edits_of_levels
 from maskwright.release.data_file import write_dataset, write_nested
 from maskwright.release.levels.arrangement import arranged_levels, linked_tables, nested_tables
 from maskwright_builtin.sources.xml.options import XmlParams

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.levels.steps import maskable
 from maskwright.commands.running.loading import identifiers_in_file
 from maskwright.data.levels.consistency import constant_within_groups
 from maskwright.edits.edit_set import EditSet
@@ -15,8 +14,8 @@ from maskwright.edits.expression import (
     GroupFunction,
     InSet,
     VariableReference,
+    names_of_levels,
     nodes,
-    variable_names,
 )
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -27,6 +26,7 @@ from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.pipeline.variable_names import names_of_files, with_nearest_names, wrong_level_names
+from maskwright.planning.levels.level_steps import maskable
 from maskwright.planning.step_variables import default_variables
 from maskwright.release.release_decision import flow_text
 
@@ -71,12 +71,6 @@ def composition_columns(names: Iterable[str], linked: LinkedData, level: str) ->
         computed = with_linked_columns(linked, bound, level, [column.name])[column.name]
         found.append(replace(computed, variable=replace(computed.variable, name=name)))
     return tuple(found)
-
-
-def levels_of(described: Pipeline) -> LevelSources:
-    """Levels of a pipeline whose data have several."""
-    assert described.levels is not None
-    return described.levels
 
 
 def identifiers(levels: LevelSources) -> frozenset[str]:
@@ -140,7 +134,7 @@ def _refused_edits(edits: EditSet, levels: LevelSources) -> Iterator[tuple[Edit,
     renewed = {each.key: level for level, each in levels.declared.items() if not each.keep_key}
     naming = {*renewed, *(pointer for each in levels.declared.values() for pointer in each.pointers)}
     for edit in edits:
-        for name in dict.fromkeys(_names(edit.expression)):
+        for name in names_of_levels(edit.expression):
             message = f"edit {edit.name!r} reads {name!r}, which"
             if name in hidden and name not in renewed:
                 yield edit, f"{message} is an identifier and will not be published", "Give the variable another role"
@@ -174,15 +168,6 @@ def _values_read(expression: Expression, naming: Collection[str]) -> Iterator[st
 def _last(name: str) -> str:
     """Name of a variable without what is before the dot."""
     return name.rpartition(".")[2]
-
-
-def _names(expression: Expression) -> Iterator[str]:
-    """Names of variables of any level: those that members and others say among them, without what is before the dot."""
-    yield from (_last(name) for name in variable_names(expression))
-    for node in nodes(expression):
-        if isinstance(node, GroupFunction):
-            for inner in (node.operand, node.condition):
-                yield from () if inner is None else _names(inner)
 
 
 KIND = "constant-within-groups"

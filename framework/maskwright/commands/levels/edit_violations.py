@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.steps import maskable
 from maskwright.commands.running.loading import (
     dropped_doubts,
     input_violation,
@@ -18,9 +17,6 @@ from maskwright.commands.running.loading import (
 from maskwright.data.levels.linking import with_most_frequent
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.evaluation.check import evaluate
-from maskwright.edits.evaluation.check_data import chunks_of
-from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import StructureColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
@@ -28,7 +24,10 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
 from maskwright.planning.applicable_edits import without_violations
+from maskwright.planning.levels.bound_edits import unknown_records
+from maskwright.planning.levels.level_steps import maskable
 from maskwright.release.file_validation import check_nested
+from maskwright.release.levels.engine_validation import WHAT_TO_DO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,12 +43,6 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.progress import Progress
     from maskwright.pipeline.resolved import LevelSources, Pipeline
-
-
-WHAT_TO_DO = (
-    "a comparison with a cell that is no number is false in XPath: let the test say what holds then, as "
-    "`not(number(x) = number(x)) or ...`, or state the rule in YAML"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +97,6 @@ def false_on_missing(
     message = f"tests that are false where cells are missing ({message} records): {WHAT_TO_DO}"
     notice = Notice("false-on-missing", "", message, len(broken))
     return FalseOnMissing(reported, records, (notice,) if broken else ())
-
-
-def unknown_records(edit: Edit, linked: LinkedData, bound: BoundEdits) -> NDArray[np.bool_]:
-    """Records of its level for which the verdict of an edit is unknown."""
-    data = with_linked_columns(linked, bound, edit.level)
-    domain = Domain.from_dataset(data, domain_tuples(EditSet((edit,))))
-    unknown = [evaluate(edit, chunk, domain).unknown for chunk in chunks_of(data)]
-    return np.concatenate(unknown) if unknown else np.zeros(0, dtype=np.bool_)
 
 
 def _is_written(edit: Edit) -> bool:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.distortion import distortion_of_composition
-from maskwright.commands.levels.loading import outcomes
 from maskwright.commands.running.preparation import prepare
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joint_rules import (
@@ -28,6 +26,7 @@ from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
 from maskwright.masking.context import Execution
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
+from maskwright.masking.levels.distortion import distortion_of_composition
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import guarantee_doubts
 from maskwright.masking.masking_result import MaskingResult, Removal
@@ -36,6 +35,7 @@ from maskwright.masking.spikes import lost_spikes, spike_doubts, spike_notices
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.keepers import LEAST_CERTAIN
+from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.cross_level_edits import AcrossLevels
 from maskwright.planning.model import Keeper, with_steps
 from maskwright.planning.strata import missing_codes

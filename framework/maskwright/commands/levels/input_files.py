@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Literal
 
 from maskwright.commands.levels.declarations import notices_on_identifiers, without_dropped
-from maskwright.commands.levels.engine_validation import SCHEMATRON, placed_edits, write_linked_svrl
-from maskwright.commands.levels.loading import check_linked, edits_of_levels, linked_as
+from maskwright.commands.levels.loading import files_of, linked_as
 from maskwright.commands.options import ReadingOptions, data_files, own_params, pipeline_levels, read_rule_files
 from maskwright.commands.reading import load
 from maskwright.data.number_columns import decimal_notices
@@ -23,8 +22,10 @@ from maskwright.foundation.progress import Progress, Reporter, notify, silent
 from maskwright.pipeline.data_section import source_of
 from maskwright.pipeline.reading import read_pipeline
 from maskwright.pipeline.variable_names import names_of_files, unknown_uses, wrong_level_names
+from maskwright.planning.levels.bound_edits import check_linked, edits_of_levels
 from maskwright.plugins.registry import find_rule_language
 from maskwright.release.file_validation import check_nested
+from maskwright.release.levels.engine_validation import SCHEMATRON, placed_edits, write_linked_svrl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,11 +107,8 @@ FileOfLevels = NestedFile | LinkedFile
 
 def linked_sources(levels: LevelSources, progress: Progress) -> LinkedData:
     """Levels as their files say them."""
-    read: dict[str, Dataset] = {}
     try:
-        for name, source in levels.sources.items():
-            same = next(iter(read.values())) if levels.form == "flat" and read else None
-            read[name] = same if same is not None else load(source, progress, identifiers=True, may_lack="anything")
+        read = files_of(levels, lambda source: load(source, progress, identifiers=True, may_lack="anything"))
     except InputError as error:
         # A misspelt declaration is often the reason why cells are not understood.
         raise InputError([*error.problems, *_unknown_names(levels)]) from error

@@ -11,7 +11,6 @@ from maskwright.commands.levels.declarations import (
     dropped_identifiers,
     forgotten_variables,
     is_composition,
-    levels_of,
     refuse_rules_on_identifiers,
     report_forgotten_first,
     without_dropped,
@@ -22,47 +21,39 @@ from maskwright.commands.levels.edit_violations import (
     is_of_structure,
     on_violation,
 )
-from maskwright.commands.levels.engine_validation import binary_sum_notices, engine_rules
-from maskwright.commands.levels.error_localization import CorrectedLevels, corrected_levels
 from maskwright.commands.reading import load
-from maskwright.commands.running.loading import Clock, identifier_notices, read_rules
+from maskwright.commands.running.loading import Clock, identifier_notices, read_rules, with_further_mistakes
 from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
-from maskwright.edits.edit_set import EditSet
-from maskwright.edits.evaluation.check import Outcome
-from maskwright.edits.evaluation.check_data import check_dataset
-from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.as_schematron import as_stated
-from maskwright.edits.levels.binding import BoundEdits, bind
 from maskwright.edits.levels.column_values import with_columns_of_rules, with_linked_columns
-from maskwright.edits.levels.structure import Structure, refuse_conditions, refuse_texts
-from maskwright.edits.levels.structure_edits import with_structure_edits
-from maskwright.edits.normalisation import written_out
-from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import silent, stage
-from maskwright.pipeline.execution_section import choice_notices
+from maskwright.masking.levels.error_localization import CorrectedLevels, corrected_levels
 from maskwright.pipeline.variable_names import (
-    further_level_problems,
     in_order,
     names_in,
     unknown_uses,
     wrong_level_names,
 )
-from maskwright.planning.applicable_edits import declared_bounds
+from maskwright.planning.levels.bound_edits import edits_of_levels, outcomes
 from maskwright.planning.warnings.misspelt_categories import misspelt_category_doubts
 from maskwright.planning.warnings.publication_warnings import refuse_arithmetic_on_text
 from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
+from maskwright.release.levels.engine_validation import binary_sum_notices, engine_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.edits.edit_set import EditSet
+    from maskwright.edits.evaluation.check import Outcome
+    from maskwright.edits.levels.binding import BoundEdits
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.resolved import LevelSources, Pipeline, VariableUse
+    from maskwright.pipeline.resolved import DataSource, LevelSources, Pipeline, VariableUse
 
 
 def encoding_notices(levels: LevelSources, files: Mapping[str, Dataset]) -> Iterator[Notice]:
@@ -134,21 +125,29 @@ class LoadedLevels:
 def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> LoadedLevels:
     """Read and link the levels, bind the edits to them, and do with groups that break edits what the pipeline says."""
     if described.on_input_violation == "localize":
-        refuse_deeper(tuple(levels_of(described).declared), "`on_input_violation: localize` locates errors in")
-    try:
-        rules = read_rules(described)
-        refuse_rules_on_identifiers(rules, levels_of(described))
-    except InputError as error:
-        if levels_of(described).form == "nested":
+        refuse_deeper(tuple(described.level_sources.declared), "`on_input_violation: localize` locates errors in")
+    levels = described.level_sources
+    with with_further_mistakes(described):
+        try:
+            rules = read_rules(described)
+            refuse_rules_on_identifiers(rules, levels)
+        except InputError:
             # Rules that name elements are about none where the records are called otherwise: that is told first.
-            for each in levels_of(described).sources.values():
+            for each in levels.sources.values() if levels.form == "nested" else ():
                 each.source.open(each.path, each.params, silent)
-        further = further_level_problems(levels_of(described), described.edits, described.uses)
-        raise InputError(in_order([*error.problems, *further], described.file)) from error
+            raise
+
+    def read(source: DataSource) -> Dataset:
+        with stage(reporter, f"Reading {source.name}") as progress:
+            return load(source, progress, may_lack="anything")
+
     with clock("read"):
-        files = _read_files(described, reporter)
-        _refuse_unknown(described, files)
-        linked = linked_as(levels_of(described), files)
+        with with_further_mistakes(described):
+            files = files_of(levels, read)
+        wrong = _unknown(levels, files, [use for use in described.uses if not is_composition(use.name)])
+        if wrong:
+            raise InputError(in_order(wrong, described.file))
+        linked = linked_as(levels, files)
     doubts, notices = forgotten_variables(described, linked)
     with report_forgotten_first(doubts, described.waivers):
         loaded = _checked(described, linked, rules, files, reporter, clock)
@@ -170,15 +169,15 @@ def _checked(
         arrival = outcomes(linked, bound)
     for level in linked:
         refuse_arithmetic_on_text(bound.edits[level.name], with_linked_columns(linked, bound, level.name))
-    sums = binary_sum_notices(linked, bound) if levels_of(described).form == "nested" else ()
+    sums = binary_sum_notices(linked, bound) if described.level_sources.form == "nested" else ()
     found = _as_an_engine_finds(described, linked, bound, arrival, reporter)
     arrival = dict(found.arrival)
     notes = (
-        *identifier_notices(dropped_identifiers(levels_of(described))),
+        *identifier_notices(dropped_identifiers(described.level_sources)),
         *notices_of("reading", linked.notes),
         *sums,
         *found.notices,
-        *encoding_notices(levels_of(described), files),
+        *encoding_notices(described.level_sources, files),
         *notices_of("reading", _once(note for each in files.values() for note in each.notes)),
     )
     records = {level.name: len(level) for level in linked}
@@ -202,31 +201,21 @@ def _checked(
     mended = None
     if described.on_input_violation == "localize":
         with clock("localize"), stage(reporter, "Locating errors"):
-            trusted = _trust(levels_of(described), linked)
+            trusted = _trust(described.level_sources, linked)
             mended = corrected_levels(linked, bound, trusted, described.execution.workers)
         linked, stated = mended.linked, (*stated, *mended.notices)
         bound = edits_of_levels(rules, linked)
         standing = outcomes(linked, bound)
     doubts = _once((*(doubt for each in files.values() for doubt in each.doubts), *wrong, *misspelt, *done.doubts))
-    notices = (*choice_notices(described), *notes, *notices_of("rules", rules.notes), *stated)
+    notices = (*notes, *notices_of("rules", rules.notes), *stated)
     return LoadedLevels(linked, bound, arrival, standing, files, rules, records, notices, doubts, mended, done.dropped)
 
 
-def _read_files(described: Pipeline, reporter: Reporter) -> dict[str, Dataset]:
-    """The file of each level."""
-    files: dict[str, Dataset] = {}
-    try:
-        for name, source in levels_of(described).sources.items():
-            if levels_of(described).form == "flat" and files:
-                files[name] = next(iter(files.values()))
-                continue
-            with stage(reporter, f"Reading {source.name}") as progress:
-                files[name] = load(source, progress, may_lack="anything")
-    except InputError as error:
-        # A misspelt declaration is often the reason why cells are not understood.
-        further = further_level_problems(levels_of(described), described.edits, described.uses)
-        raise InputError(in_order([*error.problems, *further], described.file)) from error
-    return files
+def files_of(levels: LevelSources, read: Callable[[DataSource], Dataset]) -> dict[str, Dataset]:
+    """The file of each level; one that holds all levels as rows is read once."""
+    if levels.form == "flat":
+        return dict.fromkeys(levels.sources, read(next(iter(levels.sources.values()))))
+    return {name: read(source) for name, source in levels.sources.items()}
 
 
 def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
@@ -239,41 +228,6 @@ def linked_as(levels: LevelSources, files: Mapping[str, Dataset]) -> LinkedData:
         lowest = list(files)[-1]
         return levels_of_flat(files[lowest], levels.declared, names[lowest])
     return linked_levels(files, levels.declared, names)
-
-
-def edits_of_levels(rules: EditSet, linked: LinkedData) -> BoundEdits:
-    """Edits by level: those that are stated, declared bounds, and those that linking rests on."""
-    refuse_conditions(linked)
-    rules = as_stated(rules, linked)
-    bound = bind(rules, Structure.of(linked))
-    refuse_texts(linked, bound.columns, rules)
-    bound = with_structure_edits(bound, linked)
-    edits = {}
-    for level in linked:
-        data = with_linked_columns(linked, bound, level.name)
-        stated = written_out(bound.edits[level.name], level.data.names, ())
-        bounds = declared_bounds(level.data.variables, stated)
-        stated += EditSet(tuple(replace(edit, level=level.name) for edit in bounds))
-        edits[level.name] = with_dates(stated, data.variables)
-    return replace(bound, edits=edits)
-
-
-def outcomes(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> dict[str, Outcome]:
-    """Verdict of every edit on the records that it is about, by level."""
-    found = {}
-    for name in linked.names:
-        data = with_linked_columns(linked, bound, name)
-        requested = domain_tuples(bound.edits[name])
-        reference = data if original is None or not requested else with_linked_columns(original, bound, name)
-        found[name] = check_dataset(data, bound.edits[name], Domain.from_dataset(reference, requested))
-    return found
-
-
-def check_linked(linked: LinkedData, bound: BoundEdits, original: LinkedData | None = None) -> Outcome:
-    """Verdict of every edit on the records of its level, all levels together."""
-    found = outcomes(linked, bound, original)
-    named = tuple(replace(each, level=name) for name, outcome in found.items() for each in outcome.edits)
-    return Outcome(sum(map(len, linked)), named, levels={level.name: len(level) for level in linked})
 
 
 def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[VariableUse]) -> list[Problem]:
@@ -293,12 +247,6 @@ def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[
     return wrong(names)
 
 
-def _refuse_unknown(described: Pipeline, files: Mapping[str, Dataset]) -> None:
-    problems = _unknown(levels_of(described), files, [use for use in described.uses if not is_composition(use.name)])
-    if problems:
-        raise InputError(in_order(problems, described.file))
-
-
 def _as_an_engine_finds(
     described: Pipeline, linked: LinkedData, bound: BoundEdits, arrival: Mapping[str, Outcome], reporter: Reporter
 ) -> FalseOnMissing:
@@ -307,7 +255,7 @@ def _as_an_engine_finds(
     if rules is None:
         return FalseOnMissing(arrival)
     with stage(reporter, "Asking the engine about missing cells") as progress:
-        return false_on_missing(levels_of(described), rules.edits, rules.limits, linked, bound, arrival, progress)
+        return false_on_missing(described.level_sources, rules.edits, rules.limits, linked, bound, arrival, progress)
 
 
 def _trust(levels: LevelSources, linked: LinkedData) -> dict[str, float]:

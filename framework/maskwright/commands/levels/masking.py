@@ -7,28 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.distortion import doubts_across_levels, wrong_edits_across_levels
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
-from maskwright.commands.levels.moving import Moving, put_on, violations
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
-from maskwright.commands.levels.steps import takes_records
+from maskwright.commands.running.stages import masked_by_plan
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
-from maskwright.masking.context import Execution, Standardisation
-from maskwright.masking.levels.adjustment import (
-    MovedTogether,
-    Repaired,
-    repaired,
-    with_derived,
-)
+from maskwright.masking.context import Standardisation
+from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
+from maskwright.masking.levels.distortion import doubts_across_levels, wrong_edits_across_levels
+from maskwright.masking.levels.moving import MovedTogether, Moving, put_on, violations
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
-from maskwright.masking.mask import mask
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
 from maskwright.masking.suppressing.cells import without_cells
+from maskwright.planning.levels.level_steps import takes_records
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:
@@ -103,10 +98,7 @@ class _Run:
     clock: Clock
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
-        ready = planned.ready[name]
-        found = mask(
-            ready.original, ready.edits, ready.plan, self.seed, Execution.of(self.described.execution), self.reporter
-        )
+        found = masked_by_plan(planned.ready[name], self.described, self.seed, self.reporter)
         return replace(found, notices=tuple(each for each in found.notices if each.kind not in OUT_OF_RANGE))
 
     def on(self, planned: PlannedLevels, left: LinkedData, names: Sequence[str]) -> PlannedLevels:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.levels.steps import takes_records
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.findings import Notice
 from maskwright.masking.masked_value_checks import range_counts, range_notices
@@ -21,6 +20,7 @@ from maskwright.masking.suppressing.weight_inference import (
     strata_doubts,
     weight_doubts,
 )
+from maskwright.planning.levels.level_steps import takes_records
 from maskwright.release.codebook import (
     NEW_KEYS,
     UNCHANGED,

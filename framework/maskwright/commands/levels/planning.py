@@ -10,24 +10,10 @@ import numpy as np
 from maskwright.commands.levels.declarations import (
     composition_columns,
     dropped_identifiers,
-    levels_of,
     report_forgotten_first,
 )
 from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, plan_group_masking
-from maskwright.commands.levels.loading import edits_of_levels
-from maskwright.commands.levels.steps import (
-    LevelSteps,
-    maskable,
-    masks_as_groups,
-    records_name,
-    refuse_taking_by_derived,
-    refuse_two_removals,
-    refuse_unknown_variables,
-    steps_of_level,
-    takes_records,
-    without_derived,
-)
 from maskwright.commands.running.loading import Clock, violated_edits, violation_counts
 from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
@@ -43,8 +29,21 @@ from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest
 from maskwright.planning.applicable_edits import NO_EDITS
+from maskwright.planning.levels.bound_edits import edits_of_levels
 from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_levels
 from maskwright.planning.levels.exact_sums import averaged_variables, exact_sums
+from maskwright.planning.levels.level_steps import (
+    LevelSteps,
+    maskable,
+    masks_as_groups,
+    records_name,
+    refuse_taking_by_derived,
+    refuse_two_removals,
+    refuse_unknown_variables,
+    steps_of_level,
+    takes_records,
+    without_derived,
+)
 from maskwright.planning.levels.recoded_edits import (
     RecodedAcross,
     in_categories,
@@ -320,7 +319,7 @@ def _ready(
     computed = [name for name in data.names if name not in level.data]
     ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
-    dropped = dropped_identifiers(levels_of(described))
+    dropped = dropped_identifiers(described.level_sources)
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
     ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
     if not any(len(each) for each in loaded.bound.edits.values()):

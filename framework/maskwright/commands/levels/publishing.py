@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.declarations import levels_of
-from maskwright.commands.levels.loading import edits_of_levels, linked_as
+from maskwright.commands.levels.loading import linked_as
 from maskwright.commands.running.publish import write_release_codebook
-from maskwright.commands.running.stages import check_round_trip
 from maskwright.data.classes.classes import Classes
 from maskwright.data.record_groups import shared_codes
 from maskwright.edits.edit_set import EditSet
@@ -19,15 +17,14 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure, StructureColumn
 from maskwright.edits.levels.structure_edits import spans_records, with_conditions
-from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import stage
 from maskwright.masking.levels.suppression_state import dropped_names
+from maskwright.planning.levels.bound_edits import edits_of_levels
 from maskwright.release.codebook import HeldTexts
-from maskwright.release.data_file import write_dataset, write_nested, written_file
-from maskwright.release.files import writing
 from maskwright.release.levels.arrangement import flat_table, joined_table, linked_tables, nested_tables
 from maskwright.release.levels.reference_validation import WrittenTable, validate_levels_by_reference
-from maskwright.release.reference_validation import has_reference_reader
+from maskwright.release.output_format import as_read_back, in_output_format, with_new_codes
+from maskwright.release.reference_validation import has_reference_reader, validated_once_notices
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -36,15 +33,14 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.levels.masking import MaskedLevels
-    from maskwright.commands.running.loading import Clock
+    from maskwright.commands.running.release_files import ReleaseFiles, Written
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
-    from maskwright.foundation.progress import Reporter
-    from maskwright.pipeline.resolved import LevelSources, Pipeline
-    from maskwright.release.files import Release
+    from maskwright.foundation.findings import Notice
+    from maskwright.pipeline.resolved import LevelSources
     from maskwright.release.levels.arrangement import ArrangedLevels
     from maskwright.release.record.run_record import RunRecord
 
@@ -159,10 +155,6 @@ def _not_applicable(bound: BoundEdits, spanning: set[str], masked: MaskedLevels)
     return counts
 
 
-Written = tuple["Dataset", "Mapping[str, Any]"]
-"""What a source was given, and those of its columns that are exactly as the original holds them."""
-
-
 @dataclass(frozen=True, eq=False)
 class LevelFiles:
     """Files of a run on several levels, under the names they have until they are published.
@@ -170,33 +162,55 @@ class LevelFiles:
     `originals`: files as they were read.
     """
 
-    described: Pipeline
+    files: ReleaseFiles
     originals: Mapping[str, Dataset]
-    release: Release
-    reporter: Reporter
-    clock: Clock
 
     @property
     def _levels(self) -> LevelSources:
-        return levels_of(self.described)
+        return self.files.described.level_sources
+
+    def in_output_format(
+        self, arranged: ArrangedLevels, masked: MaskedLevels, edits: PublishedEdits
+    ) -> tuple[ArrangedLevels, PublishedEdits, tuple[Notice, ...]]:
+        """Levels and edits as the files are to hold them, and notices; the map from the old keys is written before."""
+        self.files.write_key_map(lambda path: arranged.write_map(path, self._first_rows()))
+        changed: dict[str, Dataset] = {}
+        renamed: dict[str, Mapping[str, str]] = {}
+        notices: list[Notice] = []
+        for level in arranged.linked:
+            recoded = masked.planned.every[level.name].plan.recoded
+            changed[level.name], own, found = in_output_format(
+                level.data, self.files.described.output, edits.rules, recoded
+            )
+            for name, codes in own.items():
+                renamed |= {name: codes, f"{level.name}.{name}": codes}
+            notices += [each.on(level.name) for each in found]
+        arranged = replace(arranged, linked=arranged.linked.with_data(changed))
+        own_edits = {name: with_new_codes(each, renamed) for name, each in edits.bound.edits.items()}
+        edits = replace(
+            edits, bound=replace(edits.bound, edits=own_edits), rules=with_new_codes(edits.rules, renamed)
+        )  # fmt: skip
+        return arranged, edits, tuple(notices)
 
     def write_data(self, arranged: ArrangedLevels) -> dict[str, Written]:
-        """Write the masked data, in the form they came in, and the map from the old keys if it is asked for."""
-        output = self.described.output
-        canonical = output.numbers == "canonical"
-        with self.clock("write"), stage(self.reporter, "Writing"):
-            if output.key_map is not None:
-                with writing(self.release.temporary("key_map")):
-                    arranged.write_map(self.release.temporary("key_map"), self._first_rows())
-            if self._levels.form == "flat":
-                file = next(iter(self.originals.values()))
-                return {"data": self._write_table("data", flat_table(arranged.linked, file), file, canonical=canonical)}
-            if self._levels.form == "nested":
-                return self._write_nested(arranged.linked, canonical=canonical)
-            return {
-                f"data.{name}": self._write_table(f"data.{name}", table, self.originals[name], canonical=canonical)
-                for name, table in linked_tables(arranged.linked, self.originals).items()
-            }
+        """Write the masked data, in the form they came in."""
+        if self._levels.form == "nested":
+            return self._write_nested(arranged.linked)
+        return {
+            name: (table, self.files.write(self._key(name), table, self.originals[name]))
+            for name, table in self._tables(arranged.linked).items()
+        }  # fmt: skip
+
+    def _tables(self, linked: LinkedData) -> dict[str, Dataset]:
+        """Table of each file, by its lowest level."""
+        if self._levels.form != "flat":
+            return linked_tables(linked, self.originals)
+        name, file = list(self.originals.items())[-1]
+        return {name: flat_table(linked, file)}
+
+    def _key(self, level: str) -> str:
+        """Key of the output that holds the records of a level."""
+        return f"data.{level}" if self._levels.form == "linked" else "data"
 
     def _first_rows(self) -> dict[str, NDArray[np.int64]] | None:
         """First rows of the groups of a flat file, ascending: groups are counted in this order, as on arrival."""
@@ -210,38 +224,23 @@ class LevelFiles:
             found[name] = np.sort(Classes.of(codes).first).astype(np.int64)
         return found
 
-    def _write_table(self, key: str, table: Dataset, original: Dataset, *, canonical: bool) -> Written:
-        path = self.release.temporary(key)
-        with writing(path):
-            held = write_dataset(table, path, self.described.output.source, original, canonical=canonical)
-        self.release.sealed(key)
-        return table, held
-
-    def _write_nested(self, linked: LinkedData, *, canonical: bool) -> dict[str, Written]:
+    def _write_nested(self, linked: LinkedData) -> dict[str, Written]:
         """Write one file, from which each level is read with the key of its group."""
-        path = self.release.temporary("data")
         groups = {level.name: level.groups for level in linked if level.groups is not None}
-        tables = nested_tables(linked, self.originals)
-        with writing(path):
-            held = write_nested(tables, groups, path, self.described.output.source, self.originals, canonical=canonical)
-        self.release.sealed("data")
-        read = linked_tables(linked, self.originals)
-        return {f"data.{name}": (table, held[name]) for name, table in read.items()}
+        held = self.files.write_nested(nested_tables(linked, self.originals), groups, self.originals)
+        return {name: (table, held[name]) for name, table in linked_tables(linked, self.originals).items()}
 
-    def read_back(self, arranged: ArrangedLevels, written: dict[str, Written]) -> LinkedData:
+    def read_back(self, arranged: ArrangedLevels, written: dict[str, Written], edits: PublishedEdits) -> LinkedData:
         """Read what was written as anyone would, compare it with what was given, and link it again."""
         files: dict[str, Dataset] = {}
         variables = [each for level in arranged.linked for each in level.data.variables]
-        with self.clock("read back"):
-            for name, source in self._levels.sources.items():
-                if self._levels.form == "flat" and files:
-                    files[name] = next(iter(files.values()))
-                    continue
-                key = "data" if self._levels.form == "flat" else f"data.{name}"
-                path = self.release.temporary("data" if self._levels.form == "nested" else key)
-                file = written_file(path, replace(self.described, data=source), variables)
-                with stage(self.reporter, "Reading back") as progress:
-                    files[name] = check_round_trip(file, *written.pop(key), progress)
+        output, sources = self.files.described.output, self._levels.sources
+        for name in [*written]:
+            read = self.files.read_back(self._key(name), sources[name], written.pop(name), variables)
+            files[name] = as_read_back(read, output, edits.rules, self.originals[name])
+        if self._levels.form == "flat":
+            files = dict.fromkeys(sources, *files.values())
+        with self.files.clock("read back"):
             return linked_as(self._levels, files)
 
     def reference_verdicts(
@@ -253,37 +252,29 @@ class LevelFiles:
         by_engine: Collection[str] = (),
     ) -> tuple[Notice, ...]:
         """Judge the written tables a second time, by other means: it has the last word."""
-        source = self.described.output.source
+        source = self.files.described.output.source
         if not has_reference_reader(source):
             return ()
-        without_records = arranged.linked.taken(np.zeros(0, dtype=np.int64))
-        if self._levels.form == "flat":
-            name, file = list(self.originals.items())[-1]
-            written = {name: ("data", flat_table(without_records, file))}
-        else:
-            tables = linked_tables(without_records, self.originals)
-            key = "data" if self._levels.form == "nested" else "data.{}"
-            written = {name: (key.format(name), table) for name, table in tables.items()}
-        with stage(self.reporter, "Validating a second time"):
+        tables = self._tables(arranged.linked.taken(np.zeros(0, dtype=np.int64)))
+        with stage(self.files.reporter, "Validating a second time"):
             profiled = {
-                name: WrittenTable(self.release.temporary(key), source, table) for name, (key, table) in written.items()
+                name: WrittenTable(self.files.release.temporary(self._key(name)), source, table)
+                for name, table in tables.items()
             }
             alone = validate_levels_by_reference(profiled, released, edits.bound, found, edits.reference, by_engine)
-        count = sum(len(each.edits) for each in found.values())
-        message = f"{len(alone)} of {count} edits have no second opinion: {', '.join(alone)}"
-        return (Notice("validated-once", "", message, len(alone), count),) if alone else ()
+        return tuple(validated_once_notices(alone, sum(len(each.edits) for each in found.values())))
 
     def write_codebook(
         self, record: RunRecord, released: LinkedData, arranged: ArrangedLevels, recoded: Collection[str]
     ) -> None:
         """Write one codebook of the variables of all levels, where one is asked for."""
-        if self.described.output.codebook is None:
+        if self.files.described.output.codebook is None:
             return
         file = next(reversed(list(self.originals.values())))
         names = dict.fromkeys(name for each in self.originals.values() for name in each.names)
         table = joined_table(released, tuple(names), file)
         variables = tuple(each for level in arranged.linked for each in level.data.variables)
         write_release_codebook(
-            self.release, self.described, record, HeldTexts.of(table), variables, set(recoded),
+            self.files.release, self.files.described, record, HeldTexts.of(table), variables, set(recoded),
             released.levels[0].declared.key,
         )  # fmt: skip

@@ -24,7 +24,7 @@ from maskwright.commands.parted.partial_statistics import (
 from maskwright.commands.parted.planning import merged_outcome
 from maskwright.commands.parted.shuffling import MaskedGroup, private_file, with_masked
 from maskwright.commands.parted.task_settings import PartAtWork, Stored, empty, in_file_terms, of_each_part
-from maskwright.commands.running.stages import check_round_trip
+from maskwright.commands.running.release_files import check_round_trip
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.progress import silent
 from maskwright.masking.adjusting.distortion import Moments

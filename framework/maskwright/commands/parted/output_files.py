@@ -13,7 +13,7 @@ from maskwright.commands.parted.finishing import FOUND, SVRL, Finish, validated
 from maskwright.commands.parted.part_output import name_of, write_part, written_files, written_part
 from maskwright.commands.parted.task_settings import Stored
 from maskwright.commands.reading import load
-from maskwright.commands.running.stages import check_round_trip
+from maskwright.commands.running.release_files import check_round_trip
 from maskwright.data.parts.manifest import write_manifest
 from maskwright.data.parts.model import FoundPart
 from maskwright.data.parts.part_files import hive_of, natural_key, stamp_of

@@ -7,25 +7,20 @@ from typing import TYPE_CHECKING
 
 from maskwright.commands.running.background_task import background_task
 from maskwright.commands.running.publish import violated_problems, write_release_codebook
-from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_candidate import ReleaseCandidate
-from maskwright.commands.running.stages import PipelineRun, last_doubts
+from maskwright.commands.running.stages import PipelineRun, ReleasedLevel
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
 from maskwright.release.codebook import HeldTexts
-from maskwright.release.protection_checks import unchanged_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
-    from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Reporter
-    from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
-    from maskwright.release.protection_checks import UnchangedCells
     from maskwright.release.record.run_record import RunRecord
     from maskwright.release.release_decision import ReleaseDecision
 
@@ -50,15 +45,12 @@ def carried_out(
         found = running.measure(released)
         outcome, stated = validating.awaited(reporter)
     running.notify(stated)
-    with clock("unchanged values"):
-        unchanged = unchanged_cells(ready.original, released)
-        seen = last_doubts(ready.plan, ready.original, released, unchanged, result.doubts)
-    left = undecided_doubts(outcome, ready.arrival)
+    level = ReleasedLevel.of(running, result, ready.original, released, outcome, found)
     return CandidateInMemory(
-        doubts=(*result.doubts, *left, *seen), violated=violated_problems(result, outcome),
-        requests=described.measures, measured=found, rules=result.edits, columns=result.masked.columns,
-        layout=result.masked.layout, running=running, result=result, outcome=outcome,
-        unchanged=unchanged, texts={} if described.output.codebook is None else HeldTexts.of(released),
+        doubts=(*level.doubts, *undecided_doubts(outcome, ready.arrival)),
+        violated=violated_problems(result, outcome), requests=described.measures, measured=found, rules=result.edits,
+        columns=result.masked.columns, layout=result.masked.layout, level=level,
+        texts={} if described.output.codebook is None else HeldTexts.of(released),
     )  # fmt: skip
 
 
@@ -66,27 +58,19 @@ def carried_out(
 class CandidateInMemory(ReleaseCandidate):
     """Masked records of one level that were written, read back, validated and measured."""
 
-    running: PipelineRun
-    result: MaskingResult
-    outcome: Outcome
-    unchanged: tuple[UnchangedCells, ...]
+    level: ReleasedLevel
     texts: Mapping[str, HeldTexts]
 
     def record(self, judgement: ReleaseDecision) -> RunRecord:
         """Record of the run, not ok yet; the original must not have changed under the run."""
         from maskwright.release.part_layout import refuse_changed_original  # of parts
 
-        running = self.running
-        refuse_changed_original(running.ready.original.layout)
-        return run_record(
-            MeasuredRun(running.pipeline, running.ready, self.result, self.outcome, self.measured, self.unchanged,
-                        judgement, running.seed, running.clock.seconds)
-        )  # fmt: skip
+        refuse_changed_original(self.level.run.ready.original.layout)
+        return self.level.record(judgement)
 
     def complete(self, record: RunRecord) -> None:
         """Write the codebook."""
-        ready, described = self.running.ready, self.running.pipeline
+        run, variables = self.level.run, self.level.result.masked.variables
         write_release_codebook(
-            self.running.release, described, record, self.texts, self.result.masked.variables, ready.plan.recoded,
-            described.data.cluster,
+            run.release, run.pipeline, record, self.texts, variables, run.ready.plan.recoded, run.pipeline.data.cluster
         )  # fmt: skip

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
-from maskwright.commands.running.preparation import prepare
+from maskwright.commands.running.cost_estimates import (
+    costs_json,
+    costs_of_plan,
+    limit_of,
+    refuse_too_large,
+)
+from maskwright.commands.running.preparation import ToPublish, doubts_of_measures, output_findings, prepare
 from maskwright.commands.running.release_candidate import PlannedRun
 from maskwright.plugins.registry import plugins
 from maskwright.release.measures.variable_selection import with_usual_losses
@@ -30,10 +35,16 @@ class PlannedInMemory(PlannedRun):
     def of(described: Pipeline, reporter: Reporter, clock: Clock) -> PlannedInMemory:
         """Read data and edits, and make the plan."""
         ready = prepare(described, reporter, clock)
-        described = with_usual_losses(described, ready.plan, plugins())
+        refuse_too_large(described, ready.plan, len(ready.original.names))
+        named = {each.name: each for each in (*ready.original.variables, *ready.keys.old.variables)}
+        variables = tuple(named[name] for name in ready.keys.order or named if name in named)
+        table = ToPublish(ready.original, variables, ready.plan.recoded)
+        doubts, notices = output_findings(described, {"": table})
         return PlannedInMemory(
-            pipeline=described, doubts=ready.doubts, notices=ready.notices, reporter=reporter, clock=clock, ready=ready
-        )
+            pipeline=with_usual_losses(described, ready.plan, plugins()),
+            doubts=(*ready.doubts, *doubts_of_measures(described, ready.plan), *doubts),
+            notices=(*ready.notices, *notices), reporter=reporter, clock=clock, ready=ready,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""

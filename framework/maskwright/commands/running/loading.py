@@ -26,7 +26,14 @@ from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, Pipeline
 from maskwright.pipeline.steps import declared_keys
-from maskwright.pipeline.variable_names import further_problems, in_order, names_in, unknown_uses, unpublished_uses
+from maskwright.pipeline.variable_names import (
+    further_level_problems,
+    further_problems,
+    in_order,
+    names_in,
+    unknown_uses,
+    unpublished_uses,
+)
 from maskwright.planning.applicable_edits import (
     applicable,
     declared_bounds,
@@ -180,6 +187,20 @@ def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
         raise kind([*error.problems, *reasons]) from error
 
 
+@contextmanager
+def with_further_mistakes(request: MaskingRequest) -> Iterator[None]:
+    """Report with a mistake in data or rules what else is wrong: a misspelt declaration is often its reason."""
+    try:
+        yield
+    except InputError as error:
+        edits = () if isinstance(request.edits, EditSet) else request.edits
+        if isinstance(request, Pipeline) and request.levels is not None:
+            further = further_level_problems(request.levels, edits, request.uses)
+        else:
+            further = further_problems(names_in(request.data), edits, request.uses)
+        raise InputError(in_order([*error.problems, *further], request.file)) from error
+
+
 def read_rules(request: MaskingRequest) -> EditSet:
     """Edits of a request: rules and rule files, in order."""
     if isinstance(request.edits, EditSet):
@@ -197,17 +218,13 @@ def _read(
 ) -> tuple[Dataset, EditSet, tuple[Variable, ...], Keys, Dataset]:
     """Data without identifiers, edits, the identifiers, the keys, and the data with identifiers that edits read."""
     in_memory = isinstance(request.data, DataInMemory)
-    try:
+    with with_further_mistakes(request):
         rules = read_rules(request)
         with timed("read"), stage(reporter, f"Reading {request.data.name}") as progress:
             found = declared_keys(request.release, request.data.variables)
             declared = [name for name in identifiers_of(request.data.variables) if name not in found]
             wanted = in_memory or bool(read_by_rules(rules, declared))
             read = load(request.data, progress, identifiers=wanted, keys=found)
-    except InputError as error:
-        edits = () if isinstance(request.edits, EditSet) else request.edits
-        further = further_problems(names_in(request.data), edits, request.uses)
-        raise InputError(in_order([*error.problems, *further], request.file)) from error
     names = key_names(request.release, read.variables, read.cluster)
     keys = Keys(read.without([name for name in read.names if name not in names]), read.names)
     original, identifiers = _without_identifiers(read, names)

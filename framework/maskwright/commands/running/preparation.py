@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from maskwright.commands.running.cost_estimates import refuse_too_large, refuse_unreadable
+from maskwright.commands.running.cost_estimates import refuse_unreadable
 from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input
 from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
@@ -129,17 +129,17 @@ class ReadyRun(CheckedInput):
         requested = self.request.release.order
         return requested == "random" or (requested is None and bool(self.keys.names))
 
-    def doubts_once_masked(self, result: MaskingResult) -> tuple[Doubt, ...]:
-        """Doubts about edits that distort, and about what the order of the records says, where it is the original's."""
+    def with_doubts_once_masked(self, result: MaskingResult) -> MaskingResult:
+        """Add doubts about edits that distort, and about what the order of the records says if it is the original's."""
         wrong = distorting_edit_doubts(
             result.doing_most, self.arrival.edits, self.edits, self.original, self.doubts
         )  # fmt: skip
-        removal = result.removal
-        if self.is_shuffled or removal is None or removal.data is removal.shown:
-            return tuple(wrong)
-        from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
+        found, removal = [*result.doubts, *wrong], result.removal
+        if not self.is_shuffled and removal is not None and removal.data is not removal.shown:
+            from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
-        return (*wrong, *order_doubts(removal.shown, removal.data))
+            found += order_doubts(removal.shown, removal.data)
+        return replace(result, doubts=tuple(found))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
         """Masked data with their new keys, in the order of the release."""
@@ -166,23 +166,46 @@ def prepare(
     with timed("plan"), stage(reporter, "Planning"):
         plan = plan_of(request, loaded, computed)
         loaded = _with_digits_for_xpath(loaded, plan)
-        refuse_too_large(request, plan, len(loaded.original.names))
-        _refuse_unwritable(request, loaded)
-    doubts = (*loaded.doubts, *plan.doubts, *doubts_of_measures(request, plan))
     dropped = dropped_edits(loaded.edits, plan)
-    written = no_reference_doubts(request.output.source) if isinstance(request, Pipeline) else ()
     notices = (
         *loaded.notices,
         *recoded_edit_notices(plan.translations, dropped),
-        *earlier_release_notices(request),
         *_idle_workers_notices(request, plan),
-        *_notices_of_format(request, loaded.original, plan.recoded),
         *plan.warnings,
         *publication_notices(loaded.original, plan, loaded.broken, computed),
     )
     ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
     sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
-    return replace(ready, edits=plan.edits, notices=notices, doubts=(*doubts, *written, *sorted_by))
+    return replace(ready, edits=plan.edits, notices=notices, doubts=(*loaded.doubts, *plan.doubts, *sorted_by))
+
+
+class ToPublish(NamedTuple):
+    """A table that is to be published: the original, its variables as they are published, and those recoded."""
+
+    original: Dataset
+    variables: tuple[Variable, ...]
+    recoded: Collection[str]
+
+
+def output_findings(
+    described: Pipeline, tables: Mapping[str, ToPublish]
+) -> tuple[tuple[Doubt, ...], tuple[Notice, ...]]:
+    """Doubts and notices of the files to be written, before anything is masked; what a format cannot hold is refused.
+
+    `tables`: by level; that of a flat file has no name.
+    """
+    output, has_codebook = described.output, described.output.codebook is not None
+    notices = [*choice_notices(described), *earlier_release_notices(described)]
+    for level, (original, variables, recoded) in tables.items():
+        if output.source.format.refuse_unwritable is not None:
+            path = output.level_data.get(level, output.data)
+            output.source.format.refuse_unwritable(path, variables, original.layout)
+        found = (
+            *missing_code_notices(original.without(tuple(recoded)), output.source, has_codebook=has_codebook),
+            *label_notices(original, output.source, has_codebook=has_codebook),
+        )
+        notices += [each.on(level) for each in found] if level else found
+    return tuple(no_reference_doubts(output.source)), tuple(notices)
 
 
 def _with_digits_for_xpath(loaded: CheckedInput, plan: Plan) -> CheckedInput:
@@ -248,10 +271,8 @@ def refuse_impossible_limits(plan: Plan) -> None:
         refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
 
 
-def doubts_of_measures(request: MaskingRequest, plan: Plan) -> tuple[Doubt, ...]:
+def doubts_of_measures(request: Pipeline, plan: Plan) -> tuple[Doubt, ...]:
     """Doubts about what a pipeline measures; mistakes in it are refused here, before anything is masked."""
-    if not isinstance(request, Pipeline):
-        return ()
     given = to_be_measured(plan)
     problems = measure_problems(request.measures, given)
     if problems:
@@ -266,13 +287,11 @@ def dropped_edits(edits: EditSet, plan: Plan) -> tuple[Edit, ...]:
     return tuple(edit for edit in edits if edit.name not in kept)
 
 
-def earlier_release_notices(request: MaskingRequest) -> tuple[Notice, ...]:
+def earlier_release_notices(request: Pipeline) -> tuple[Notice, ...]:
     """Notice when the record to be replaced says that these data were released before, with other random numbers.
 
     Two releases of one file that were masked at random can be averaged, which takes noise away.
     """
-    if not isinstance(request, Pipeline):
-        return ()
     path = request.output.record
     if path is None or not path.is_file() or all(step.is_deterministic for step in request.steps):
         return ()
@@ -282,7 +301,8 @@ def earlier_release_notices(request: MaskingRequest) -> tuple[Notice, ...]:
         seed = record["seed"]
     except (OSError, ValueError, KeyError, TypeError):
         return (Notice("replaces-another-file", "", f"{path.name} exists and is no run record: it will be replaced"),)
-    if data_facts(request.data)["sha256"] not in before or seed == request.seed:
+    sources = [request.data] if request.levels is None else request.levels.sources.values()
+    if seed == request.seed or before.isdisjoint(data_facts(each)["sha256"] for each in sources):
         return ()
     danger = "whoever gets both releases can average them and so remove noise"
     message = f"{path.name} says that these data were masked before with another seed: {danger}"
@@ -298,31 +318,6 @@ def _idle_workers_notices(request: MaskingRequest, plan: Plan) -> tuple[Notice, 
     message = f"execution: workers: {workers} mask blocks at the same time, and there is one for each variable group"
     message += ": add `block_size: 50000` for blocks, or `engine: processes` for a run over parts"
     return (Notice("idle-workers", "", message),)
-
-
-def _notices_of_format(request: MaskingRequest, original: Dataset, recoded: Collection[str]) -> tuple[Notice, ...]:
-    """Who else claims the files, and what the format of the masked file cannot say."""
-    if not isinstance(request, Pipeline):
-        return ()
-    has_codebook = request.output.codebook is not None
-    target = request.output.source
-    return (
-        *choice_notices(request),
-        *missing_code_notices(original.without(tuple(recoded)), target, has_codebook=has_codebook),
-        *label_notices(original, target, has_codebook=has_codebook),
-    )
-
-
-def _refuse_unwritable(request: MaskingRequest, loaded: CheckedInput) -> None:
-    """Refuse what the format of the masked file cannot hold, before anything is masked."""
-    if not isinstance(request, Pipeline) or request.output.source.format.refuse_unwritable is None:
-        return
-    original = loaded.original
-    variables = {each.name: each for each in (*original.variables, *loaded.keys.old.variables)}
-    names = loaded.keys.order or original.names
-    request.output.source.format.refuse_unwritable(
-        request.output.data, tuple(variables[name] for name in names), original.layout
-    )
 
 
 def apply_plan_checks(described: Pipeline, plan: Mapping[str, Any], reporter: Reporter) -> None:

@@ -23,7 +23,7 @@ from maskwright.data.levels.consistency import (
 )
 from maskwright.data.levels.linked_data import ABSENT, DANGLING, NO_PLACES, Level, LinkedData
 from maskwright.data.record_groups import shared_codes
-from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.errors import Problem, refuse_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,8 +45,7 @@ def levels_of_flat(data: Dataset, declared: Mapping[str, LevelDeclaration], file
     for name in above:
         codes[name] = inside = _combined(inside, *shared_codes([data[declared[name].key]]))
     problems += twice_within(inside, data[lowest.key], bottom, file)
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     levels: list[Level] = []
     notes: list[str] = []
     place = np.zeros(len(data), dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.edits.expression import GroupFunction, nodes, variable_names
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.rule_language.rules import parse_expression
-from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.errors import EditError, InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ def refuse_conditions(linked: LinkedData) -> None:
             Problem(where + unknown_name(f"variable of the level {above.name}", name, above.data.names))
             for name in variable_names(condition) if name not in above.data
         ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def refuse_texts(linked: LinkedData, columns: Mapping[str, Iterable[LinkedColumn]], rules: EditSet) -> None:

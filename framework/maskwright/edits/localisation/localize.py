@@ -19,7 +19,7 @@ from maskwright.edits.localisation.records import categories_by_frequency
 from maskwright.edits.localisation.search import Localising, located
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.reasoning.clauses import clauses_of
-from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.errors import EditError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.progress import Progress, part, silent
@@ -190,8 +190,7 @@ def _costs(data: Dataset, weights: Mapping[str, float]) -> dict[str, Fraction]:
         for name, weight in weights.items()
         if not (math.isfinite(weight) and weight > 0)
     ]
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return {name: Fraction(str(float(weights.get(name, 1)))) for name in data.names}
 
 

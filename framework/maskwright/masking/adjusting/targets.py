@@ -40,7 +40,8 @@ class Targets:
     `members`: row of each record; None when row i is record i; shape (n,). `domain`: combinations of values in the
     original file, for domain edits. `moving`: of variables that may move, as far as edits ask for their missing codes:
     the codes stay in their cells. `multiples`: units of the grid of which steps have promised that published values are
-    multiples. `drawn`: whether the rows are records that methods drew anew.
+    multiples. `drawn`: whether the rows are records that methods drew anew. `in_decimals_alone`: whether a rule has to
+    hold in decimal arithmetic only.
     """
 
     variables: tuple[Variable, ...]
@@ -50,6 +51,7 @@ class Targets:
     moving: Mapping[str, Cells] = field(default_factory=dict)
     multiples: Mapping[str, int] = field(default_factory=dict)
     drawn: bool = False
+    in_decimals_alone: bool = False
     _fixed: dict[Requirement, Booleans] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -97,7 +99,7 @@ class Targets:
         places = [variable.decimals for variable in self.variables if variable.name in edit.variables]
         # Sums of whole numbers are exact in binary64, so there the two arithmetics cannot differ.
         same = not any(places) and _sums_whole_numbers(edit)
-        both = not _has_equality(edit) if None in places else not same
+        both = not self.in_decimals_alone and (not _has_equality(edit) if None in places else not same)
 
         def judge(columns: RecordChunk) -> Booleans:
             verdict = evaluate(edit, columns, self.domain)

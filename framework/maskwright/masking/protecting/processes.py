@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.processes.resources import share_of_each
 from maskwright.foundation.progress import Progress, Reporter, silent
 from maskwright.plugins.guarding.call import seconds_allowed, time_limit, took_too_long
@@ -56,8 +56,7 @@ def refuse_unsendable(steps: Sequence[Step]) -> None:
             message = f"method {step.method.name!r} of {package} cannot be run in processes: {why}"
             hint = "Or leave 'processes' out: threads give the same result."
             problems.append(Problem(message, step.place, hint, step=step.number))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _unsendable(method: Method, params: BaseModel) -> str | None:

@@ -13,7 +13,7 @@ from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.structure import sources_of
 from maskwright.edits.levels.structure_edits import source_of_name, sources_of_edit, spans_records
 from maskwright.edits.translation.translate import Translation
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.planning.adjustment_units import Changes
 from maskwright.planning.recoded_edits import RecodedVariables, published_before_data
 from maskwright.planning.step_variables import variables_of_steps
@@ -129,8 +129,7 @@ def recoded_across(
                 dropped.append(edit)
             else:
                 problems.append(_refusal(edit, {name: treatments[level].recoded[name] for level, name in read}, found))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     gone = {edit.name for edit in dropped}
     kept = {
         name: EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.edits.edit import Edit, LinearPart
 from maskwright.edits.levels.structure import MembersColumn, sources_of
 from maskwright.edits.levels.structure_edits import sources_of_edit
-from maskwright.foundation.errors import InputError, Problem, refuse_problems
+from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.model import Keeper, Step
 from maskwright.planning.step_variables import variables_of_steps
@@ -135,8 +135,7 @@ def adjusted_totals(
         Problem(f"totals: {unknown_name(f'masked variable of {where}', name, known)}", step.place, step=step.number)
         for step in steps for name in step.planning.totals if name not in known
     ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
     return frozenset(name for step in steps for name, how in step.planning.totals.items() if how == "adjust")
 
 
@@ -151,8 +150,7 @@ def require_totals(across: AcrossLevels, steps: Sequence[Step]) -> None:
         )
         for step in steps for name in step.planning.totals if name not in totals
     ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def require_pairs(across: AcrossLevels, bound: BoundEdits, masked: Mapping[str, Collection[str]]) -> None:
@@ -189,8 +187,7 @@ def require_what_moves(
                 message = f"totals: {{{total}: adjust}}: no step masks anything else that edit {edit.name!r} reads"
                 hint = f"mask what is to move onto {total}, or leave {total} to be derived"
                 problems.append(Problem(message, place, hint))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def _moved_for(across: AcrossLevels, edits: Iterable[Edit]) -> Iterator[Edit]:
@@ -244,8 +241,7 @@ def require_k_of_groups(across: AcrossLevels, bound: BoundEdits, steps: Sequence
                 "`unit` masks whole groups alike"
             )
             problems.append(Problem(message, step.place, hint))
-    if problems:
-        raise InputError(problems)
+    refuse_problems(problems)
 
 
 def checked_under_guarantees(across: AcrossLevels, bound: BoundEdits, steps: Sequence[Step]) -> AcrossLevels:

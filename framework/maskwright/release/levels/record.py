@@ -10,6 +10,7 @@ from maskwright.release.record.record_parts import LossByStep, NoticeRecord, Pla
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,
+    InputFile,
     LevelRecord,
     LikeClasses,
     RunRecord,
@@ -138,6 +139,7 @@ def record_of_levels(
     return first.model_copy(
         update={
             "records": lower_records,
+            "inputs": tuple(sorted({file: None for each in every for file in each.inputs}, key=_is_no_data)),
             "plugins": {key: value for each in every for key, value in each.plugins.items()},
             "variables": tuple(_variables(known, untouched)),
             "plan": plan_of_levels(
@@ -165,6 +167,10 @@ def record_of_levels(
             "k_of_groups": tuple(alike),
         }
     )
+
+
+def _is_no_data(file: InputFile) -> bool:
+    return file.role != "data"
 
 
 def _loss_by_step(records: Sequence[RunRecord]) -> LossByStep | None:
@@ -229,41 +235,30 @@ def _edits(
     for name, part in parts.items():
         arrival = {each.name: each.violations for each in part.arrival.edits}
         for each in part.outcome.edits:
-            edit = bound.edits[name][each.name]
+            edit, keeper = bound.edits[name][each.name], keepers.get(each.name)
             if each.name in inside:
                 own = inside[each.name]
-                others = keepers.get(each.name)
-                if others is not None:
-                    own = _with_operands_across(own, edit, others, moved.get(each.name, 0))
-                yield own.model_copy(
-                    update={
-                        "violations": each.violations, "unknown": each.unknown, "fired": each.fired, "level": name,
-                        "violations_on_arrival": arrival.get(each.name, 0),
-                        "infeasible": infeasible.get(each.name, 0),
-                    }
-                )  # fmt: skip
-                continue
-            keeper = keepers.get(each.name)
-            how = "construction" if keeper is None else keeper.kept_by
-            yield EditRecord(
-                name=each.name,
-                kind=each.kind,
-                text=edit.text,
-                message=edit.message,
-                severity=edit.severity,
-                planned=how,
-                kept_by=how,
-                how="nothing that it reads is masked" if keeper is None else keeper.how,
-                not_applicable=not_applicable.get(each.name, 0),
-                adjusted=moved.get(each.name, 0),
-                infeasible=infeasible.get(each.name, 0),
-                loss=0.0,
-                violations=each.violations,
-                violations_on_arrival=arrival.get(each.name, 0),
-                unknown=each.unknown,
-                fired=each.fired,
-                level=name,
-            )
+                if keeper is not None:
+                    own = _with_operands_across(own, edit, keeper, moved.get(each.name, 0))
+            else:
+                own = _kept_across(edit, keeper, moved.get(each.name, 0), not_applicable.get(each.name, 0))
+            yield own.model_copy(
+                update={
+                    "violations": each.violations, "unknown": each.unknown, "fired": each.fired, "level": name,
+                    "violations_on_arrival": arrival.get(each.name, 0), "infeasible": infeasible.get(each.name, 0),
+                }
+            )  # fmt: skip
+
+
+def _kept_across(edit: Edit, keeper: Keeper | None, moved: int, not_applicable: int) -> EditRecord:
+    """Record of an edit that no level keeps by itself, before its records are counted."""
+    kept_by = "construction" if keeper is None else keeper.kept_by
+    how = "nothing that it reads is masked" if keeper is None else keeper.how
+    return EditRecord(
+        name=edit.name, kind=edit.kind, text=edit.text, message=edit.message, severity=edit.severity, planned=kept_by,
+        kept_by=kept_by, how=how, not_applicable=not_applicable, adjusted=moved, loss=0.0, violations=0,
+        violations_on_arrival=0, unknown=0, fired=0,
+    )  # fmt: skip
 
 
 def _with_operands_across(own: EditRecord, edit: Edit, keeper: Keeper, moved: int) -> EditRecord:

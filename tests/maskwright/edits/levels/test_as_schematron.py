@@ -13,11 +13,11 @@ import yaml
 import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import write_levels_demo
-from maskwright.commands.levels.loading import outcomes
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.edits.levels.as_schematron import nested_schematron_file
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
+from maskwright.planning.levels.bound_edits import outcomes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "levels"))
 from random_survey import LEVELS, RULES, WRITTEN_ONLY, survey

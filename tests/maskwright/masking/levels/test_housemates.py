@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.foundation.errors import InputError
 from maskwright.masking.levels.complementary_suppression import complement_across
+from maskwright.planning.levels.bound_edits import edits_of_levels
 
 if TYPE_CHECKING:
     from maskwright.masking.suppressing.complementary_suppression import Complement

@@ -11,11 +11,11 @@ import pytest
 from scipy.optimize import minimize
 
 import maskwright as mw
-from maskwright.commands.levels.loading import edits_of_levels
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.joint_rules import LevelColumns, joined_groups, joint_rules
 from maskwright.edits.levels.joint_writing import JointWriter
-from maskwright.masking.levels.adjustment import moved_together
+from maskwright.masking.levels.moving import moved_together
+from maskwright.planning.levels.bound_edits import edits_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

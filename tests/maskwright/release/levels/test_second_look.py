@@ -16,10 +16,11 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.commands.demo.levels.files import write_levels_demo
 from maskwright.commands.levels import running
-from maskwright.commands.levels.loading import edits_of_levels, linked_as, outcomes
+from maskwright.commands.levels.loading import linked_as
 from maskwright.commands.options import ReadingOptions, pipeline_levels
 from maskwright.commands.reading import load
 from maskwright.edits.levels import column_values
+from maskwright.planning.levels.bound_edits import edits_of_levels, outcomes
 from maskwright.release.levels.reference_validation import WrittenTable, validate_levels_by_reference
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "levels"))

@@ -8,8 +8,6 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.levels.declarations import levels_of
-from maskwright.commands.levels.edit_violations import WHAT_TO_DO, unknown_records
 from maskwright.data.levels.linked_data import NestedElements
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
@@ -24,6 +22,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import notify, silent, stage
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import Pipeline, RuleFile, RuleText
+from maskwright.planning.levels.bound_edits import unknown_records
 from maskwright.release.data_file import written_file
 from maskwright.release.file_validation import check_nested
 from maskwright.release.files import output_stream
@@ -103,6 +102,10 @@ def _placed(found: EditOutcome, linked: LinkedData, elements: NestedElements) ->
 
 
 SCHEMATRON = "schematron"
+WHAT_TO_DO = (
+    "a comparison with a cell that is no number is false in XPath: let the test say what holds then, as "
+    "`not(number(x) = number(x)) or ...`, or state the rule in YAML"
+)
 BARE_TOTAL = (
     "a total is derived where the test is the equality alone, or says its rule in `mw:rule`, as "
     "`maskwright edits RULES --to schematron` writes it"
@@ -124,7 +127,7 @@ class EngineRules:
 
 def engine_rules(described: Pipeline) -> EngineRules | None:
     """Rules of a pipeline that an engine is asked about; None: its data are no nested XML, or none is Schematron."""
-    levels = levels_of(described)
+    levels = described.level_sources
     schematron = [each for each in described.edits if isinstance(each, RuleFile) and each.reader.name == SCHEMATRON]
     if levels.form != "nested" or not schematron:
         return None
@@ -177,7 +180,7 @@ def validate_by_engine(
         by_engine = rules is not None and rules.are_all and len(requested) == len(rules.edits)
         if stream is not None and not by_engine:
             outcomes = [replace(each, level=name) for name, outcome in found.items() for each in outcome.edits]
-            write_linked_svrl(stream, released, published.edits, outcomes, levels_of(described))
+            write_linked_svrl(stream, released, published.edits, outcomes, described.level_sources)
         if rules is None:
             return ()
         if len(requested) < len(rules.edits):
@@ -186,7 +189,7 @@ def validate_by_engine(
             notify(reporter, [Notice("not-asked-of-an-engine", "", message)])
         progress = stack.enter_context(stage(reporter, "Validating a second time"))
         svrl = stream if by_engine else None
-        adjacent = _on_structure(released, published, found, requested, levels_of(described)) if by_engine else []
+        adjacent = _on_structure(released, published, found, requested, described.level_sources) if by_engine else []
         outcome = _by_engine(described, replace(rules, edits=requested), release, svrl, adjacent, progress)
     own = {each.name: each for one in found.values() for each in one.edits}
     return tuple(_refuted(outcome, own, lambda name: _on_missing(name, outcome, released, published)))
@@ -200,8 +203,9 @@ def _by_engine(
     others: Sequence[tuple[Edit, Placed]],
     progress: Progress,
 ) -> Outcome:
-    names = tuple(levels_of(described).sources)
-    file = written_file(release.temporary("data"), replace(described, data=levels_of(described).sources[names[0]]), ())
+    names = tuple(described.level_sources.sources)
+    first = described.level_sources.sources[names[0]]
+    file = written_file(release.temporary("data"), replace(described, data=first), ())
     assert file.source.nested is not None
     reading = file.source.nested.open(file.path, file.params, progress)
     return check_nested(file.path, reading, rules.edits, rules.limits, levels=names, svrl=svrl, evaluated=others)
