@@ -12,6 +12,7 @@ from maskwright.commands.levels.group_masking import mask_grouped, results_of_le
 from maskwright.commands.levels.moving import Moving, put_on, violations
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.levels.steps import takes_records
+from maskwright.disclosure.cells import without_cells
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
@@ -28,7 +29,6 @@ from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
-from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 
 if TYPE_CHECKING:

@@ -319,7 +319,7 @@ def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator
     if not any(column.variable.role == "weight" for column in released):
         return
     before = original if released.origin is None else original.taken(rows_of(original, released))
-    from maskwright.masking.suppressing.weight_inference import (
+    from maskwright.disclosure.attacks.weight import (
         factors_of_weights,
         original_category_doubts,
         published_weights,

@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.disclosure.attacks.dependency import Readable, Reader
+from maskwright.disclosure.cells import (
+    CellMasks,
+    LevelCellMasks,
+    joined_cells,
+    of_level,
+    with_any,
+    without_cells,
+)
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.findings import Notice
@@ -16,16 +25,7 @@ from maskwright.masking.levels.across_inference import AcrossInference, read_by_
 from maskwright.masking.levels.complementary_suppression import complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.masked_value_checks import smallest_classes
-from maskwright.masking.suppressing.cells import (
-    CellMasks,
-    LevelCellMasks,
-    joined_cells,
-    of_level,
-    with_any,
-    without_cells,
-)
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
 from maskwright.masking.suppressing.suppression_steps import cells_suppressed, lost_codes

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.record_groups import household_columns
+from maskwright.disclosure.attacks.dependency import Readable, Reader
+from maskwright.disclosure.cells import CellMasks, joined_cells, with_any, without_cells
 from maskwright.foundation.counts import plural
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
@@ -16,7 +18,6 @@ from maskwright.masking.masking_result import Removal
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
-from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
 from maskwright.masking.suppressing.clusters_left import (
     PromisedClusters,
     cells_for_clusters,
@@ -25,14 +26,13 @@ from maskwright.masking.suppressing.clusters_left import (
     promised_clusters,
 )
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
     complementary_cells,
     following_doubts,
     lost_code_doubts,
     primary_suppressions,
 )
-from maskwright.masking.suppressing.published_cells import in_published_detail
+from maskwright.masking.suppressing.published_detail import in_published_detail
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
 from maskwright.planning.model import key_names, with_steps
 

@@ -16,7 +16,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
-from maskwright.masking.suppressing.dependency_inference import Reader
+from maskwright.disclosure.attacks.dependency import Reader
 
 if TYPE_CHECKING:
     from pathlib import Path

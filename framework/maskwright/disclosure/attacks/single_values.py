@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.special import bdtr, bdtrc
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
-from maskwright.masking.suppressing.published_cells import reads_suppressed
+from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.disclosure.cells import CellMasks
     from maskwright.foundation.arrays import Booleans, Integers
-    from maskwright.masking.suppressing.cells import CellMasks
 
 
 CERTAIN = 0.95

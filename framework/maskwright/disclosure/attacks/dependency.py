@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency, Spanning
-from maskwright.foundation.arrays import Booleans
-from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
-from maskwright.masking.suppressing.value_inference import (
+from maskwright.disclosure.attacks.single_values import (
     CERTAIN,
     CERTAINTY,
     FEWEST_EQUIVALENT,
@@ -20,6 +18,8 @@ from maskwright.masking.suppressing.value_inference import (
     is_certain,
     majority_values,
 )
+from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
+from maskwright.foundation.arrays import Booleans
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
