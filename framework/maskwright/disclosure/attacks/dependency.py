@@ -9,22 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency, Spanning
-from maskwright.disclosure.attacks.single_values import (
-    CERTAIN,
-    CERTAINTY,
-    FEWEST_EQUIVALENT,
-    MAJORITY,
-    SingleValues,
-    is_certain,
-    majority_values,
-)
+from maskwright.disclosure.attacks.other_records import CERTAIN, SimilarRecords
+from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
+from maskwright.disclosure.decision import CERTAINTY, is_certain
 from maskwright.foundation.arrays import Booleans
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Integers
 
 
 @dataclass(frozen=True)
@@ -127,6 +122,7 @@ class Reader:
         self._spanning = spanning
         self._dependencies = Dependencies(shown, columns, spanning)
         self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
+        self._similar = None if spanning else SimilarRecords(shown, columns, self._dependencies.codes)
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
         self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
@@ -218,16 +214,28 @@ class Reader:
                     left[name] = left.get(name, np.False_) | follows
                     way = self._way(dependency.given, by_count=dependency.by_count)
                     by[name] = joined_cells(by.get(name, {}), {way: follows})
-            for size in (1, 2) if cells.any() else ():
-                for given in self._singles.given(name, size):
-                    shown = np.zeros(self._n, dtype=np.bool_)
-                    shown[self._singles.disclosing_records(name, given, hidden)] = True
-                    before = left.get(name, np.False_)
-                    # What is known already is not repeated for every other value that discloses it.
-                    if (shown & ~before).any():
-                        by[name] = joined_cells(by.get(name, {}), {self._way(given): shown})
-                        left[name] = before | shown
+            for way, _, rows in self._known_by_values(name, hidden) if cells.any() else ():
+                shown = np.zeros(self._n, dtype=np.bool_)
+                shown[rows] = True
+                before = left.get(name, np.False_)
+                # What is known already is not repeated for every other value that discloses it.
+                if (shown & ~before).any():
+                    by[name] = joined_cells(by.get(name, {}), {way: shown})
+                    left[name] = before | shown
         return Readable({}, left, by)
+
+    def _known_by_values(
+        self, name: str, hidden: CellMasks
+    ) -> Iterator[tuple[InferencePath, tuple[str, ...], Integers]]:
+        """What gives suppressed cells of a variable away by single values, and of which records; one after another."""
+        for size in (1, 2):
+            for given in self._singles.given(name, size):
+                yield self._way(given), given, self._singles.disclosing_records(name, given, hidden)
+        if self._similar is None:
+            return
+        for similarity in self._similar.of(name):
+            rows = self._similar.certain_records(name, similarity, hidden)
+            yield InferencePath(f"other records: {similarity} show one value", similarity.given), similarity.given, rows
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
@@ -273,27 +281,26 @@ class Reader:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
         changed = False
         lost = np.zeros(self._n, dtype=np.bool_)
-        for size in (1, 2):
-            for given in self._singles.given(name, size):
-                rows = self._singles.disclosing_records(name, given, gone)
-                if size == 1 and given[0] not in self._never:
-                    rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
-                # Where one value gives the cell away for good, suppressing another is of no use.
-                rows = rows[~lost[rows]]
-                for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
-                    able = rows[~self._singles.unchanged_by_suppression((one,))[rows]]
-                    if len(able):
-                        gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
-                        gone[one][able] = True
-                        self._complements.setdefault((name, one), {})[given] = None
-                        changed = True
-                    rows = np.setdiff1d(rows, able, assume_unique=True)
-                if len(rows) and set(given) <= self._homes:
-                    homes = self._dependencies.codes.together(given)
-                    more = np.isin(homes, homes[rows]) & ~gone[name]
-                    gone[name] = gone[name] | more
-                    changed |= bool(more.any())
-                lost[rows] = True
+        for _, given, known in self._known_by_values(name, gone):
+            rows = known
+            if len(given) == 1 and given[0] not in self._never:
+                rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
+            # Where one value gives the cell away for good, suppressing another is of no use.
+            rows = rows[~lost[rows]]
+            for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
+                able = rows[~self._singles.unchanged_by_suppression((one,))[rows]]
+                if len(able):
+                    gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
+                    gone[one][able] = True
+                    self._complements.setdefault((name, one), {})[given] = None
+                    changed = True
+                rows = np.setdiff1d(rows, able, assume_unique=True)
+            if len(rows) and set(given) <= self._homes:
+                homes = self._dependencies.codes.together(given)
+                more = np.isin(homes, homes[rows]) & ~gone[name]
+                gone[name] = gone[name] | more
+                changed |= bool(more.any())
+            lost[rows] = True
         return changed
 
     def _follows(self, dependency: Dependency, gone: CellMasks) -> Booleans:

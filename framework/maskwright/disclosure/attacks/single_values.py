@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtrc
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
+from maskwright.disclosure.attacks.other_records import CERTAIN, majorities
+from maskwright.disclosure.decision import LEVEL, is_certain
 from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
@@ -24,20 +26,11 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Booleans, Integers
 
 
-CERTAIN = 0.95
-"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
-
 MAJORITY = 0.5
 """The same where a number of records shows it, which several groups that are equal by chance have together."""
 
 FEWEST_EQUIVALENT = 10
 """Published records that have to show it where one value, and not a whole variable, gives a cell away."""
-
-CERTAINTY = 0.9
-"""Share of cells that are rightly named from which an intruder may be said to know them."""
-
-LEVEL = 0.05
-"""Level of the bounds on such shares."""
 
 MOST_READ = 100_000_000
 """Records times pairs of variables that are examined for one variable; the pairs with the fewest values come first."""
@@ -264,7 +257,7 @@ class _Question:
             disclosed = np.flatnonzero(wanted[seen] >= 0)
             seen, cells, values = wanted[seen[disclosed]], cells[disclosed], len(distinct)
             groups = None if groups is None else groups[disclosed]
-        sizes, most, value = _majorities(seen, cells, values, self._width)
+        sizes, most, value = majorities(seen, cells, values, self._width)
         share = self._shares[value]
         witnesses = sizes if groups is None else groups_of_each(seen, groups, values)
         unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
@@ -303,30 +296,6 @@ class Answers:
                 if is_certain(right, named, base) and (holds or bdtrc(right - 1, named, base) < LEVEL):
                     found |= own
         return found
-
-
-def is_certain(right: int, named: int, base: float) -> bool:
-    """Whether rules that most published records obey give suppressed cells away, or mislead.
-
-    `right` of `named` suppressed cells are as the rules say: what the office knows. `base`: share that the published
-    distribution alone would name rightly.
-    """
-    return right > base * named and bool(bdtr(right, named, CERTAINTY) >= LEVEL)
-
-
-def _majorities(seen: Integers, cells: Integers, values: int, width: int) -> tuple[Integers, Integers, Integers]:
-    """For each code: its records, how many have its most frequent cell, and which that is; shape (values,)."""
-    sizes = np.bincount(seen, minlength=values)
-    if values * width <= 4 * len(seen) + 1_000_000:
-        table = np.bincount(seen * width + cells, minlength=values * width).reshape(values, width)
-        value = table.argmax(axis=1)
-        return sizes, table[np.arange(values), value], value
-    pairs, counts = np.unique(seen * width + cells, return_counts=True)
-    most, value = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
-    # The last one written stays: that with the most records.
-    order = np.argsort(counts, kind="stable")
-    most[pairs[order] // width], value[pairs[order] // width] = counts[order], pairs[order] % width
-    return sizes, most, value
 
 
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:

@@ -1,0 +1,203 @@
+"""What the other published records say of a cell: those equal to its record, and those nearest to it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.disclosure.decision import certain_cells, has_relation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maskwright.data.dataset import Dataset
+    from maskwright.data.dependencies import ValueCodes
+    from maskwright.disclosure.cells import CellMasks
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
+
+
+CERTAIN = 0.95
+"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
+
+FEWEST_OTHERS = 3
+"""Other published records that have to be there."""
+
+NEAREST = 4
+"""Published records nearest to one that have to agree."""
+
+MOST_NEAR = 20_000
+"""Published records among which the nearest in two variables are searched."""
+
+
+def majorities(seen: Integers, cells: Integers, values: int, width: int) -> tuple[Integers, Integers, Integers]:
+    """For each code: its records, how many have its most frequent cell, and which that is; shape (values,)."""
+    sizes = np.bincount(seen, minlength=values)
+    if values * width <= 4 * len(seen) + 1_000_000:
+        table = np.bincount(seen * width + cells, minlength=values * width).reshape(values, width)
+        value = table.argmax(axis=1)
+        return sizes, table[np.arange(values), value], value
+    pairs, counts = np.unique(seen * width + cells, return_counts=True)
+    most, value = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
+    # The last one written stays: that with the most records.
+    order = np.argsort(counts, kind="stable")
+    most[pairs[order] // width], value[pairs[order] // width] = counts[order], pairs[order] % width
+    return sizes, most, value
+
+
+def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans) -> Integers:
+    """What nearly all other published records with the same `given` have; -1: nothing, or too few; shape (n,).
+
+    `given`, `cells`: codes 0, 1, ..., -1 where missing or not published; a published cell is left out of those that
+    show it; shape (n,).
+    """
+    there = (given >= 0) & (cells >= 0) & ~hidden
+    named = np.full(len(cells), -1, dtype=np.int64)
+    if not there.any():
+        return named
+    values, width = int(given.max()) + 1, int(cells.max()) + 1
+    sizes, most, value = majorities(given[there], cells[there], values, width)
+    asked = np.flatnonzero(given >= 0)
+    known, classes = there[asked], given[asked]
+    others = sizes[classes] - known
+    alike = most[classes] - (known & (cells[asked] == value[classes]))
+    enough = (others >= FEWEST_OTHERS) & (alike >= CERTAIN * others)
+    named[asked[enough]] = value[classes[enough]]
+    return named
+
+
+def shown_by_nearest(place: Floats, cells: Integers, hidden: Booleans) -> Integers:
+    """What the published records next to each in one variable have, where they agree; -1: nothing; shape (n,).
+
+    `place`: NaN where missing or not published; shape (n,).
+    """
+    named = np.full(len(cells), -1, dtype=np.int64)
+    there = np.flatnonzero(np.isfinite(place) & (cells >= 0) & ~hidden)
+    if len(there) <= NEAREST:
+        return named
+    order = there[np.argsort(place[there], kind="stable")]
+    found, last = cells[order], len(order) - NEAREST
+    # Of a published record: the window of one more around it, without it.
+    ends = np.clip(np.arange(len(order)) - NEAREST // 2, 0, last - 1)
+    window = ends[:, None] + np.arange(NEAREST + 1)
+    itself = window == np.arange(len(order))[:, None]
+    first = np.where(itself[:, 0], found[window[:, 1]], found[window[:, 0]])
+    named[order] = np.where(((found[window] == first[:, None]) | itself).all(axis=1), first, -1)
+    asked = np.flatnonzero(np.isfinite(place) & hidden)
+    starts = np.clip(np.searchsorted(place[order], place[asked]) - NEAREST // 2, 0, last)
+    nearest = found[starts[:, None] + np.arange(NEAREST)]
+    named[asked] = np.where((nearest == nearest[:, :1]).all(axis=1), nearest[:, 0], -1)
+    return named
+
+
+def shown_by_nearest_of_two(places: tuple[Floats, Floats], cells: Integers, hidden: Booleans) -> Integers:
+    """The same in two variables, each in units of its spread; of published records some; shape (n,)."""
+    from scipy.spatial import KDTree  # heavy
+
+    named = np.full(len(cells), -1, dtype=np.int64)
+    known = np.isfinite(places[0]) & np.isfinite(places[1])
+    there = np.flatnonzero(known & (cells >= 0) & ~hidden)
+    if len(there) <= NEAREST:
+        return named
+    there = there[np.linspace(0, len(there) - 1, min(len(there), MOST_NEAR)).astype(np.int64)]
+    points = np.column_stack([each / (float(np.std(each[there])) or 1.0) for each in places])
+    tree, found = KDTree(points[there]), cells[there]
+    nearest = np.asarray(tree.query(points[there], NEAREST + 1)[1])
+    itself = nearest == np.arange(len(there))[:, None]
+    # Of many records in one place the record itself may not be among the nearest.
+    itself[~itself.any(axis=1), -1] = True
+    others = found[nearest[~itself].reshape(len(there), NEAREST)]
+    named[there] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
+    asked = np.flatnonzero(known & hidden)
+    if len(asked):
+        others = found[np.asarray(tree.query(points[asked], NEAREST)[1])]
+        named[asked] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
+    return named
+
+
+FEWEST_ORDERED = 20
+"""Different values of a variable from which records near in it say something, and not only equal ones."""
+
+MOST_PAIRED = 6
+"""Numbers of which pairs are places: coordinates are among those with the most values."""
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """In which variables records are similar: equal in one, near in one, or near in two."""
+
+    given: tuple[str, ...]
+    near: bool = False
+
+    def __str__(self) -> str:
+        names = " and ".join(self.given)
+        return f"those nearest in {names}" if self.near else f"those that agree in {names}"
+
+
+class SimilarRecords:
+    """What records that are similar in variables of a file show, few of each value, all of them together.
+
+    `shown`: the records as they would be published without suppression.
+    """
+
+    def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes) -> None:
+        self._shown, self._columns, self._codes = shown, tuple(columns), codes
+        self._places: dict[str, Floats] = {}
+        self._original: dict[tuple[str, Similarity], Integers | None] = {}
+        self._similarities = tuple(self._tried())
+
+    def of(self, name: str) -> tuple[Similarity, ...]:
+        """Similarities that are examined for a variable."""
+        return tuple(each for each in self._similarities if name not in each.given)
+
+    def certain_records(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:
+        """Records whose suppressed cell is known by similar ones, rightly, as positions, ascending."""
+        own, families = self._codes.of(name), len(self._similarities) * (1 + self._codes.distinct(name))
+        key = (name, similarity)
+        if key not in self._original:
+            nothing = np.zeros(len(own), dtype=np.bool_)
+            original = self.named(name, similarity, {name: nothing})
+            self._original[key] = original if has_relation(original, own, families) else None
+        of_original = self._original[key]
+        if of_original is None:
+            return np.zeros(0, dtype=np.int64)
+        named = self.named(name, similarity, hidden)
+        found = certain_cells(named, own, hidden[name], of_original, families)
+        return np.flatnonzero(found & (named == own))
+
+    def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:
+        """What similar records show of each cell of a variable: codes of its values, -1 for nothing; shape (n,)."""
+        own, gone = self._codes.of(name), hidden[name]
+        if not similarity.near:
+            (other,) = similarity.given
+            codes = self._codes.of(other)
+            return shown_by_equal(np.where(hidden[other], -1, codes) if other in hidden else codes, own, gone)
+        places = [self._place(each, hidden) for each in similarity.given]
+        if len(places) == 1:
+            return shown_by_nearest(places[0], own, gone)
+        return shown_by_nearest_of_two((places[0], places[1]), own, gone)
+
+    def _tried(self) -> list[Similarity]:
+        distinct = {name: self._codes.distinct(name) for name in self._columns}
+        ordered = [name for name in self._columns if distinct[name] >= FEWEST_ORDERED]
+        numbers = [name for name in ordered if self._shown[name].variable.is_numeric]
+        paired = sorted(numbers, key=lambda name: -distinct[name])[:MOST_PAIRED]
+        return [
+            *(Similarity((name,)) for name in self._columns if 1 < distinct[name] < len(self._shown)),
+            *(Similarity((name,), near=True) for name in ordered),
+            *(Similarity(pair, near=True) for pair in itertools.combinations(sorted(paired), 2)),
+        ]
+
+    def _place(self, name: str, hidden: CellMasks) -> Floats:
+        """Numbers, and of texts their places in alphabetical order: codes of one area begin alike."""
+        if name not in self._places:
+            column = self._shown[name]
+            values = column.values.astype(np.float64)
+            if not column.variable.is_numeric:
+                order = np.argsort(np.array([*column.variable.categories, ""], dtype=object)[:-1], kind="stable")
+                values = np.append(np.argsort(order, kind="stable"), -1)[column.values].astype(np.float64)
+            self._places[name] = np.where(column.missing, np.nan, values)
+        found = self._places[name]
+        return np.where(hidden[name], np.nan, found) if name in hidden else found
