@@ -11,9 +11,9 @@ from scipy.special import bdtr, bdtrc
 from maskwright.data.dependencies import BY_CHANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-    from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
 
 
 CERTAINTY = 0.9
@@ -82,71 +82,53 @@ def is_certain(right: int, named: int, base: float, certainty: float = CERTAINTY
     return right > base * named and bool(bdtr(right, named, certainty) >= LEVEL)
 
 
-def claims_of(named: Integers, own: Integers, hidden: Booleans) -> Claims:
-    """Count what rules claim.
+def claims_of(named: Integers, own: Integers, hidden: Booleans) -> dict[int | None, Claims]:
+    """What rules claim: all of them (None), and those that name one value, by its code.
+
+    They are judged apart, as a leak may be one of a single value. What rules name is what everybody sees, unlike which
+    of them are right.
 
     `named`: code of the value that the other records show for each cell, -1 where they show none. `own`: code of the
     value that it has, -1 where missing. `hidden`: whether it is empty in the release; shape (n,) each.
     """
-    said = (named >= 0) & (own >= 0)
-    right, asked = named == own, said & hidden
-    shares = _shares(own, ~hidden)
-    cells = named[asked] if asked.any() else named[said]
-    return Claims(
-        int(np.sum(said & ~hidden)),
-        int(np.sum(said & ~hidden & right)),
-        int(np.sum(asked)),
-        int(np.sum(asked & right)),
-        float(shares[cells].mean()) if len(cells) else 0.0,
-    )
+    width = int(max(own.max(initial=-1), named.max(initial=-1))) + 1
+    shares = np.bincount(own[~hidden & (own >= 0)], minlength=width).astype(np.float64)
+    shares /= max(float(shares.sum()), 1.0)
+    cells = np.flatnonzero((named >= 0) & (own >= 0))
+    value, gone, right = named[cells], hidden[cells], named[cells] == own[cells]
+    parts = (~gone, ~gone & right, gone, gone & right)
+    counts = [np.bincount(value[part], minlength=width) for part in parts]
+    found: dict[int | None, Claims] = {None: _together(counts, shares)}
+    for code in np.flatnonzero(counts[0] + counts[2]).tolist():
+        seen, seen_right, asked, asked_right = (int(each[code]) for each in counts)
+        found[code] = Claims(seen, seen_right, asked, asked_right, float(shares[code]))
+    return found
 
 
-def families_of(named: Integers, own: Integers) -> Iterator[tuple[int | None, Booleans]]:
-    """Rules that are judged apart: all, then those that name one value: a leak may be one of a single value.
+def _together(counts: Sequence[Integers], shares: Floats) -> Claims:
+    seen, seen_right, named, right = (int(each.sum()) for each in counts)
+    weights = counts[2] if named else counts[0]
+    return Claims(seen, seen_right, named, right, float(shares @ weights) / max(named or seen, 1))
 
-    What they name is what everybody sees, unlike which of them are right. Yields that value, None for all, and the
-    cells that are named; shape (n,).
-    """
-    yield None, named >= 0
-    values = np.flatnonzero(np.bincount(named[(named >= 0) & (own >= 0)], minlength=1))
-    if len(values) > 1:
-        for value in values.tolist():
-            yield value, named == value
+
+def relations(named: Integers, own: Integers, families: int) -> frozenset[int | None]:
+    """Families of rules that hold in a file in which no cell is hidden: all, and by the value that they name."""
+    claims = claims_of(named, own, np.zeros(len(own), dtype=np.bool_))
+    return frozenset(value for value, each in claims.items() if each.is_relation(families))
 
 
 def certain_cells(
-    named: Integers, own: Integers, hidden: Booleans, of_original: Integers, families: int
+    named: Integers, own: Integers, hidden: Booleans, related: frozenset[int | None], families: int
 ) -> Booleans:
     """Hidden cells that an intruder would be sure of, and mostly right; shape (n,).
 
     Taken of all cells together that a family of rules names, never of a single one: which guesses are right would show.
 
-    `of_original`: what the same rules name where no cell is hidden; others are there because of what was suppressed.
+    `related`: families of rules that hold where no cell is hidden; others are there because of what was suppressed.
     `families`: how many families of rules are tried.
     """
     found = np.zeros(len(own), dtype=np.bool_)
-    nothing = np.zeros(len(own), dtype=np.bool_)
-    for value, cells in families_of(named, own):
-        claims = claims_of(np.where(cells, named, -1), own, hidden)
-        if not claims.is_right() or not claims.looks_certain(families):
-            continue
-        whole = of_original if value is None else np.where(of_original == value, of_original, -1)
-        if claims_of(whole, own, nothing).is_relation(families):
-            found |= cells & hidden
+    for value, claims in claims_of(named, own, hidden).items():
+        if value in related and claims.is_right() and claims.looks_certain(families):
+            found |= hidden & (named >= 0 if value is None else named == value)
     return found
-
-
-def has_relation(named: Integers, own: Integers, families: int) -> bool:
-    """Whether any family of rules holds in a file in which no cell is hidden; shape (n,) each."""
-    nothing = np.zeros(len(own), dtype=np.bool_)
-    return any(
-        claims_of(np.where(cells, named, -1), own, nothing).is_relation(families)
-        for _, cells in families_of(named, own)
-    )
-
-
-def _shares(own: Integers, shown: Booleans) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Share of each code among the published cells."""
-    width = int(own.max(initial=-1)) + 2
-    counts = np.bincount(own[shown & (own >= 0)], minlength=width).astype(np.float64)
-    return counts / max(float(counts.sum()), 1.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import Dependencies, Dependency, Spanning
-from maskwright.disclosure.attacks.other_records import CERTAIN, SimilarRecords
+from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
 from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
 from maskwright.disclosure.decision import CERTAINTY, is_certain

@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.special import bdtrc
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
-from maskwright.disclosure.attacks.other_records import CERTAIN, majorities
+from maskwright.disclosure.attacks.similar_records import CERTAIN, majorities
 from maskwright.disclosure.decision import LEVEL, is_certain
 from maskwright.disclosure.published_cells import reads_suppressed
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes, determines
 from maskwright.disclosure.attacks.dependency import InferencePath
-from maskwright.disclosure.attacks.other_records import CERTAIN
+from maskwright.disclosure.attacks.similar_records import CERTAIN
 from maskwright.disclosure.cells import LevelCellMasks, joined_cells
 from maskwright.edits.levels.pairs import can_equate
 from maskwright.edits.levels.structure import MembersColumn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.disclosure.decision import certain_cells, has_relation
+from maskwright.disclosure.decision import certain_cells, relations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,25 +68,25 @@ def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans) -> Intege
     return named
 
 
-def shown_by_nearest(place: Floats, cells: Integers, hidden: Booleans) -> Integers:
+def shown_by_nearest(place: Floats, cells: Integers, hidden: Booleans, order: Integers) -> Integers:
     """What the published records next to each in one variable have, where they agree; -1: nothing; shape (n,).
 
-    `place`: NaN where missing or not published; shape (n,).
+    `place`: NaN where missing or not published; shape (n,). `order`: records by their places; shape (n,).
     """
     named = np.full(len(cells), -1, dtype=np.int64)
-    there = np.flatnonzero(np.isfinite(place) & (cells >= 0) & ~hidden)
-    if len(there) <= NEAREST:
+    order = order[(np.isfinite(place) & (cells >= 0) & ~hidden)[order]]
+    if len(order) <= NEAREST:
         return named
-    order = there[np.argsort(place[there], kind="stable")]
-    found, last = cells[order], len(order) - NEAREST
-    # Of a published record: the window of one more around it, without it.
-    ends = np.clip(np.arange(len(order)) - NEAREST // 2, 0, last - 1)
-    window = ends[:, None] + np.arange(NEAREST + 1)
-    itself = window == np.arange(len(order))[:, None]
-    first = np.where(itself[:, 0], found[window[:, 1]], found[window[:, 0]])
-    named[order] = np.where(((found[window] == first[:, None]) | itself).all(axis=1), first, -1)
+    found = cells[order]
+    half = NEAREST // 2
+    # Of a published record as many on either side, at the ends none.
+    before, after = found[: -2 * half], found[2 * half :]
+    agree = before == after
+    for shift in (*range(1, half), *range(half + 1, 2 * half)):
+        agree &= found[shift : len(found) - 2 * half + shift] == before
+    named[order[half:-half]] = np.where(agree, before, -1)
     asked = np.flatnonzero(np.isfinite(place) & hidden)
-    starts = np.clip(np.searchsorted(place[order], place[asked]) - NEAREST // 2, 0, last)
+    starts = np.clip(np.searchsorted(place[order], place[asked]) - half, 0, len(order) - NEAREST)
     nearest = found[starts[:, None] + np.arange(NEAREST)]
     named[asked] = np.where((nearest == nearest[:, :1]).all(axis=1), nearest[:, 0], -1)
     return named
@@ -145,7 +145,8 @@ class SimilarRecords:
     def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes) -> None:
         self._shown, self._columns, self._codes = shown, tuple(columns), codes
         self._places: dict[str, Floats] = {}
-        self._original: dict[tuple[str, Similarity], Integers | None] = {}
+        self._orders: dict[str, Integers] = {}
+        self._related: dict[tuple[str, Similarity], frozenset[int | None]] = {}
         self._similarities = tuple(self._tried())
 
     def of(self, name: str) -> tuple[Similarity, ...]:
@@ -156,15 +157,13 @@ class SimilarRecords:
         """Records whose suppressed cell is known by similar ones, rightly, as positions, ascending."""
         own, families = self._codes.of(name), len(self._similarities) * (1 + self._codes.distinct(name))
         key = (name, similarity)
-        if key not in self._original:
+        if key not in self._related:
             nothing = np.zeros(len(own), dtype=np.bool_)
-            original = self.named(name, similarity, {name: nothing})
-            self._original[key] = original if has_relation(original, own, families) else None
-        of_original = self._original[key]
-        if of_original is None:
+            self._related[key] = relations(self.named(name, similarity, {name: nothing}), own, families)
+        if not self._related[key]:
             return np.zeros(0, dtype=np.int64)
         named = self.named(name, similarity, hidden)
-        found = certain_cells(named, own, hidden[name], of_original, families)
+        found = certain_cells(named, own, hidden[name], self._related[key], families)
         return np.flatnonzero(found & (named == own))
 
     def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:
@@ -176,7 +175,7 @@ class SimilarRecords:
             return shown_by_equal(np.where(hidden[other], -1, codes) if other in hidden else codes, own, gone)
         places = [self._place(each, hidden) for each in similarity.given]
         if len(places) == 1:
-            return shown_by_nearest(places[0], own, gone)
+            return shown_by_nearest(places[0], own, gone, self._order(*similarity.given))
         return shown_by_nearest_of_two((places[0], places[1]), own, gone)
 
     def _tried(self) -> list[Similarity]:
@@ -189,6 +188,11 @@ class SimilarRecords:
             *(Similarity((name,), near=True) for name in ordered),
             *(Similarity(pair, near=True) for pair in itertools.combinations(sorted(paired), 2)),
         ]
+
+    def _order(self, name: str) -> Integers:
+        if name not in self._orders:
+            self._orders[name] = np.argsort(self._places[name], kind="stable")
+        return self._orders[name]
 
     def _place(self, name: str, hidden: CellMasks) -> Floats:
         """Numbers, and of texts their places in alphabetical order: codes of one area begin alike."""
