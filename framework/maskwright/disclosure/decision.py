@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc
 from maskwright.data.dependencies import BY_CHANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
@@ -82,26 +82,27 @@ def is_certain(right: int, named: int, base: float, certainty: float = CERTAINTY
     return right > base * named and bool(bdtr(right, named, certainty) >= LEVEL)
 
 
-def claims_of(named: Integers, own: Integers, hidden: Booleans) -> dict[int | None, Claims]:
+def claims_of(named: Integers, own: Integers, shown: Integers) -> dict[int | None, Claims]:
     """What rules claim: all of them (None), and those that name one value, by its code.
 
     They are judged apart, as a leak may be one of a single value. What rules name is what everybody sees, unlike which
     of them are right.
 
     `named`: code of the value that the other records show for each cell, -1 where they show none. `own`: code of the
-    value that it has, -1 where missing. `hidden`: whether it is empty in the release; shape (n,) each.
+    value that it has, -1 where missing. `shown`: code of what is published, -1 where nothing is; a cell is hidden where
+    that is another; shape (n,) each.
     """
-    width = int(max(own.max(initial=-1), named.max(initial=-1))) + 1
-    shares = np.bincount(own[~hidden & (own >= 0)], minlength=width).astype(np.float64)
+    width = int(max(own.max(initial=-1), named.max(initial=-1), shown.max(initial=-1))) + 1
+    shares = np.bincount(shown[shown >= 0], minlength=width).astype(np.float64)
     shares /= max(float(shares.sum()), 1.0)
-    cells = np.flatnonzero((named >= 0) & (own >= 0))
-    value, gone, right = named[cells], hidden[cells], named[cells] == own[cells]
-    parts = (~gone, ~gone & right, gone, gone & right)
-    counts = [np.bincount(value[part], minlength=width) for part in parts]
+    seen = np.flatnonzero((named >= 0) & (shown >= 0))
+    asked = np.flatnonzero((named >= 0) & (own >= 0) & (shown != own))
+    parts = (seen, seen[named[seen] == shown[seen]], asked, asked[named[asked] == own[asked]])
+    counts = [np.bincount(named[part], minlength=width) for part in parts]
     found: dict[int | None, Claims] = {None: _together(counts, shares)}
     for code in np.flatnonzero(counts[0] + counts[2]).tolist():
-        seen, seen_right, asked, asked_right = (int(each[code]) for each in counts)
-        found[code] = Claims(seen, seen_right, asked, asked_right, float(shares[code]))
+        published, published_right, hidden, right = (int(each[code]) for each in counts)
+        found[code] = Claims(published, published_right, hidden, right, float(shares[code]))
     return found
 
 
@@ -111,14 +112,20 @@ def _together(counts: Sequence[Integers], shares: Floats) -> Claims:
     return Claims(seen, seen_right, named, right, float(shares @ weights) / max(named or seen, 1))
 
 
-def relations(named: Integers, own: Integers, families: int) -> frozenset[int | None]:
-    """Families of rules that hold in a file in which no cell is hidden: all, and by the value that they name."""
-    claims = claims_of(named, own, np.zeros(len(own), dtype=np.bool_))
-    return frozenset(value for value, each in claims.items() if each.is_relation(families))
+def relations(
+    claims: Mapping[int | None, Claims], families: int, certainty: float = CERTAINTY
+) -> frozenset[int | None]:
+    """Families of rules that hold, of those claimed of a file in which no cell is hidden."""
+    return frozenset(value for value, each in claims.items() if each.is_relation(families, certainty))
 
 
 def certain_cells(
-    named: Integers, own: Integers, hidden: Booleans, related: frozenset[int | None], families: int
+    named: Integers,
+    own: Integers,
+    shown: Integers,
+    related: frozenset[int | None],
+    families: int,
+    certainty: float = CERTAINTY,
 ) -> Booleans:
     """Hidden cells that an intruder would be sure of, and mostly right; shape (n,).
 
@@ -128,7 +135,8 @@ def certain_cells(
     `families`: how many families of rules are tried.
     """
     found = np.zeros(len(own), dtype=np.bool_)
-    for value, claims in claims_of(named, own, hidden).items():
-        if value in related and claims.is_right() and claims.looks_certain(families):
+    hidden = (own >= 0) & (shown != own)
+    for value, claims in claims_of(named, own, shown).items():
+        if value in related and claims.is_right(certainty) and claims.looks_certain(families, certainty):
             found |= hidden & (named >= 0 if value is None else named == value)
     return found

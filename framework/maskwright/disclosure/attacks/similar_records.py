@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pydantic import BaseModel, Field
 
-from maskwright.disclosure.decision import certain_cells, relations
+from maskwright.data.dependencies import ValueCodes
+from maskwright.disclosure.decision import certain_cells, claims_of, relations
+from maskwright.plugins.attack import Attack, Inference, Published
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
-    from maskwright.data.dependencies import ValueCodes
     from maskwright.disclosure.cells import CellMasks
     from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.foundation.no_params import NoParams
 
 
 CERTAIN = 0.95
@@ -139,15 +142,16 @@ class Similarity:
 class SimilarRecords:
     """What records that are similar in variables of a file show, few of each value, all of them together.
 
-    `shown`: the records as they would be published without suppression.
+    `shown`: the records as they would be published without suppression. `paired`: variables of which pairs are examined
+    as well, those with the fewest values.
     """
 
-    def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes) -> None:
+    def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes, paired: int = 0) -> None:
         self._shown, self._columns, self._codes = shown, tuple(columns), codes
         self._places: dict[str, Floats] = {}
         self._orders: dict[str, Integers] = {}
         self._related: dict[tuple[str, Similarity], frozenset[int | None]] = {}
-        self._similarities = tuple(self._tried())
+        self._similarities = (*self._tried(), *self._pairs(paired))
 
     def of(self, name: str) -> tuple[Similarity, ...]:
         """Similarities that are examined for a variable."""
@@ -159,20 +163,23 @@ class SimilarRecords:
         key = (name, similarity)
         if key not in self._related:
             nothing = np.zeros(len(own), dtype=np.bool_)
-            self._related[key] = relations(self.named(name, similarity, {name: nothing}), own, families)
+            complete = self.named(name, similarity, {name: nothing})
+            self._related[key] = relations(claims_of(complete, own, own), families)
         if not self._related[key]:
             return np.zeros(0, dtype=np.int64)
         named = self.named(name, similarity, hidden)
-        found = certain_cells(named, own, hidden[name], self._related[key], families)
+        shown = np.where(hidden[name], -1, own)
+        found = certain_cells(named, own, shown, self._related[key], families)
         return np.flatnonzero(found & (named == own))
 
     def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:
         """What similar records show of each cell of a variable: codes of its values, -1 for nothing; shape (n,)."""
         own, gone = self._codes.of(name), hidden[name]
         if not similarity.near:
-            (other,) = similarity.given
-            codes = self._codes.of(other)
-            return shown_by_equal(np.where(hidden[other], -1, codes) if other in hidden else codes, own, gone)
+            codes = self._codes.together(similarity.given)
+            for other in similarity.given:
+                codes = np.where(hidden[other], -1, codes) if other in hidden else codes
+            return shown_by_equal(codes, own, gone)
         places = [self._place(each, hidden) for each in similarity.given]
         if len(places) == 1:
             return shown_by_nearest(places[0], own, gone, self._order(*similarity.given))
@@ -188,6 +195,11 @@ class SimilarRecords:
             *(Similarity((name,), near=True) for name in ordered),
             *(Similarity(pair, near=True) for pair in itertools.combinations(sorted(paired), 2)),
         ]
+
+    def _pairs(self, most: int) -> Iterator[Similarity]:
+        varying = [name for name in self._columns if 1 < self._codes.distinct(name) < len(self._shown)]
+        for pair in itertools.combinations(sorted(varying, key=self._codes.distinct)[:most], 2):
+            yield Similarity(pair)
 
     def _order(self, name: str) -> Integers:
         if name not in self._orders:
@@ -205,3 +217,68 @@ class SimilarRecords:
             self._places[name] = np.where(column.missing, np.nan, values)
         found = self._places[name]
         return np.where(hidden[name], np.nan, found) if name in hidden else found
+
+
+class DependencyParams(BaseModel, extra="forbid", frozen=True):
+    """Which records are similar."""
+
+    paired: int = Field(
+        12, ge=0, description="Variables of which all pairs are tried: those with the fewest different values."
+    )
+
+
+def infer_by_dependencies(published: Published, params: DependencyParams) -> Iterator[Inference]:
+    """What nearly all other records show that agree in one variable, or in two.
+
+    Of a cell that is published, its own record is left out. At least three others have to be there, and 95 % of them
+    to agree.
+    """
+    yield from _inferred(published, params.paired, near=False)
+
+
+def infer_by_position(published: Published, params: NoParams) -> Iterator[Inference]:  # noqa: ARG001 - of every attack
+    """What the nearest records show: in a number, in the first letters of a code, in two coordinates, in the file.
+
+    Of a cell that is published, its own record is left out. The four nearest have to agree.
+    """
+    yield from _inferred(published, 0, near=True)
+    order = np.arange(len(published.data), dtype=np.float64)
+    codes = ValueCodes(published.data)
+    for name in published.targets:
+        named = shown_by_nearest(order, codes.of(name), published.data[name].missing, order.astype(np.int64))
+        yield Inference(name, "records next to each other in the file", _values(published, name, codes, named))
+
+
+def _inferred(published: Published, paired: int, *, near: bool) -> Iterator[Inference]:
+    data = published.data
+    codes = ValueCodes(data)
+    similar = SimilarRecords(data, data.names, codes, paired)
+    hidden = {name: data[name].missing for name in data.names}
+    for name in published.targets:
+        for similarity in similar.of(name):
+            if similarity.near == near:
+                rule = f"other records, {similarity}"
+                yield Inference(name, rule, _values(published, name, codes, similar.named(name, similarity, hidden)))
+
+
+def _values(published: Published, name: str, codes: ValueCodes, named: Integers) -> Floats:
+    """Values that codes stand for, NaN where there is none."""
+    own, values = codes.of(name), published.values(name)
+    of_code = np.full(codes.distinct(name) + 1, np.nan)
+    of_code[own] = values
+    of_code[-1] = np.nan
+    return of_code[named]
+
+
+DEPENDENCY = Attack(
+    name="dependency",
+    infer=infer_by_dependencies,
+    params=DependencyParams,
+    summary="What records that agree in other variables show: labels, codes, strata, children who are not married.",
+)
+
+POSITION = Attack(
+    name="position",
+    infer=infer_by_position,
+    summary="What the nearest records show: in numbers, coordinates, codes of areas, and in the order of the file.",
+)
