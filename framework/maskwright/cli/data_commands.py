@@ -38,8 +38,8 @@ def add_data_commands(
         "--plugin", metavar="NAME", help="write a package with a plugin instead, in a folder of that name"
     )
     init.add_argument("--kind", dest="plugin_kind", metavar="KIND",
-                      help="of the plugin: method (unless given otherwise), measure, partition, source, "
-                      "rule_language or report")  # fmt: skip
+                      help="of the plugin: method (unless given otherwise), measure, attack, partition, "
+                      "source, rule_language or report")  # fmt: skip
     add_reading_options(init)
     with_json(init)
     attack = add("attack", _attack, "Show what an intruder could infer about the cells that a release does not show.")

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.frame_libraries import Data
     from maskwright.edits.edit_set import EditSet
+    from maskwright.plugins.attack import Attack
 
 
 def attack(
     released: Data,
     original: Data,
-    attacks: Sequence[str] = (),
+    attacks: Sequence[str | Attack] = (),
     *,
     edits: Rules | None = None,
     key: str | None = None,
@@ -42,8 +43,8 @@ def attack(
     released, original : Dataset or data frame
         Records are paired in order, or by `key`. The attacks read the release; the original only counts how often they
         are right.
-    attacks : sequence of str, optional
-        Names of attacks; by default all that are installed.
+    attacks : sequence of str or Attack, optional
+        Names of attacks, or attacks that are not installed; by default all that are.
     edits : EditSet or sequence of rules, optional
         That are published with the release.
     key : str, optional
@@ -101,7 +102,7 @@ def attack_files(
 def _results(
     before: Dataset,
     after: Dataset,
-    attacks: Sequence[str],
+    attacks: Sequence[str | Attack],
     edits: EditSet,
     key: str | None,
     certainty: float,
@@ -116,7 +117,8 @@ def _results(
         raise InputError(Problem(message, hint="Name a variable that identifies a record in both files: --key NAME."))
     if not set(before.names) & set(after.names):
         raise InputError("the original and the release have no variable in common")
-    chosen = [find_attack(name) for name in attacks] or list(plugins().attacks.values())
+    chosen = [find_attack(each) if isinstance(each, str) else each for each in attacks]
+    chosen = chosen or list(plugins().attacks.values())
     found: list[AttackResult] = []
     for each in chosen:
         with stage(reporter, f"Attack: {each.name}"):

@@ -10,8 +10,8 @@ import pytest
 
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
-from maskwright.foundation.release_outcomes import OpenDoubts
 from maskwright.disclosure.attacks import equation
+from maskwright.foundation.release_outcomes import OpenDoubts
 
 if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
