@@ -66,5 +66,6 @@ def _solved(part: LinearPart, name: str, values: dict[str, Floats]) -> Floats:
 EQUATION = Attack(
     name="equation",
     infer=infer_by_equations,
+    reference="Fischetti, Salazar (2001), Cell suppression with linear constraints, Management Science 47(7).",
     summary="What equations of the edits leave as the only value: a part that its total gives away.",
 )

@@ -274,11 +274,13 @@ DEPENDENCY = Attack(
     name="dependency",
     infer=infer_by_dependencies,
     params=DependencyParams,
+    reference="Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam (2007), l-diversity, ACM TKDD 1(1), section 2.",
     summary="What records that agree in other variables show: labels, codes, strata, children who are not married.",
 )
 
 POSITION = Attack(
     name="position",
     infer=infer_by_position,
+    reference="Cover, Hart (1967), Nearest neighbor pattern classification, IEEE Trans. Information Theory 13(1).",
     summary="What the nearest records show: in numbers, coordinates, codes of areas, and in the order of the file.",
 )
