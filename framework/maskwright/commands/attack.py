@@ -13,6 +13,8 @@ from maskwright.disclosure.attacked import AttackResult, attack_results
 from maskwright.disclosure.decision import CERTAINTY
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
+from maskwright.plugins.contract import contract_error
+from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.registry import find_attack, plugins
 
 if TYPE_CHECKING:
@@ -112,15 +114,25 @@ def _results(
         raise InputError(f"certainty is a share above 0.5 and below 1, not {certainty:g}")
     if key is not None:
         before, after = paired(before, after, key)
+        assert after.origin is not None
+        before = before.taken(after.origin)
     elif len(before) != len(after):
         message = f"the original has {len(before)} records and the release {len(after)}: they cannot be paired in order"
         raise InputError(Problem(message, hint="Name a variable that identifies a record in both files: --key NAME."))
     if not set(before.names) & set(after.names):
         raise InputError("the original and the release have no variable in common")
-    chosen = [find_attack(each) if isinstance(each, str) else each for each in attacks]
+    chosen = [find_attack(each) if isinstance(each, str) else _checked(each) for each in attacks]
     chosen = chosen or list(plugins().attacks.values())
     found: list[AttackResult] = []
     for each in chosen:
         with stage(reporter, f"Attack: {each.name}"):
             found += attack_results([(each, each.params())], before, after, edits, certainty)
-    return found
+    return sorted(found, key=lambda each: after.names.index(each.variable))
+
+
+def _checked(attack: Attack) -> Attack:
+    """An attack that is not installed, guarded as one that is."""
+    wrong = contract_error("attack", attack)
+    if wrong is not None:
+        raise InputError(f"the attack {attack.name!r} {wrong}")
+    return guarded(attack, "attack", "", "")

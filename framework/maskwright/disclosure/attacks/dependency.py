@@ -235,7 +235,8 @@ class Reader:
             return
         for similarity in self._similar.of(name):
             rows = self._similar.certain_records(name, similarity, hidden)
-            yield InferencePath(f"other records: {similarity} show one value", similarity.given), similarity.given, rows
+            off = f"other records: those that {similarity} show one value"
+            yield InferencePath(off, similarity.given), similarity.given, rows
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)

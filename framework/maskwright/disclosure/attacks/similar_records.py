@@ -136,7 +136,7 @@ class Similarity:
 
     def __str__(self) -> str:
         names = " and ".join(self.given)
-        return f"those nearest in {names}" if self.near else f"those that agree in {names}"
+        return f"are nearest in {names}" if self.near else f"agree in {names}"
 
 
 class SimilarRecords:
@@ -246,7 +246,7 @@ def infer_by_position(published: Published, params: NoParams) -> Iterator[Infere
     codes = ValueCodes(published.data)
     for name in published.targets:
         named = shown_by_nearest(order, codes.of(name), published.data[name].missing, order.astype(np.int64))
-        yield Inference(name, "records next to each other in the file", _values(published, name, codes, named))
+        yield Inference(name, "records that are next to each other in the file", _values(published, name, codes, named))
 
 
 def _inferred(published: Published, paired: int, *, near: bool) -> Iterator[Inference]:
@@ -257,7 +257,7 @@ def _inferred(published: Published, paired: int, *, near: bool) -> Iterator[Infe
     for name in published.targets:
         for similarity in similar.of(name):
             if similarity.near == near:
-                rule = f"other records, {similarity}"
+                rule = f"records that {similarity}"
                 yield Inference(name, rule, _values(published, name, codes, similar.named(name, similarity, hidden)))
 
 
