@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
+from maskwright.data.dependencies import CERTAINTY
 from maskwright.data.record_groups import paired
 from maskwright.disclosure.attacked import AttackResult, attack_results
-from maskwright.disclosure.decision import CERTAINTY
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
 from maskwright.plugins.contract import contract_error

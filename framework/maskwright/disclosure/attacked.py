@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maskwright.disclosure.decision import CERTAINTY, Claims, certain_cells, claims_of, relations
+from maskwright.data.dependencies import CERTAINTY
+from maskwright.disclosure.decision import Claims, certain_cells, claims_of, relations
 from maskwright.plugins.attack import Attack, Inference, Published
 
 if TYPE_CHECKING:

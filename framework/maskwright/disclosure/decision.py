@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import bdtr, bdtrc
 
-from maskwright.data.dependencies import BY_CHANCE
+from maskwright.data.dependencies import BY_CHANCE, CERTAINTY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
-
-CERTAINTY = 0.9
-"""Share of cells that are rightly named from which an intruder may be said to know them."""
 
 SURE = 0.95
 """Share of few published cells that have to be named rightly."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dependencies import Dependencies, Dependency, Spanning
+from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Spanning
 from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
 from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
-from maskwright.disclosure.decision import CERTAINTY, is_certain
+from maskwright.disclosure.decision import is_certain
 from maskwright.foundation.arrays import Booleans
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ class Reader:
     """Inference of suppressed cells from the other records of a file.
 
     `shown`: the records as they would be published without suppression. `last`: variables to suppress only where no
-    other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household; they
-    are not suppressed either. `spanning`: where these are records of two levels joined: what is examined, and who bears
-    witness.
+    other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household;
+    they are not suppressed either. `importance`: of two variables that could be, the less important one is.
+    `spanning`: where these are records of two levels joined: what is examined, and who bears witness.
     """
 
     def __init__(
@@ -118,11 +118,14 @@ class Reader:
         never: Collection[str] = (),
         homes: Collection[str] = (),
         spanning: Spanning | None = None,
+        certainty: float = CERTAINTY,
+        importance: Mapping[str, float] | None = None,
     ) -> None:
-        self._spanning = spanning
+        self._spanning, self._certainty, self._importance = spanning, certainty, importance or {}
         self._dependencies = Dependencies(shown, columns, spanning)
-        self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
-        self._similar = None if spanning else SimilarRecords(shown, columns, self._dependencies.codes)
+        self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning, certainty)
+        codes = self._dependencies.codes
+        self._similar = None if spanning else SimilarRecords(shown, columns, codes, certainty=certainty)
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
         self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
@@ -238,6 +241,10 @@ class Reader:
             off = f"other records: those that {similarity} show one value"
             yield InferencePath(off, similarity.given), similarity.given, rows
 
+    def _cost(self, name: str) -> tuple[float, bool]:
+        """By which the variable is chosen that loses cells."""
+        return self._importance.get(name, 1.0), name in self._last
+
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
         names = [said.get(name, name) for name in given]
@@ -254,7 +261,7 @@ class Reader:
             return False
         free = [name for name in dependency.given if name not in self._never]
         if free:
-            name = min(free, key=lambda each: each in self._last)
+            name = min(free, key=self._cost)
             gone[name] = gone.get(name, np.False_) | follows
             self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
             return True
@@ -288,7 +295,7 @@ class Reader:
                 rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
             # Where one value gives the cell away for good, suppressing another is of no use.
             rows = rows[~lost[rows]]
-            for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
+            for one in sorted((each for each in given if each not in self._never), key=self._cost):
                 able = rows[~self._singles.unchanged_by_suppression((one,))[rows]]
                 if len(able):
                     gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
@@ -333,4 +340,5 @@ class Reader:
             own = candidates & (named >= 0)
             right = own & (named == values)
             base = float(shares[named[own]].mean()) if own.any() else 1.0
-        return right if is_certain(int(right.sum()), int(own.sum()), base) else np.zeros(self._n, dtype=np.bool_)
+        known = is_certain(int(right.sum()), int(own.sum()), base, self._certainty)
+        return right if known else np.zeros(self._n, dtype=np.bool_)

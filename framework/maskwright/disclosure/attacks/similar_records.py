@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright.data.dependencies import ValueCodes
+from maskwright.data.dependencies import CERTAINTY, ValueCodes
 from maskwright.disclosure.decision import certain_cells, claims_of, relations
 from maskwright.plugins.attack import Attack, Inference, Published
 
@@ -146,7 +146,15 @@ class SimilarRecords:
     as well, those with the fewest values.
     """
 
-    def __init__(self, shown: Dataset, columns: Sequence[str], codes: ValueCodes, paired: int = 0) -> None:
+    def __init__(
+        self,
+        shown: Dataset,
+        columns: Sequence[str],
+        codes: ValueCodes,
+        paired: int = 0,
+        certainty: float = CERTAINTY,
+    ) -> None:
+        self._certainty = certainty
         self._shown, self._columns, self._codes = shown, tuple(columns), codes
         self._places: dict[str, Floats] = {}
         self._orders: dict[str, Integers] = {}
@@ -164,12 +172,12 @@ class SimilarRecords:
         if key not in self._related:
             nothing = np.zeros(len(own), dtype=np.bool_)
             complete = self.named(name, similarity, {name: nothing})
-            self._related[key] = relations(claims_of(complete, own, own), families)
+            self._related[key] = relations(claims_of(complete, own, own), families, self._certainty)
         if not self._related[key]:
             return np.zeros(0, dtype=np.int64)
         named = self.named(name, similarity, hidden)
         shown = np.where(hidden[name], -1, own)
-        found = certain_cells(named, own, shown, self._related[key], families)
+        found = certain_cells(named, own, shown, self._related[key], families, self._certainty)
         return np.flatnonzero(found & (named == own))
 
     def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:

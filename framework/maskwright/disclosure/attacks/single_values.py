@@ -11,7 +11,15 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import bdtrc
 
-from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
+from maskwright.data.dependencies import (
+    BY_CHANCE,
+    CERTAINTY,
+    EXCEPTIONS,
+    MOST_PAIRED,
+    Spanning,
+    ValueCodes,
+    groups_of_each,
+)
 from maskwright.disclosure.attacks.similar_records import CERTAIN, majorities
 from maskwright.disclosure.decision import LEVEL, is_certain
 from maskwright.disclosure.published_cells import reads_suppressed
@@ -44,8 +52,14 @@ class SingleValues:
     """
 
     def __init__(
-        self, shown: Dataset, columns: Sequence[str], codes: ValueCodes, spanning: Spanning | None = None
+        self,
+        shown: Dataset,
+        columns: Sequence[str],
+        codes: ValueCodes,
+        spanning: Spanning | None = None,
+        certainty: float = CERTAINTY,
     ) -> None:
+        self._certainty = certainty
         self._spanning = spanning
         self._shown, self._codes, self._n = shown, codes, len(shown)
         self._columns = tuple(columns)
@@ -108,7 +122,10 @@ class SingleValues:
                 answers = question.answered(seen, queried, widths, tests, groups)
                 answers = replace(answers, named=answers.named & self._are_there(question, given))
                 if (answers.named & answers.right).any():
-                    shown = answers.certain(self._of_original(question, given, tests, groups)) & answers.right
+                    shown = (
+                        answers.certain(self._of_original(question, given, tests, groups), self._certainty)
+                        & answers.right
+                    )
                     found.append(question.queried[shown])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
@@ -280,7 +297,7 @@ class Answers:
     right: Booleans
     base: NDArray[np.float64]
 
-    def certain(self, original: Booleans) -> Booleans:
+    def certain(self, original: Booleans, certainty: float) -> Booleans:
         """Cells that an intruder would be sure of, and mostly right; shape of `named`.
 
         Taken of all cells together that such rules name, never of a single one: which guesses are right would show.
@@ -293,7 +310,7 @@ class Answers:
             right, named = int((self.right & own).sum()), int(own.sum())
             if named:
                 base = float(self.base[own].mean())
-                if is_certain(right, named, base) and (holds or bdtrc(right - 1, named, base) < LEVEL):
+                if is_certain(right, named, base, certainty) and (holds or bdtrc(right - 1, named, base) < LEVEL):
                     found |= own
         return found
 

@@ -29,7 +29,7 @@ from maskwright.masking.suppressing.complementary_suppression import Complement,
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
 from maskwright.masking.suppressing.suppression_steps import cells_suppressed, lost_codes
-from maskwright.planning.model import key_names
+from maskwright.planning.model import DisclosureSettings, key_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -247,7 +247,11 @@ class _Level:
         """Of the records of this level; what it finds in them it remembers."""
         # What counting the members tells is known beside any cell: nothing that goes hides it.
         names = [each for each in self.published if each not in self.counted]
-        return Reader(self.shown, names, self.keys, self.weights, ())
+        settings = DisclosureSettings() if self.plan is None else self.plan.disclosure
+        return Reader(
+            self.shown, names, self.keys, self.weights, (),
+            certainty=settings.certainty, importance=settings.importance,
+        )  # fmt: skip
 
     def further(self, hidden: CellMasks, progress: Progress) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
         """Cells that have to go with these because of other variables of their record, and of records alike.

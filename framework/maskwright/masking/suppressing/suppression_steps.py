@@ -370,7 +370,10 @@ def _constant_cells(state: _State) -> dict[str, Booleans]:
 
 def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:
     published = [name for name in state.shown.names if name not in plan.dropped]
-    return Reader(state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched))
+    return Reader(
+        state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched),
+        certainty=plan.disclosure.certainty, importance=plan.disclosure.importance,
+    )  # fmt: skip
 
 
 def _weights(plan: Plan) -> tuple[str, ...]:

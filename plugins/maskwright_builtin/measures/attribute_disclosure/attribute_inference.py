@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from maskwright import Comparison
+    from maskwright import Comparison, Measurable
 
 
 class AttributeInferenceParams(BaseModel, extra="forbid", frozen=True):
@@ -39,6 +39,9 @@ def attribute_inference(
     mostly right for the hidden ones. The parts say for each attack how many hidden cells it names (claims), how many
     rightly, the share of these (precision), and the share that the published distribution alone would name rightly
     (base): what an intruder believes and what is wrong protects.
+
+    Cells that are missing in the original are not counted. Sampling weights are read by the attacks as any variable is,
+    and weigh nothing; of a household each member counts by itself. No interval is given: every hidden cell is examined.
     """
     comparison.require_pairs("attribute_inference counts how many cells of each masked record are named rightly")
     original = comparison.original
@@ -64,6 +67,10 @@ def attribute_inference(
     return Measurement(max(known.values(), default=0.0), parts=parts, per_variable=known, notes=notes)
 
 
+def _all(params: AttributeInferenceParams, measurable: Measurable) -> Iterator[str]:  # noqa: ARG001 - for all
+    yield from measurable.variables
+
+
 def _parts(params: AttributeInferenceParams) -> Iterator[MeasurePart]:
     for name in params.attacks:
         yield MeasurePart(f"{name}_claims", unit="count")
@@ -81,7 +88,7 @@ ATTRIBUTE_INFERENCE = Measure(
     range=(0.0, 100.0),
     params=AttributeInferenceParams,
     parts=_parts,
-    claims=MeasureClaims(),
+    claims=MeasureClaims(uses=_all),
     reference="Hittmeir, Mayer, Ekelhart (2020), A baseline for attribute disclosure risk in synthetic data, CODASPY.",
     summary="Percent of the hidden cells of a variable that an intruder knows by attacks on the release.",
 )
