@@ -57,7 +57,7 @@ class Claims:
     def is_relation(self, families: int, certainty: float = CERTAINTY) -> bool:
         """Whether rules of a file in which no cell is hidden are right, and not by chance."""
         right, seen = self.seen_right, self.seen
-        if not seen or right <= self.base * seen or bdtr(right, seen, certainty) < LEVEL:
+        if not seen or right <= self.base * seen or is_below(right, seen, certainty):
             return False
         return self._by_chance(right, seen) * BY_CHANCE * families < 1
 
@@ -70,13 +70,18 @@ class Claims:
         return float(bdtrc(right - 1, named, self.base))
 
 
+def is_below(right: int, named: int, certainty: float) -> bool:
+    """Whether so few of the cells that are named are named rightly that it cannot be by chance."""
+    return bool(bdtr(right, named, certainty) < LEVEL)
+
+
 def is_certain(right: int, named: int, base: float, certainty: float = CERTAINTY) -> bool:
     """Whether rules that most published records obey give suppressed cells away, or mislead.
 
     `right` of `named` suppressed cells are as the rules say: what the office knows. `base`: share that the published
     distribution alone would name rightly.
     """
-    return right > base * named and bool(bdtr(right, named, certainty) >= LEVEL)
+    return right > base * named and not is_below(right, named, certainty)
 
 
 def claims_of(named: Integers, own: Integers, shown: Integers) -> dict[int | None, Claims]:

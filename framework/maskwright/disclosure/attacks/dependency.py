@@ -12,7 +12,7 @@ from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Sp
 from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
 from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
-from maskwright.disclosure.decision import is_certain
+from maskwright.disclosure.decision import is_below, is_certain
 from maskwright.foundation.arrays import Booleans
 
 if TYPE_CHECKING:
@@ -337,6 +337,9 @@ class Reader:
             wanted[given[candidates]] = True
             share = MAJORITY if dependency.by_count else CERTAIN
             named = majority_values(given, values, published & wanted[given], share)
+            shown = published & (named >= 0)
+            if is_below(int((shown & (named == values)).sum()), int(shown.sum()), self._certainty):
+                return np.zeros(self._n, dtype=np.bool_)
             own = candidates & (named >= 0)
             right = own & (named == values)
             base = float(shares[named[own]].mean()) if own.any() else 1.0

@@ -21,7 +21,7 @@ from maskwright.data.dependencies import (
     groups_of_each,
 )
 from maskwright.disclosure.attacks.similar_records import CERTAIN, majorities
-from maskwright.disclosure.decision import LEVEL, is_certain
+from maskwright.disclosure.decision import LEVEL, is_below, is_certain
 from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
@@ -282,7 +282,8 @@ class _Question:
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_EQUIVALENT) & (most >= CERTAIN * sizes)
         is_rule = enough & (sizes - most <= allowed) & ~by_chance & (share < 1)
-        return Answers(is_rule[queried], value[queried] == self._own, share[queried])
+        seen_right, seen_named = int(most[is_rule].sum()), int(sizes[is_rule].sum())
+        return Answers(is_rule[queried], value[queried] == self._own, share[queried], seen_named, seen_right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,12 +291,14 @@ class Answers:
     """What rules say of examined cells, one entry for each of them.
 
     `named`: whether a rule says which value it has. `right`: whether that is its value. `base`: share of the published
-    records that have the value.
+    records that have the value. `seen`, `seen_right`: published cells that rules name, and how many rightly.
     """
 
     named: Booleans
     right: Booleans
     base: NDArray[np.float64]
+    seen: int
+    seen_right: int
 
     def certain(self, original: Booleans, certainty: float) -> Booleans:
         """Cells that an intruder would be sure of, and mostly right; shape of `named`.
@@ -305,6 +308,8 @@ class Answers:
         that they are right must not be what the distribution alone would give.
         """
         found = np.zeros(len(self.named), dtype=np.bool_)
+        if is_below(self.seen_right, self.seen, certainty):
+            return found
         for holds in (True, False):
             own = self.named & (original == holds)
             right, named = int((self.right & own).sum()), int(own.sum())
