@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from maskwright.foundation.arrays import Integers
 
 
+DEPENDENCY, POSITION, GROUP, EMPTINESS = "dependency", "position", "group", "emptiness"
+"""Attacks for which cells go: equal records, near ones, members of a household, and which cells are empty beside."""
+
+
 @dataclass(frozen=True)
 class InferencePath:
     """How suppressed cells of a variable are read off.
 
     `off`: what they are read off, in words that follow "read off". `without`: variables each of which ends it if it is
-    left out of the release; empty where none does: a group has as many members as it has.
+    left out of the release; empty where none does: a group has as many members as it has. `attack`: that finds it.
     """
 
     off: str
     without: tuple[str, ...] = ()
+    attack: str = DEPENDENCY
 
 
 CellsByWay = Mapping[InferencePath, Booleans]
@@ -92,12 +97,14 @@ class Readable:
 
     `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
     gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
-    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,).
+    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,). `by_attack`: the cells of a
+    variable that go because an attack would read others off them; shape (n,).
     """
 
     cells: CellMasks = field(default_factory=dict)
     left: CellMasks = field(default_factory=dict)
     by: Mapping[str, CellsByWay] = field(default_factory=dict)
+    by_attack: Mapping[tuple[str, str], Booleans] = field(default_factory=dict)
     disclosed: CellMasks = field(default_factory=dict)
 
 
@@ -129,6 +136,7 @@ class Reader:
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
         self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
+        self._went: dict[tuple[str, str], Booleans] = {}
         self._last = last
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
@@ -142,15 +150,24 @@ class Reader:
         """
         gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
         kept: dict[str, Booleans] = {}
-        self._complements = {}
+        self._complements, self._went = {}, {}
         while True:
             self._protect(gone)
             more = self._alike(gone, kept)
             if not more:
                 break
             gone = joined_cells(gone, more)
+            self._count(more, EMPTINESS)
         cells = with_any({name: found & ~hidden.get(name, np.False_) for name, found in gone.items()})
-        return replace(self.left(gone), cells=cells, disclosed=self._disclosed(gone))
+        went = {key: each & cells[key[0]] for key, each in self._went.items() if key[0] in cells}
+        return replace(self.left(gone), cells=cells, disclosed=self._disclosed(gone), by_attack=with_any(went))
+
+    def _count(self, cells: CellMasks, attack: str) -> None:
+        """Note for which attack cells go: the first that needs them."""
+        for name, found in cells.items():
+            before = [each for (of, _), each in self._went.items() if of == name]
+            new = np.logical_and.reduce([found, *(~each for each in before)])
+            self._went[name, attack] = self._went.get((name, attack), np.False_) | new
 
     def _protect(self, gone: dict[str, Booleans]) -> None:
         growing = True
@@ -239,7 +256,8 @@ class Reader:
         for similarity in self._similar.of(name):
             rows = self._similar.certain_records(name, similarity, hidden)
             off = f"other records: those that {similarity} show one value"
-            yield InferencePath(off, similarity.given), similarity.given, rows
+            attack = POSITION if similarity.near else DEPENDENCY
+            yield InferencePath(off, similarity.given, attack), similarity.given, rows
 
     def _cost(self, name: str) -> tuple[float, bool]:
         """By which the variable is chosen that loses cells."""
@@ -263,12 +281,15 @@ class Reader:
         if free:
             name = min(free, key=self._cost)
             gone[name] = gone.get(name, np.False_) | follows
+            self._count({name: follows}, DEPENDENCY)
             self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
             return True
         if dependency.by_count or not set(dependency.given) <= self._homes:
             return False
         codes = self._dependencies.codes.together(dependency.given)
-        gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
+        members = np.isin(codes, codes[follows])
+        self._count({dependency.name: members}, GROUP)
+        gone[dependency.name] = gone[dependency.name] | members
         return True
 
     def _of_unpublished_codes(self, dependency: Dependency, gone: dict[str, Booleans]) -> Booleans:
@@ -289,7 +310,7 @@ class Reader:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
         changed = False
         lost = np.zeros(self._n, dtype=np.bool_)
-        for _, given, known in self._known_by_values(name, gone):
+        for way, given, known in self._known_by_values(name, gone):
             rows = known
             if len(given) == 1 and given[0] not in self._never:
                 rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
@@ -300,6 +321,7 @@ class Reader:
                 if len(able):
                     gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
                     gone[one][able] = True
+                    self._count({one: np.isin(np.arange(self._n), able)}, way.attack)
                     self._complements.setdefault((name, one), {})[given] = None
                     changed = True
                 rows = np.setdiff1d(rows, able, assume_unique=True)
@@ -307,6 +329,7 @@ class Reader:
                 homes = self._dependencies.codes.together(given)
                 more = np.isin(homes, homes[rows]) & ~gone[name]
                 gone[name] = gone[name] | more
+                self._count({name: more}, GROUP)
                 changed |= bool(more.any())
             lost[rows] = True
         return changed
