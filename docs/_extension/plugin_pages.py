@@ -28,6 +28,7 @@ TITLES = {
         "Functions that rules may call beside those of the language.",
     ),
     "measure": ("measures", "Measures", "What `measure:` may list: information loss, and risk of disclosure."),
+    "attack": ("attacks", "Attacks", "What `maskwright attack` tries on a release."),
     "source": ("formats", "Formats of data", "Which files can be read and written, and the options of each."),
     "rule_language": ("rule-formats", "Rule languages", "Which files can hold edits, and how edits are written."),
     "report": ("reports", "Reports", "What `output:` may name besides the data."),

@@ -18,6 +18,7 @@ ROOMS = {
     "Rules that are found in data": ("maskwright.edits.suggestions",),
     "Warnings and doubts before a run": ("maskwright.planning.warnings", "maskwright.planning.levels"),
     "Masking and suppression": ("maskwright.masking",),
+    "What can be inferred from a release": ("maskwright.disclosure",),
     "Methods": ("maskwright_builtin.methods",),
     "Measures": ("maskwright_builtin.measures",),
 }

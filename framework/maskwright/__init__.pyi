@@ -1,6 +1,7 @@
 # Public names, each with the module that it is imported from on first use.
 from maskwright.cli.further_commands import Command as Command
 from maskwright.cli.further_commands import Positional as Positional
+from maskwright.commands.attack import attack as attack
 from maskwright.commands.describe_data import Description as Description
 from maskwright.commands.describe_data import describe as describe
 from maskwright.commands.edits import suggest as suggest
@@ -58,6 +59,7 @@ from maskwright.data.sketches.record_hashes import sampled as sampled
 from maskwright.data.variable import Band as Band
 from maskwright.data.variable import Hierarchy as Hierarchy
 from maskwright.data.variable import Variable as Variable
+from maskwright.disclosure.attacked import AttackResult as AttackResult
 from maskwright.edits.completion import Completion as Completion
 from maskwright.edits.edit import Edit as Edit
 from maskwright.edits.edit import GoverningPart as GoverningPart
@@ -116,6 +118,9 @@ from maskwright.pipeline.file_schema import pipeline_schema as pipeline_schema
 from maskwright.pipeline.reading import pipeline_problems as pipeline_problems
 from maskwright.pipeline.reading import read_settings as read_settings
 from maskwright.planning.plan import Plan as Plan
+from maskwright.plugins.attack import Attack as Attack
+from maskwright.plugins.attack import Inference as Inference
+from maskwright.plugins.attack import Published as Published
 from maskwright.plugins.block import Block as Block
 from maskwright.plugins.block import Gathering as Gathering
 from maskwright.plugins.block import Moments as Moments
@@ -159,6 +164,7 @@ from maskwright.plugins.parameter_markers import PromisesK as PromisesK
 from maskwright.plugins.parameter_markers import PublishedIf as PublishedIf
 from maskwright.plugins.parameter_markers import UsesWeights as UsesWeights
 from maskwright.plugins.partition import Partition as Partition
+from maskwright.plugins.registry import find_attack as find_attack
 from maskwright.plugins.registry import find_measure as find_measure
 from maskwright.plugins.registry import find_method as find_method
 from maskwright.plugins.registry import find_partition as find_partition

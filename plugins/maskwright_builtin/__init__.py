@@ -1,4 +1,4 @@
-"""Protection methods, partitions, measures, sources and reports that come with Maskwright.
+"""Protection methods, partitions, measures, attacks, sources and reports that come with Maskwright.
 
 They use the public names of `maskwright` only and come in through the entry-point group that third parties use. Each
 plugin is imported when it is used, so that one that cannot be imported does not take the others along.
@@ -7,6 +7,7 @@ plugin is imported when it is used, so that one that cannot be imported does not
 from __future__ import annotations
 
 from maskwright import Deferred, hookimpl
+from maskwright_builtin.attacks import ATTACKS
 from maskwright_builtin.measures import MEASURES
 from maskwright_builtin.methods import METHODS
 from maskwright_builtin.partitions import PARTITIONS
@@ -37,6 +38,12 @@ def register_methods() -> tuple[Deferred, ...]:
 def register_measures() -> tuple[Deferred, ...]:
     """Offer the built-in loss and risk measures."""
     return MEASURES
+
+
+@hookimpl
+def register_attacks() -> tuple[Deferred, ...]:
+    """Offer the attack that learns."""
+    return ATTACKS
 
 
 @hookimpl

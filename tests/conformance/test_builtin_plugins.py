@@ -10,6 +10,7 @@ import pytest
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.registry import plugins
 from maskwright.testing import (
+    attack_checks,
     measure_checks,
     method_checks,
     partition_checks,
@@ -59,6 +60,7 @@ PARAMS = {
 CHECKS = [
     *method_checks(built_in(REGISTRY, "method", REGISTRY.methods), params=PARAMS),
     *partition_checks(built_in(REGISTRY, "partition", REGISTRY.partitions)),
+    *attack_checks(built_in(REGISTRY, "attack", REGISTRY.attacks)),
     *measure_checks(built_in(REGISTRY, "measure", REGISTRY.measures), params=PARAMS),
 ]
 

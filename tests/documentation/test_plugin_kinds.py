@@ -14,6 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "plugin-authors" / "plugins.md"
 NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
+    "attack": "maskwright-my-guess",
     "partition": "maskwright-my-order",
     "source": "maskwright-my-lines",
     "rule_language": "maskwright-my-rules",

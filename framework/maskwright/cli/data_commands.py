@@ -1,4 +1,4 @@
-"""The commands describe, init, validate, edits and localize: parse and call, importing lazily."""
+"""The commands describe, init, attack, validate, edits and localize: parse and call, importing lazily."""
 
 from __future__ import annotations
 
@@ -38,10 +38,24 @@ def add_data_commands(
         "--plugin", metavar="NAME", help="write a package with a plugin instead, in a folder of that name"
     )
     init.add_argument("--kind", dest="plugin_kind", metavar="KIND",
-                      help="of the plugin: method (unless given otherwise), measure, partition, source, "
-                      "rule_language or report")  # fmt: skip
+                      help="of the plugin: method (unless given otherwise), measure, attack, partition, "
+                      "source, rule_language or report")  # fmt: skip
     add_reading_options(init)
     with_json(init)
+    attack = add("attack", _attack, "Show what an intruder could infer about the cells that a release does not show.")
+    attack.add_argument("released", type=Path, metavar="RELEASED")
+    attack.add_argument("--original", type=Path, required=True, metavar="FILE",
+                        help="counts how often claims are right")  # fmt: skip
+    attack.add_argument(
+        "--edits", type=Path, action="append", default=[], metavar="FILE", help="published with the release"
+    )
+    attack.add_argument("--key", metavar="NAME", help="variable that identifies a record in both files")
+    attack.add_argument("--attack", action="append", default=[], dest="attacks", metavar="NAME",
+                        help="one of them, more than once for several; all by default")  # fmt: skip
+    attack.add_argument("--certainty", type=float, default=0.9, metavar="SHARE",
+                        help="of its claims of which an intruder has to be sure (0.9)")  # fmt: skip
+    add_reading_options(attack)
+    with_json(attack)
 
 
 def _describe(chosen: argparse.Namespace) -> int:
@@ -61,6 +75,18 @@ def _describe(chosen: argparse.Namespace) -> int:
         for each in found:
             print_description(each)
     return EXIT_FINE
+
+
+def _attack(chosen: argparse.Namespace) -> int:
+    from maskwright.cli.show.tables import print_attacks
+    from maskwright.commands.attack import attack_files
+
+    found = attack_files(
+        chosen.released, chosen.original, chosen.attacks, edits=chosen.edits, key=chosen.key,
+        certainty=chosen.certainty, options=reading_options(chosen), reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
+    show(chosen, {"attacks": [each.to_json() for each in found]}, lambda: print_attacks(found))
+    return EXIT_REFUSED if any(each.decision != "figure" for each in found) else EXIT_FINE
 
 
 def _init(chosen: argparse.Namespace) -> int:

@@ -78,6 +78,9 @@ EXCEPTIONS_OF_COUNTS = 0.2
 BY_CHANCE = 1000
 """One in so many files has a dependency, or a conditional that is suggested, by chance alone."""
 
+CERTAINTY = 0.9
+"""Share of cells that are rightly named from which an intruder may be said to know them."""
+
 MOST_PAIRED = 24
 """Variables of which all pairs are tried: those with the fewest values."""
 

@@ -12,6 +12,7 @@ from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt, DoubtKind
 from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.yaml_models import MemorySize
+from maskwright.planning.model import DisclosureSettings
 
 FORMAT = 1
 
@@ -359,6 +360,10 @@ class PipelineFile(SingleSettings, extra="forbid", frozen=True):
     )
     release: ReleaseSection = Field(
         default_factory=ReleaseSection, description="In which order, and under which keys, the records are published."
+    )
+    disclosure: DisclosureSettings = Field(
+        default_factory=DisclosureSettings,
+        description="What is taken to be known of cells that are not shown, and which cells are suppressed for it.",
     )
     output: OutputSection
     sections: tuple[str | dict[str, Section | None], ...] = Field(

@@ -28,6 +28,7 @@ from maskwright.pipeline.resolved import (
     VariableUse,
 )
 from maskwright.pipeline.steps import (
+    resolve_disclosure,
     resolve_measures,
     resolve_release,
     resolve_steps,
@@ -156,6 +157,7 @@ class _Reading:
         execution, engine = resolve_execution(self.section("execution"), self.registry, self.folder, self.problems)
         known = {} if data is None else data.variables
         release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
+        disclosure = resolve_disclosure(self.section("disclosure"), self.registry, self.problems)
         checks = resolve_list("checks", "plan check", self.section("checks"), self.problems)
         sections = resolve_list("sections", "report section", self.section("sections"), self.problems)
         after = resolve_list("after", "action", self.section("after"), self.problems)
@@ -208,6 +210,7 @@ class _Reading:
             measures=measures,
             thresholds=thresholds,
             release=release,
+            disclosure=disclosure,
             output=output,
             seed=plain.seed,
             execution=execution,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from maskwright.foundation.errors import Place
 from maskwright.pipeline.file_model import ExecutionSection, ReleaseSection, Waiver
+from maskwright.planning.model import DisclosureSettings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -221,8 +222,8 @@ class MaskingRequest:
     A pipeline file and a call from Python both end as one of these, and whatever happens then is the same.
 
     `edits`: in order; an EditSet has been read already. `waivers`: doubts that do not stop the release. `release`:
-    order and keys of the published records. `uses`: names of variables in the declarations and the steps. `file`: the
-    pipeline file as it was named, for messages.
+    order and keys of the published records. `disclosure`: what is taken to be known of suppressed cells. `uses`:
+    names of variables in the declarations and the steps. `file`: the pipeline file as it was named, for messages.
     """
 
     data: DataSource | DataInMemory
@@ -233,6 +234,7 @@ class MaskingRequest:
     execution: ExecutionSection
     waivers: tuple[Waiver, ...] = ()
     release: ReleaseSection = field(default_factory=ReleaseSection)
+    disclosure: DisclosureSettings = field(default_factory=DisclosureSettings)
     uses: tuple[VariableUse, ...] = ()
     file: str = ""
 

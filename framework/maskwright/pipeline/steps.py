@@ -17,7 +17,7 @@ from maskwright.foundation.yaml_models import elements_of, only, read_model, tex
 from maskwright.pipeline.file_model import ReleaseSection, StepEntry, Waiver, kind_called
 from maskwright.pipeline.file_paths import existing_file
 from maskwright.pipeline.resolved import MeasureRequest
-from maskwright.planning.model import PartitionChoice, PlanningParams, Step
+from maskwright.planning.model import DisclosureSettings, PartitionChoice, PlanningParams, Step
 from maskwright.plugins.parameter_markers import NamesPartition, file_fields, naming_fields
 
 if TYPE_CHECKING:
@@ -307,6 +307,16 @@ def resolve_release(
     if found.ids == "dropped" and kept:
         problems.append(Problem(f"release.ids is 'dropped', and {kept[0]!r} says `release: new`", place))
     return found
+
+
+def resolve_disclosure(section: Node, registry: Registry, problems: list[Problem]) -> DisclosureSettings:
+    """Resolve the section: mistakes are added to `problems`."""
+    found = read_model(DisclosureSettings, section, problems)
+    for name in () if found is None else found.attacks:
+        if name not in registry.attacks:
+            place = (section.get("attacks") or section).place
+            problems.append(Problem(registry.unknown("attack", name, registry.attacks), place))
+    return found or DisclosureSettings()
 
 
 def declared_keys(release: ReleaseSection, declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:

@@ -47,6 +47,8 @@ def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
         if params is not None:
             nodes += _in_params(params, step.get("method"), registry)
         found += [VariableUse(node.raw, node.place, f"step {number}: ") for node in nodes]
+    importance = root.at(("disclosure", "importance"))
+    found += [] if importance is None else [VariableUse(key.raw, key.place) for key, _ in importance.entries]
     for waiver in root.get("waive") or ():
         found += [VariableUse(node.raw, node.place, "waive: ") for node in _texts(waiver.get("variable"))]
     return (*found, *_in_measures(root.get("measure"), registry))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from maskwright.data.cluster_aggregation import AGGREGATIONS, ChosenAggregation
+from maskwright.data.dependencies import CERTAINTY
 from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import from_python
@@ -36,6 +37,28 @@ class ReleaseEdits(BaseModel, extra="forbid", frozen=True):
         default=(),
         description="Variables that the step publishes as coarser categories: an edit that reads one of them, and is "
         "neither translated nor weakened, is dropped.",
+    )
+
+
+class DisclosureSettings(BaseModel, extra="forbid", frozen=True):
+    """What is taken to be known of cells that are not shown, and which cells are suppressed for it."""
+
+    certainty: float = Field(
+        default=CERTAINTY,
+        gt=0.5,
+        lt=1,
+        description="Share of the cells that rules name rightly from which an intruder is taken to know them: cells go "
+        "as complementary suppression for rules that published cells show to be so.",
+    )
+    attacks: tuple[str, ...] = Field(
+        default=(),
+        description="Attacks on what is to be released, besides what suppression examines by itself: what is certain "
+        "by them is a doubt. Names of `maskwright plugins`.",
+    )
+    importance: dict[Annotated[str, Field(min_length=1)], float] = Field(
+        default_factory=dict,
+        description="Where one of several variables can lose cells so that others cannot be inferred, the one of least "
+        "importance does; 1 where nothing is said.",
     )
 
 

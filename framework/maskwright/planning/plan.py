@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from maskwright.edits.edit_set import EditSet
-from maskwright.planning.model import with_steps
+from maskwright.planning.model import DisclosureSettings, with_steps
 from maskwright.planning.recoded_edits import RecodedVariables
 from maskwright.plugins.parameter_markers import files_named, unpublished_fields
 
@@ -63,6 +63,8 @@ class Plan:
         Edits that records of the original violate, where the data are known.
     derived : tuple of Variable
         Totals across levels that no step sees: they are computed from what the steps of all levels publish.
+    disclosure : DisclosureSettings
+        What is taken to be known of cells that are not shown.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Plan:
     translations: tuple[Translation, ...] = ()
     derived: tuple[Variable, ...] = ()
     violated: frozenset[str] = frozenset()
+    disclosure: DisclosureSettings = field(default_factory=DisclosureSettings)
 
     @property
     def edits_on_values(self) -> EditSet:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from maskwright.plugins.attack import Attack
 from maskwright.plugins.claims import Claims
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
@@ -94,7 +95,7 @@ CONTRACT = 2
 OLDEST_CONTRACT = 2
 """The oldest one that plugins may be written for and still work."""
 
-Plugin = Source | RuleLanguage | Partition | Method | Measure | Report | Engine
+Plugin = Source | RuleLanguage | Partition | Method | Measure | Attack | Report | Engine
 
 KINDS: Mapping[str, type[Plugin]] = {
     "source": Source,
@@ -102,6 +103,7 @@ KINDS: Mapping[str, type[Plugin]] = {
     "partition": Partition,
     "method": Method,
     "measure": Measure,
+    "attack": Attack,
     "report": Report,
     "engine": Engine,
 }
@@ -114,6 +116,7 @@ _FUNCTIONS: Mapping[type[Plugin], _Arguments] = {
     Source: {"open": ("path", "params", "progress"), "write": ("path", "batches", "variables", "layout")},
     Partition: {"cluster": ("block", "k", "params", "rng")},
     Measure: {"compute": ("comparison", "params", "rng")},
+    Attack: {"infer": ("published", "params")},
     Report: {"write": ("path", "record")},
     Engine: {"start": ("terms", "params")},
 }

@@ -16,6 +16,7 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from maskwright.plugins.attack import Attack
     from maskwright.plugins.block import Block
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
@@ -78,6 +79,7 @@ HOOKS = {
     "partition": "register_partitions",
     "method": "register_methods",
     "measure": "register_measures",
+    "attack": "register_attacks",
     "report": "register_reports",
     "engine": "register_engines",
 }
@@ -110,6 +112,10 @@ class Hooks:
     @hookspec
     def register_measures(self) -> Iterable[Measure | Deferred]:  # type: ignore[empty-body]
         """Offer loss and risk measures."""
+
+    @hookspec
+    def register_attacks(self) -> Iterable[Attack | Deferred]:  # type: ignore[empty-body]
+        """Offer attacks: ways to infer cells of a release."""
 
     @hookspec
     def register_reports(self) -> Iterable[Report | Deferred]:  # type: ignore[empty-body]

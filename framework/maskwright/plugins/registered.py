@@ -19,6 +19,7 @@ from maskwright.plugins.packages import AbsentPackage, about_absent, what_is_mis
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from maskwright.plugins.attack import Attack
     from maskwright.plugins.engine import Engine
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
@@ -199,6 +200,7 @@ class Registry:
     partitions: Offered[Partition] = field(default_factory=Offered)
     methods: Offered[Method] = field(default_factory=Offered)
     measures: Offered[Measure] = field(default_factory=Offered)
+    attacks: Offered[Attack] = field(default_factory=Offered)
     reports: Offered[Report] = field(default_factory=Offered)
     engines: Offered[Engine] = field(default_factory=Offered)
     refused: tuple[PluginInfo, ...] = ()

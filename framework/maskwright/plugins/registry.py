@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import pluggy
 
 from maskwright.foundation.errors import PluginError, Problem
-from maskwright.plugins import engines, rule_languages
+from maskwright.plugins import attacks, engines, rule_languages
 from maskwright.plugins.contract import KINDS, contract_error, version_error
 from maskwright.plugins.guarding.call import output_apart
 from maskwright.plugins.guarding.observers import observers_in, refuse_wrappers
@@ -41,6 +41,7 @@ from maskwright.plugins.registered import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from maskwright.plugins.attack import Attack
     from maskwright.plugins.measure import Measure
     from maskwright.plugins.method import Method
     from maskwright.plugins.partition import Partition
@@ -104,7 +105,7 @@ def discover(found: Iterable[EntryPoint], allowed: Allowed = EVERY) -> Registry:
     broken.
     """
     collection = _Collection()
-    for module in (rule_languages, engines):
+    for module in (rule_languages, engines, attacks):
         collection.add_offers(module, BUILT_IN, version(BUILT_IN), BUILT_IN)
     ordered = sorted(found, key=_order)
     for entry_point in ordered:
@@ -189,6 +190,18 @@ def find_measure(name: str) -> Measure:
     'loss'
     """
     return _by_name("measure", name, plugins().measures)
+
+
+def find_attack(name: str) -> Attack:
+    """Attack of that name; raises PluginError with the nearest one.
+
+    Examples
+    --------
+    >>> from maskwright import find_attack
+    >>> find_attack("dependency").name
+    'dependency'
+    """
+    return _by_name("attack", name, plugins().attacks)
 
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Named)

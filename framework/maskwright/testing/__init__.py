@@ -10,13 +10,14 @@ def test_my_method_keeps_the_contract(check):
     check()
 ```
 
-There is one for each kind: `method_checks`, `measure_checks`, `partition_checks`, `source_checks`,
+There is one for each kind: `method_checks`, `measure_checks`, `attack_checks`, `partition_checks`, `source_checks`,
 `rule_language_checks`, `report_checks`, `engine_checks`. The fixture `run_pipeline` of ``maskwright.testing.fixtures``
 runs a pipeline with plugins that are not installed.
 """
 
 from __future__ import annotations
 
+from maskwright.testing.attacks import attack_checks
 from maskwright.testing.clustering import partition_checks
 from maskwright.testing.engines import engine_checks
 from maskwright.testing.measures import measure_checks
@@ -31,6 +32,7 @@ __all__ = [
     "RightRules",
     "RunPipeline",
     "WrongRules",
+    "attack_checks",
     "engine_checks",
     "measure_checks",
     "method_checks",

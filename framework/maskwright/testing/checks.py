@@ -60,8 +60,8 @@ def _offering(kind: str, plugin: Named, package: str) -> Iterator[ModuleType]:
 
 Check = Callable[[], object]
 FUNCTIONS = (
-    "protect", "remove", "compute", "cluster", "represent", "evaluate", "open", "read", "write", "check", "compose",
-    "act", "work", "start",
+    "protect", "remove", "compute", "cluster", "infer", "represent", "evaluate", "open", "read", "write", "check",
+    "compose", "act", "work", "start",
 )  # fmt: skip
 """Functions by which records of plugins are known to be of the same package, the first that one has."""
 Params = Mapping[str, BaseModel | Mapping[str, Any]]

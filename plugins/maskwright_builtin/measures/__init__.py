@@ -6,6 +6,10 @@ from maskwright import Deferred
 
 MEASURES = (
     Deferred(
+        "attribute_inference",
+        f"{__name__}.attribute_disclosure.attribute_inference:ATTRIBUTE_INFERENCE",
+    ),
+    Deferred(
         "contingency_table_loss",
         f"{__name__}.information_loss.categorical.contingency_tables:CONTINGENCY_TABLE_LOSS",
     ),

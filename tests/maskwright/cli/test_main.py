@@ -316,7 +316,7 @@ def test_plugins_explain_schema_init(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert {"name": "mdav", "kind": "partition", "status": "ok"}.items() <= next(
         info for info in infos if info["name"] == "mdav"
     ).items()
-    kinds = {"method", "partition", "measure", "source", "rule_language", "report"}
+    kinds = {"method", "partition", "measure", "attack", "source", "rule_language", "report"}
     kinds |= {"rule_writer", "plan_check", "report_section", "action", "command", "engine", "aggregation", "constraint"}
     for info in infos:
         assert set(info) == {"name", "kind", "distribution", "version", "status", "error", "conflict"}

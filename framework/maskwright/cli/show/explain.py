@@ -192,6 +192,7 @@ def offered(registry: Registry) -> dict[str, dict[str, Any]]:
         "aggregation": dict(AGGREGATIONS),
         "constraint": dict(CONSTRAINT_KINDS),
         "measure": dict(registry.measures),
+        "attack": dict(registry.attacks),
         "source": dict(registry.sources),
         "rule_language": dict(registry.rule_languages),
         "report": dict(registry.reports),
@@ -236,7 +237,7 @@ def definition(plugin: Any) -> str:
     function = next(
         (
             getattr(plugin, name)
-            for name in ("compute", "protect", "remove", "cluster", "represent", "evaluate")
+            for name in ("compute", "protect", "remove", "cluster", "infer", "represent", "evaluate")
             if getattr(plugin, name, None) is not None
         ),
         None,

@@ -16,6 +16,7 @@ from maskwright.edits.edit import Edit, GoverningPart, LinearPart, PolynomialPar
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.languages.conversion.converted import Converted
 from maskwright.foundation.errors import Place, Problem
+from maskwright.plugins.attack import Attack, Inference, Published
 from maskwright.plugins.block import Block, Gathering, Moments
 from maskwright.plugins.claims import Claims
 from maskwright.plugins.contract import CONTRACT
@@ -46,14 +47,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 OFFERED = (
-    Method, Claims, Partition, Measure, MeasureClaims, Source, Format, NestedFormat, RuleLanguage, Report, Engine,
-    Deferred,
+    Method, Claims, Partition, Measure, MeasureClaims, Attack, Source, Format, NestedFormat, RuleLanguage, Report,
+    Engine, Deferred,
 )  # fmt: skip
 """What a hook offers, all by keyword."""
 
 HANDED = (Block, Gathering, Moments, Masked, Removed, Limit, Comparison,
-          Measurable, Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile, FormatFacts, RulesFor,
-          Converted, EngineTerms, Stage, Receipt)  # fmt: skip
+          Measurable, Published, Inference, Measurement, MeasurePart, MeasureTable, Merging, Further, PartOfFile,
+          FormatFacts, RulesFor, Converted, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
 INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,

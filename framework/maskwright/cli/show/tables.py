@@ -11,13 +11,14 @@ from maskwright.data.number_text import plain_text
 from maskwright.release.wording import count, figure, names, plural, with_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
 
     from maskwright.commands.describe_data import Description
     from maskwright.commands.init import StartedPipeline
     from maskwright.data.profiling.column_profile import ColumnProfile
+    from maskwright.disclosure.attacked import AttackResult
     from maskwright.release.record.measure_record import MeasureRecord
 
 
@@ -32,6 +33,26 @@ def print_measures(shown: Mapping[str, object]) -> None:
     print_table_of_measures(
         console(), {label: records.MeasureRecord.model_validate(each) for label, each in shown.items()}
     )
+
+
+def print_attacks(found: Sequence[AttackResult]) -> None:
+    """Print what attacks claim of each variable, how often they are right, and the decision."""
+    out = console()
+    if not found:
+        out.print("No attack names any cell that the release does not show.")
+        return
+    table = table_of(
+        "variable", "attack", "hidden", "claims", "right", "precision", "base", "certain", "decision", "by"
+    )
+    for column in table.columns[2:8]:
+        column.justify = "right"
+    for each in found:
+        table.add_row(
+            each.variable, each.attack, str(each.hidden), str(each.claims), str(each.right),
+            f"{100 * each.precision:.0f} %" if each.claims else "", f"{100 * each.base:.0f} %", str(each.certain),
+            Text(each.decision, style="" if each.decision == "figure" else "bold red"), each.rule,
+        )  # fmt: skip
+    out.print(table)
 
 
 def print_table_of_measures(out: Console, measures: Mapping[str, MeasureRecord]) -> None:

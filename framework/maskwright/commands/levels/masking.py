@@ -10,6 +10,7 @@ import numpy as np
 from maskwright.commands.levels.group_masking import mask_grouped, results_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, ready_level
 from maskwright.commands.running.stages import masked_by_plan
+from maskwright.disclosure.cells import without_cells
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
@@ -22,7 +23,6 @@ from maskwright.masking.levels.suppression_state import SuppressionState, codes_
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
-from maskwright.masking.suppressing.cells import without_cells
 from maskwright.planning.levels.level_steps import takes_records
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
 

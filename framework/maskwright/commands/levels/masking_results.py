@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.findings import Notice
-from maskwright.masking.masked_value_checks import range_counts, range_notices
-from maskwright.masking.suppressing.inference_findings import complementary_to, primary_suppressions
-from maskwright.masking.suppressing.weight_inference import (
+from maskwright.disclosure.attacks.weight import (
     factors_of_weights,
     masked_categories,
     published_weights,
@@ -20,6 +16,10 @@ from maskwright.masking.suppressing.weight_inference import (
     strata_doubts,
     weight_doubts,
 )
+from maskwright.edits.edit_set import EditSet
+from maskwright.foundation.findings import Notice
+from maskwright.masking.masked_value_checks import range_counts, range_notices
+from maskwright.masking.suppressing.inference_findings import complementary_to, primary_suppressions
 from maskwright.planning.levels.level_steps import takes_records
 from maskwright.release.codebook import (
     NEW_KEYS,

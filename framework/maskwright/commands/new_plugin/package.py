@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-TEMPLATE_KINDS = ("method", "measure", "partition", "source", "rule_language", "report")
+TEMPLATE_KINDS = ("method", "measure", "attack", "partition", "source", "rule_language", "report")
 PREFIX = "maskwright_"
 _DISTRIBUTION = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.IGNORECASE)
 
@@ -89,6 +89,7 @@ def _near(name: str) -> str:
 SUMMARIES = {
     "method": "Independent normal noise on every value.",
     "measure": "How far the means have moved, in percent of a standard deviation.",
+    "attack": "The value that most records have.",
     "partition": "Neighbours on the sum of the standardised variables.",
     "source": "A JSON object in each line.",
     "rule_language": "One rule a line, with comments; read and written.",
@@ -97,12 +98,14 @@ SUMMARIES = {
 NEEDS = {
     "method": ("numpy>=1.26", "pydantic>=2.9"),
     "measure": ("numpy>=1.26",),
+    "attack": ("numpy>=1.26",),
     "partition": ("numpy>=1.26",),
     "source": ("pyarrow>=24", "pydantic>=2.9"),
     "rule_language": (),
     "report": (),
 }
 TESTING = {
+    "attack": "attack_checks",
     "rule_language": "RightRules, RunPipeline, WrongRules, rule_language_checks",
 }
 _FOLDER_MODE = 0o777
@@ -181,6 +184,7 @@ def _usage(names: PluginNames) -> str:
     return {
         "method": f"protect:\n  - method: {names.plugin}",
         "measure": f"measure: [{names.plugin}]",
+        "attack": f"disclosure: {{attacks: [{names.plugin}]}}",
         "partition": f"protect:\n  - method: microaggregation\n    params: {{k: 5, partition: {names.plugin}}}",
         "source": f"data: {{source: people.{names.plugin}}}\n"
         "waive: [{doubt: written-file-not-read-twice, because: the kit tests that it is read as written}]",

@@ -28,6 +28,7 @@ from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, Edi
 from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
+from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.masking.context import Standardisation
 from maskwright.planning.applicable_edits import (
@@ -183,6 +184,9 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     sample = replace(found.sample, layout=found.layout)
     variables = tuple(each.variable for each in found.variables.values())
     edits, silent = applicable(found.stated, found.outcome, sample)
+    if pipeline.disclosure.attacks:
+        message = "attacks need the whole release in memory, and this one is made in parts"
+        raise InputError(Problem(message, hint="Leave `disclosure.attacks` out, and attack a sample of it."))
     with explained_by(found.doubts):
         rules = refuse_contradictions(edits, variables, thorough=True)
         refuse_arithmetic_on_text(edits, sample)

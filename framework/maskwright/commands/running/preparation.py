@@ -242,7 +242,7 @@ def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[
     with explained_by(loaded.doubts):
         plan = plan_of_steps(request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed)
         refuse_impossible_limits(plan)
-    return plan
+    return replace(plan, disclosure=request.disclosure)
 
 
 def plan_of_steps(

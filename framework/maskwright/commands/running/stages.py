@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.running.recording import MeasuredRun, run_record
 from maskwright.commands.running.release_files import ReleaseFiles
 from maskwright.data.stored_cells import rows_of
+from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.progress import Progress, Reporter, notify, part
 from maskwright.masking.context import Execution, Observer
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
-    from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
     from maskwright.planning.plan import Plan
@@ -248,7 +248,29 @@ def last_doubts(
         *unchanged_doubts(unchanged, plan, told, (original, released)),
         *class_doubts(plan, released, classes),
         *_weight_doubts(plan, original, released),
+        *_attack_doubts(plan, original, released, told),
     )
+
+
+def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, told: Sequence[Doubt]) -> Iterator[Doubt]:
+    """Doubts about cells that an attack of the pipeline names with certainty, where nothing else has said so."""
+    if not plan.disclosure.attacks or plan.draws_records:
+        return
+    from maskwright.disclosure.attacked import attack_results
+    from maskwright.plugins.registry import find_attack
+
+    before = original if released.origin is None else original.taken(rows_of(original, released))
+    known = {each.subject for each in told if each.kind in ("suppressed-cells-follow", "follows-from-published")}
+    chosen = [(attack, attack.params()) for attack in map(find_attack, plan.disclosure.attacks)]
+    for each in attack_results(chosen, before, released, plan.edits, plan.disclosure.certainty):
+        if each.decision != "figure" and each.variable not in known:
+            is_suppressed = (released[each.variable].missing & ~before[each.variable].missing).any()
+            kind = "suppressed-cells-follow" if is_suppressed else "follows-from-published"
+            message = (
+                f"{each.certain} of {each.hidden} cells that are not shown can be inferred by {each.rule} (attack "
+                f"{each.attack}; it names {each.claims}, {each.right} of them rightly)"
+            )
+            yield Doubt(kind, each.variable, message, each.certain, each.hidden)
 
 
 def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:
@@ -256,7 +278,7 @@ def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator
     if not any(column.variable.role == "weight" for column in released):
         return
     before = original if released.origin is None else original.taken(rows_of(original, released))
-    from maskwright.masking.suppressing.weight_inference import (
+    from maskwright.disclosure.attacks.weight import (
         factors_of_weights,
         original_category_doubts,
         published_weights,

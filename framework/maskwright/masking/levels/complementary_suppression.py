@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dataset import Dataset
+from maskwright.disclosure.attacks.equation import reached
+from maskwright.disclosure.cells import LevelCellMasks, joined_cells, of_level, with_any, without_cells
 from maskwright.edits.expression import variable_names
 from maskwright.edits.levels.column_values import records_seen, selected_members
 from maskwright.edits.levels.expansion import OPEN, UNKNOWN, Pattern, UndefinedValue, name_of, written_out
@@ -17,9 +19,7 @@ from maskwright.edits.levels.structure import MembersColumn, OtherRecordColumn
 from maskwright.edits.levels.structure_edits import Source, sources_of_edit, spans_records
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Progress, part, silent
-from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells, of_level, with_any, without_cells
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
-from maskwright.masking.suppressing.derivable_cells import reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

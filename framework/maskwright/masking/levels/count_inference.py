@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import EXCEPTIONS, ValueCodes, determines, exceptions
-from maskwright.masking.suppressing.cells import LevelCellMasks, joined_cells
-from maskwright.masking.suppressing.dependency_inference import InferencePath
-from maskwright.masking.suppressing.published_cells import reads_suppressed
-from maskwright.masking.suppressing.value_inference import determining_values, majority_values
+from maskwright.disclosure.attacks.dependency import InferencePath
+from maskwright.disclosure.attacks.single_values import determining_values, majority_values
+from maskwright.disclosure.cells import LevelCellMasks, joined_cells
+from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -10,10 +10,10 @@ import numpy as np
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import GROUP, HOME, OWN, Spanning, ValueCodes, determines
 from maskwright.data.variable import Variable
+from maskwright.disclosure.attacks.dependency import CellsByWay, Readable, Reader
+from maskwright.disclosure.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
 from maskwright.masking.levels.count_inference import CountReader
 from maskwright.masking.levels.member_inference import SoleReader, SoleValue, sole_values
-from maskwright.masking.suppressing.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
-from maskwright.masking.suppressing.dependency_inference import CellsByWay, Readable, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

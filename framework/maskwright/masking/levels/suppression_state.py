@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.disclosure.attacks.dependency import Readable, Reader
+from maskwright.disclosure.cells import (
+    CellMasks,
+    LevelCellMasks,
+    joined_cells,
+    of_level,
+    with_any,
+    without_cells,
+)
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.foundation.findings import Notice
@@ -16,20 +25,11 @@ from maskwright.masking.levels.across_inference import AcrossInference, read_by_
 from maskwright.masking.levels.complementary_suppression import complement_across
 from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.promised_classes import smallest_classes
-from maskwright.masking.suppressing.cells import (
-    CellMasks,
-    LevelCellMasks,
-    joined_cells,
-    of_level,
-    with_any,
-    without_cells,
-)
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
 from maskwright.masking.suppressing.suppression_steps import cells_suppressed, lost_codes
-from maskwright.planning.model import key_names
+from maskwright.planning.model import DisclosureSettings, key_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -247,7 +247,11 @@ class _Level:
         """Of the records of this level; what it finds in them it remembers."""
         # What counting the members tells is known beside any cell: nothing that goes hides it.
         names = [each for each in self.published if each not in self.counted]
-        return Reader(self.shown, names, self.keys, self.weights, ())
+        settings = DisclosureSettings() if self.plan is None else self.plan.disclosure
+        return Reader(
+            self.shown, names, self.keys, self.weights, (),
+            certainty=settings.certainty, importance=settings.importance,
+        )  # fmt: skip
 
     def further(self, hidden: CellMasks, progress: Progress) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
         """Cells that have to go with these because of other variables of their record, and of records alike.

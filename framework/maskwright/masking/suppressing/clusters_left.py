@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.record_groups import published_classes
+from maskwright.disclosure.cells import joined_cells, with_any
 from maskwright.foundation.errors import InputError, Problem
-from maskwright.masking.suppressing.cells import joined_cells, with_any
 from maskwright.planning.model import with_steps
 
 if TYPE_CHECKING:

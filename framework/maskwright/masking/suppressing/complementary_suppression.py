@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Generic
 import numpy as np
 
 from maskwright.data.dependencies import ValueCodes, dense
+from maskwright.disclosure.attacks.equation import Derivation, Given, reached
+from maskwright.disclosure.cells import CellMasks, Key, with_any
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Progress, silent
-from maskwright.masking.suppressing.cells import CellMasks, Key, with_any
-from maskwright.masking.suppressing.derivable_cells import Derivation, Given, reached
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import implied_by_neighbours
+from maskwright.disclosure.attacks.dependency import describe_paths, remedy_of_paths, remedy_of_variable
+from maskwright.disclosure.published_cells import MOST_EFFORT
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.suppressing.dependency_inference import describe_paths, remedy_of_paths, remedy_of_variable
-from maskwright.masking.suppressing.published_cells import MOST_EFFORT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from maskwright.data.dataset import Dataset
+    from maskwright.disclosure.attacks.dependency import Readable
+    from maskwright.disclosure.cells import CellMasks
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans
-    from maskwright.masking.suppressing.cells import CellMasks
     from maskwright.masking.suppressing.complementary_suppression import Complement
-    from maskwright.masking.suppressing.dependency_inference import Readable
     from maskwright.planning.plan import Plan
 
 

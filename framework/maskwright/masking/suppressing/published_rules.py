@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.data.dataset import Column
+    from maskwright.disclosure.cells import CellMasks
     from maskwright.edits.edit import Edit
-    from maskwright.masking.suppressing.cells import CellMasks
 
 
 def not_applicable(edits: EditSet, cells: CellMasks) -> dict[str, int]:

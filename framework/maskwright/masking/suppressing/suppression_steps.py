@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.record_groups import household_columns
+from maskwright.disclosure.attacks.dependency import Readable, Reader
+from maskwright.disclosure.cells import CellMasks, joined_cells, with_any, without_cells
 from maskwright.foundation.counts import plural
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, part, silent, stage
@@ -16,7 +18,6 @@ from maskwright.masking.masking_result import Removal
 from maskwright.masking.protecting.assembling import GroupResult, with_group
 from maskwright.masking.protecting.local import protect_group
 from maskwright.masking.protecting.variable_group import GroupWork
-from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any, without_cells
 from maskwright.masking.suppressing.clusters_left import (
     PromisedClusters,
     cells_for_clusters,
@@ -25,19 +26,18 @@ from maskwright.masking.suppressing.clusters_left import (
     promised_clusters,
 )
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
-from maskwright.masking.suppressing.dependency_inference import Readable, Reader
 from maskwright.masking.suppressing.inference_findings import (
     complementary_cells,
     following_doubts,
     lost_code_doubts,
     primary_suppressions,
 )
-from maskwright.masking.suppressing.published_cells import in_published_detail
+from maskwright.masking.suppressing.published_detail import in_published_detail
 from maskwright.masking.suppressing.published_rules import not_applicable, when_present
 from maskwright.planning.model import key_names, with_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Integers
@@ -108,7 +108,7 @@ class _State:
     promised: tuple[PromisedClusters, ...] = ()
     hidden: CellMasks = field(default_factory=dict)
     for_edits: CellMasks = field(default_factory=dict)
-    for_dependencies: CellMasks = field(default_factory=dict)
+    for_attacks: Mapping[tuple[str, str], Booleans] = field(default_factory=dict)
     for_clusters: CellMasks = field(default_factory=dict)
     by_edits: Complement[str] = field(default_factory=Complement[str])
     read_off: Readable = field(default_factory=Readable)
@@ -117,12 +117,11 @@ class _State:
     def taken(self, result: GroupResult) -> _State:
         assert result.kept_rows is not None
         rows, data = result.kept_rows, with_group(self.data, result)
-        hidden, for_edits, for_dependencies, for_clusters, disclosed, read = (
+        hidden, for_edits, for_clusters, disclosed, read = (
             {name: gone[rows] for name, gone in each.items()}
             for each in (
                 self.hidden,
                 self.for_edits,
-                self.for_dependencies,
                 self.for_clusters,
                 self.by_edits.disclosed,
                 self.read_off.disclosed,
@@ -131,7 +130,8 @@ class _State:
         return replace(
             self, data=data, shown=self.shown.taken(rows), rows=self.rows[rows],
             promised=tuple(each.taken(rows) for each in self.promised),
-            hidden=hidden, for_edits=for_edits, for_dependencies=for_dependencies, for_clusters=for_clusters,
+            hidden=hidden, for_edits=for_edits, for_clusters=for_clusters,
+            for_attacks={key: gone[rows] for key, gone in self.for_attacks.items()},
             by_edits=replace(self.by_edits, disclosed=disclosed), read_off=replace(self.read_off, disclosed=read),
         )  # fmt: skip
 
@@ -157,7 +157,7 @@ class _State:
     def with_inferred_cells(self, found: Readable) -> _State:
         """After cells were suppressed by which others could be read off."""
         found = replace(found, disclosed=joined_cells(self.read_off.disclosed, found.disclosed))
-        state = replace(self, for_dependencies=joined_cells(self.for_dependencies, found.cells), read_off=found)
+        state = replace(self, for_attacks=joined_cells(self.for_attacks, found.by_attack), read_off=found)
         return state._without(found.cells)
 
     def with_clusters_left(self, plan: Plan) -> _State:
@@ -174,22 +174,23 @@ class _State:
         return replace(self, data=without_cells(self.data, cells), hidden=joined_cells(self.hidden, cells))
 
     def suppressed(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "variable": name,
-                "cells": int(gone.sum()),
-                "complementary": int(
-                    np.sum(
-                        self.for_edits.get(name, False)
-                        | self.for_dependencies.get(name, False)
-                        | self.for_clusters.get(name, False)
-                    )
-                ),
-                "for_dependencies": int(np.sum(self.for_dependencies.get(name, False))),
-            }
-            for name, gone in self.hidden.items()
-            if gone.any()
-        ]
+        return [self._counts(name, gone) for name, gone in self.hidden.items() if gone.any()]
+
+    def _counts(self, name: str, gone: Booleans) -> dict[str, Any]:
+        own = {attack: cells for (of, attack), cells in self.for_attacks.items() if of == name}
+        inferred = np.logical_or.reduce([np.zeros_like(gone), *own.values()])
+        for_edits = self.for_edits.get(name, np.zeros_like(gone))
+        also = for_edits | inferred | self.for_clusters.get(name, np.False_)
+        # A cell counts for the first attack that needed it.
+        by_attack = {attack: int(cells.sum()) for attack, cells in own.items()}
+        by_attack |= {"equation": int((for_edits & ~inferred).sum())}
+        return {
+            "variable": name,
+            "cells": int(gone.sum()),
+            "complementary": int(also.sum()),
+            "for_dependencies": int(inferred.sum()),
+            "by_attack": {attack: count for attack, count in sorted(by_attack.items()) if count},
+        }
 
     def lost_codes(self) -> dict[str, Booleans]:
         return lost_codes(self.data, self.shown, self.hidden)
@@ -198,9 +199,11 @@ class _State:
         for each in self.suppressed():
             clusters = int(np.sum(self.for_clusters.get(each["variable"], False)))
             read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"] - clusters
+            by_attack = {attack: count for attack, count in each["by_attack"].items() if attack != "equation"}
+            counts = ", ".join(f"{attack} {count}" for attack, count in by_attack.items())
             reasons = (
                 (edits, "edits would reveal suppressed cells"),
-                (read_off, "suppressed cells could be inferred from records with the same values of other variables"),
+                (read_off, f"suppressed cells could be inferred from similar records ({counts})"),
                 (clusters, "their cluster would show suppressed cells, or fewer than k records of it would be left"),
             )
             message = cells_suppressed(each["cells"], each["variable"]) + "".join(
@@ -370,7 +373,10 @@ def _constant_cells(state: _State) -> dict[str, Booleans]:
 
 def _reader(state: _State, keys: Sequence[str], plan: Plan) -> Reader:
     published = [name for name in state.shown.names if name not in plan.dropped]
-    return Reader(state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched))
+    return Reader(
+        state.shown, published, keys, _weights(plan), household_columns(state.shown, plan.untouched),
+        certainty=plan.disclosure.certainty, importance=plan.disclosure.importance,
+    )  # fmt: skip
 
 
 def _weights(plan: Plan) -> tuple[str, ...]:

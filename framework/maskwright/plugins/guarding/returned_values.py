@@ -13,8 +13,9 @@ import numpy as np
 from maskwright.edits.languages.conversion.converted import Converted
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import MaskwrightError
+from maskwright.plugins.attack import Inference
 from maskwright.plugins.engine import Receipt
-from maskwright.plugins.guarding.call import broke_contract, engine_iterator, guarded_call, time_limit
+from maskwright.plugins.guarding.call import broke_contract, engine_iterator, guarded_call, guarded_iterator, time_limit
 from maskwright.plugins.measurement import Measurement, MeasureTable
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from maskwright.plugins.attack import Published
     from maskwright.plugins.engine import Stage
     from maskwright.plugins.guarding.origin import Origin
     from maskwright.plugins.measure import Comparison, Measure
@@ -48,6 +50,21 @@ def checked_labels(origin: Origin, arguments: tuple[Any, ...], labels: Any) -> N
             origin, f"made a cluster of {plural(int(sizes.min()), 'record')}, where each has to have at least {k}"
         )
     return own
+
+
+def checked_inferences(origin: Origin, arguments: tuple[Any, ...], found: Any) -> Iterator[Inference]:
+    """Inferences of an attack that keep its contract, one after another."""
+    published: Published = arguments[0]
+    for each in guarded_iterator(origin, found):
+        if not isinstance(each, Inference):
+            raise broke_contract(origin, f"inferred a {type(each).__name__}; an attack yields Inference")
+        if each.variable not in published.targets:
+            raise broke_contract(origin, f"inferred {each.variable!r}, which is none of the targets")
+        values: Any = each.values
+        shape = (len(published.data),)
+        if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float64:
+            raise broke_contract(origin, f"inferred {each.variable!r} by something else than float64 of shape {shape}")
+        yield each
 
 
 RELATIVE = 1e-9

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from maskwright.plugins.attack import Attack
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.guarding.call import Guarded, broke_contract, engine_iterator, guarded_call, guarded_iterator
 from maskwright.plugins.guarding.origin import Origin
 from maskwright.plugins.guarding.returned_values import (
+    checked_inferences,
     checked_labels,
     checked_measurement,
     checked_rules,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.plugins.block import Gathering
 
-AnyPlugin = TypeVar("AnyPlugin", Source, RuleLanguage, Partition, Method, Measure, Report, Engine)
+AnyPlugin = TypeVar("AnyPlugin", Source, RuleLanguage, Partition, Method, Measure, Attack, Report, Engine)
 
 _YIELD = ("batches", "written_batches", "documents")
 """Functions of an opened file that yield its records."""
@@ -212,6 +214,10 @@ def _measure(measure: Measure, origin: Origin) -> dict[str, Any]:
     }
 
 
+def _attack(attack: Attack, origin: Origin) -> dict[str, Any]:
+    return {"infer": _of(attack, origin, "infer", check=partial(checked_inferences, origin))}
+
+
 def _one_by_one(origin: Origin, _: tuple[Any, ...], found: Any) -> Iterator[Any]:
     return guarded_iterator(origin, found)
 
@@ -246,6 +252,7 @@ _WRAPPED: dict[str, Callable[[Any, Origin], dict[str, Any]]] = {
     "partition": _partition,
     "method": _method,
     "measure": _measure,
+    "attack": _attack,
     "report": _report,
     "engine": _engine,
 }

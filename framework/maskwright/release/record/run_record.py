@@ -148,6 +148,11 @@ class SuppressedCells(RecordPart):
     for_dependencies: Public[int] = Field(
         description="Complementary cells by which others could be read off other records, as by the label of a code."
     )
+    by_attack: Public[dict[str, int]] = Field(
+        default_factory=dict,
+        description="Complementary cells by the attack that would have inferred others: equation, dependency, "
+        "position, group, emptiness; each counts for the first that needs it.",
+    )
 
 
 class LocatedFields(RecordPart):

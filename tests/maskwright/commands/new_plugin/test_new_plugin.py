@@ -20,6 +20,7 @@ from maskwright.foundation.errors import InputError
 NAMES = {
     "method": "maskwright-my-noise",
     "measure": "maskwright-my-shift",
+    "attack": "maskwright-my-guess",
     "partition": "maskwright-my-order",
     "source": "maskwright-my-lines",
     "rule_language": "maskwright-my-rules",

@@ -10,8 +10,8 @@ import pytest
 
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
+from maskwright.disclosure.attacks import equation
 from maskwright.foundation.release_outcomes import OpenDoubts
-from maskwright.masking.suppressing import derivable_cells
 
 if TYPE_CHECKING:
     from maskwright.masking.masking_result import MaskingResult
@@ -44,7 +44,7 @@ def test_nothing_is_known_of_a_cell_that_was_not_decided(monkeypatch: pytest.Mon
     beside = [decided.masked[name].missing for name in ("b", "c", "total")]
     assert gone.any()
     assert (np.sum(beside, axis=0)[gone] >= 1).all()
-    monkeypatch.setattr(derivable_cells, "MOST_EFFORT", 0)
+    monkeypatch.setattr(equation, "MOST_EFFORT", 0)
     with pytest.raises(OpenDoubts, match=r"the search ends after [\d,]+ conditions for one record") as refused:
         masked(rules)
     # All that the edit reads went with the cells of a.

@@ -31,7 +31,7 @@ edits.name edits.kind edits.text edits.severity edits.kept_by edits.violations e
 edits.form edits.stated
 doubts.id doubts.doubt doubts.about doubts.subject
 dropped_edits.name dropped_edits.text
-suppressed.variable suppressed.cells suppressed.complementary suppressed.for_dependencies
+suppressed.variable suppressed.cells suppressed.complementary suppressed.for_dependencies suppressed.by_attack
 k.requested k.expected
 k.groups.step k.groups.variables k.groups.requested k.groups.guaranteed k.groups.expected k.groups.smallest
 k.groups.below

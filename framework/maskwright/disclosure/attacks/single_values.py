@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import bdtr, bdtrc
+from scipy.special import bdtrc
 
-from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, MOST_PAIRED, Spanning, ValueCodes, groups_of_each
-from maskwright.masking.suppressing.published_cells import reads_suppressed
+from maskwright.data.dependencies import (
+    BY_CHANCE,
+    CERTAINTY,
+    EXCEPTIONS,
+    MOST_PAIRED,
+    Spanning,
+    ValueCodes,
+    groups_of_each,
+)
+from maskwright.disclosure.attacks.similar_records import CERTAIN, majorities
+from maskwright.disclosure.decision import LEVEL, is_below, is_certain
+from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,24 +30,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
+    from maskwright.disclosure.cells import CellMasks
     from maskwright.foundation.arrays import Booleans, Integers
-    from maskwright.masking.suppressing.cells import CellMasks
 
-
-CERTAIN = 0.95
-"""Share of the published records with the same values that show the value of a suppressed cell when it is known."""
 
 MAJORITY = 0.5
 """The same where a number of records shows it, which several groups that are equal by chance have together."""
 
 FEWEST_EQUIVALENT = 10
 """Published records that have to show it where one value, and not a whole variable, gives a cell away."""
-
-CERTAINTY = 0.9
-"""Share of cells that are rightly named from which an intruder may be said to know them."""
-
-LEVEL = 0.05
-"""Level of the bounds on such shares."""
 
 MOST_READ = 100_000_000
 """Records times pairs of variables that are examined for one variable; the pairs with the fewest values come first."""
@@ -51,8 +52,14 @@ class SingleValues:
     """
 
     def __init__(
-        self, shown: Dataset, columns: Sequence[str], codes: ValueCodes, spanning: Spanning | None = None
+        self,
+        shown: Dataset,
+        columns: Sequence[str],
+        codes: ValueCodes,
+        spanning: Spanning | None = None,
+        certainty: float = CERTAINTY,
     ) -> None:
+        self._certainty = certainty
         self._spanning = spanning
         self._shown, self._codes, self._n = shown, codes, len(shown)
         self._columns = tuple(columns)
@@ -115,7 +122,10 @@ class SingleValues:
                 answers = question.answered(seen, queried, widths, tests, groups)
                 answers = replace(answers, named=answers.named & self._are_there(question, given))
                 if (answers.named & answers.right).any():
-                    shown = answers.certain(self._of_original(question, given, tests, groups)) & answers.right
+                    shown = (
+                        answers.certain(self._of_original(question, given, tests, groups), self._certainty)
+                        & answers.right
+                    )
                     found.append(question.queried[shown])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
@@ -264,7 +274,7 @@ class _Question:
             disclosed = np.flatnonzero(wanted[seen] >= 0)
             seen, cells, values = wanted[seen[disclosed]], cells[disclosed], len(distinct)
             groups = None if groups is None else groups[disclosed]
-        sizes, most, value = _majorities(seen, cells, values, self._width)
+        sizes, most, value = majorities(seen, cells, values, self._width)
         share = self._shares[value]
         witnesses = sizes if groups is None else groups_of_each(seen, groups, values)
         unlikely = -np.log(np.maximum(share, 1 / (len(self._cells) + 1)))
@@ -272,7 +282,8 @@ class _Question:
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_EQUIVALENT) & (most >= CERTAIN * sizes)
         is_rule = enough & (sizes - most <= allowed) & ~by_chance & (share < 1)
-        return Answers(is_rule[queried], value[queried] == self._own, share[queried])
+        seen_right, seen_named = int(most[is_rule].sum()), int(sizes[is_rule].sum())
+        return Answers(is_rule[queried], value[queried] == self._own, share[queried], seen_named, seen_right)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,14 +291,16 @@ class Answers:
     """What rules say of examined cells, one entry for each of them.
 
     `named`: whether a rule says which value it has. `right`: whether that is its value. `base`: share of the published
-    records that have the value.
+    records that have the value. `seen`, `seen_right`: published cells that rules name, and how many rightly.
     """
 
     named: Booleans
     right: Booleans
     base: NDArray[np.float64]
+    seen: int
+    seen_right: int
 
-    def certain(self, original: Booleans) -> Booleans:
+    def certain(self, original: Booleans, certainty: float) -> Booleans:
         """Cells that an intruder would be sure of, and mostly right; shape of `named`.
 
         Taken of all cells together that such rules name, never of a single one: which guesses are right would show.
@@ -295,38 +308,16 @@ class Answers:
         that they are right must not be what the distribution alone would give.
         """
         found = np.zeros(len(self.named), dtype=np.bool_)
+        if is_below(self.seen_right, self.seen, certainty):
+            return found
         for holds in (True, False):
             own = self.named & (original == holds)
             right, named = int((self.right & own).sum()), int(own.sum())
             if named:
                 base = float(self.base[own].mean())
-                if is_certain(right, named, base) and (holds or bdtrc(right - 1, named, base) < LEVEL):
+                if is_certain(right, named, base, certainty) and (holds or bdtrc(right - 1, named, base) < LEVEL):
                     found |= own
         return found
-
-
-def is_certain(right: int, named: int, base: float) -> bool:
-    """Whether rules that most published records obey give suppressed cells away, or mislead.
-
-    `right` of `named` suppressed cells are as the rules say: what the office knows. `base`: share that the published
-    distribution alone would name rightly.
-    """
-    return right > base * named and bool(bdtr(right, named, CERTAINTY) >= LEVEL)
-
-
-def _majorities(seen: Integers, cells: Integers, values: int, width: int) -> tuple[Integers, Integers, Integers]:
-    """For each code: its records, how many have its most frequent cell, and which that is; shape (values,)."""
-    sizes = np.bincount(seen, minlength=values)
-    if values * width <= 4 * len(seen) + 1_000_000:
-        table = np.bincount(seen * width + cells, minlength=values * width).reshape(values, width)
-        value = table.argmax(axis=1)
-        return sizes, table[np.arange(values), value], value
-    pairs, counts = np.unique(seen * width + cells, return_counts=True)
-    most, value = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
-    # The last one written stays: that with the most records.
-    order = np.argsort(counts, kind="stable")
-    most[pairs[order] // width], value[pairs[order] // width] = counts[order], pairs[order] % width
-    return sizes, most, value
 
 
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:

@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dependencies import Dependencies, Dependency, Spanning
+from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Spanning
+from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
+from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
+from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
+from maskwright.disclosure.decision import is_below, is_certain
 from maskwright.foundation.arrays import Booleans
-from maskwright.masking.suppressing.cells import CellMasks, joined_cells, with_any
-from maskwright.masking.suppressing.value_inference import (
-    CERTAIN,
-    CERTAINTY,
-    FEWEST_EQUIVALENT,
-    MAJORITY,
-    SingleValues,
-    is_certain,
-    majority_values,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Integers
+
+
+DEPENDENCY, POSITION, GROUP, EMPTINESS = "dependency", "position", "group", "emptiness"
+"""Attacks for which cells go: equal records, near ones, members of a household, and which cells are empty beside."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,12 @@ class InferencePath:
     """How suppressed cells of a variable are read off.
 
     `off`: what they are read off, in words that follow "read off". `without`: variables each of which ends it if it is
-    left out of the release; empty where none does: a group has as many members as it has.
+    left out of the release; empty where none does: a group has as many members as it has. `attack`: that finds it.
     """
 
     off: str
     without: tuple[str, ...] = ()
+    attack: str = DEPENDENCY
 
 
 CellsByWay = Mapping[InferencePath, Booleans]
@@ -97,12 +97,14 @@ class Readable:
 
     `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
     gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
-    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,).
+    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,). `by_attack`: the cells of a
+    variable that go because an attack would read others off them; shape (n,).
     """
 
     cells: CellMasks = field(default_factory=dict)
     left: CellMasks = field(default_factory=dict)
     by: Mapping[str, CellsByWay] = field(default_factory=dict)
+    by_attack: Mapping[tuple[str, str], Booleans] = field(default_factory=dict)
     disclosed: CellMasks = field(default_factory=dict)
 
 
@@ -110,9 +112,9 @@ class Reader:
     """Inference of suppressed cells from the other records of a file.
 
     `shown`: the records as they would be published without suppression. `last`: variables to suppress only where no
-    other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household; they
-    are not suppressed either. `spanning`: where these are records of two levels joined: what is examined, and who bears
-    witness.
+    other does: keys. `never`: variables that are not suppressed: weights. `homes`: those that name the household;
+    they are not suppressed either. `importance`: of two variables that could be, the less important one is.
+    `spanning`: where these are records of two levels joined: what is examined, and who bears witness.
     """
 
     def __init__(
@@ -123,13 +125,18 @@ class Reader:
         never: Collection[str] = (),
         homes: Collection[str] = (),
         spanning: Spanning | None = None,
+        certainty: float = CERTAINTY,
+        importance: Mapping[str, float] | None = None,
     ) -> None:
-        self._spanning = spanning
+        self._spanning, self._certainty, self._importance = spanning, certainty, importance or {}
         self._dependencies = Dependencies(shown, columns, spanning)
-        self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning)
+        self._singles = SingleValues(shown, columns, self._dependencies.codes, spanning, certainty)
+        codes = self._dependencies.codes
+        self._similar = None if spanning else SimilarRecords(shown, columns, codes, certainty=certainty)
         self._homes = frozenset(homes)
         # Variables, and others that went beside them, by what gives them away.
         self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
+        self._went: dict[tuple[str, str], Booleans] = {}
         self._last = last
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
@@ -143,15 +150,24 @@ class Reader:
         """
         gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
         kept: dict[str, Booleans] = {}
-        self._complements = {}
+        self._complements, self._went = {}, {}
         while True:
             self._protect(gone)
             more = self._alike(gone, kept)
             if not more:
                 break
             gone = joined_cells(gone, more)
+            self._count(more, EMPTINESS)
         cells = with_any({name: found & ~hidden.get(name, np.False_) for name, found in gone.items()})
-        return replace(self.left(gone), cells=cells, disclosed=self._disclosed(gone))
+        went = {key: each & cells[key[0]] for key, each in self._went.items() if key[0] in cells}
+        return replace(self.left(gone), cells=cells, disclosed=self._disclosed(gone), by_attack=with_any(went))
+
+    def _count(self, cells: CellMasks, attack: str) -> None:
+        """Note for which attack cells go: the first that needs them."""
+        for name, found in cells.items():
+            before = [each for (of, _), each in self._went.items() if of == name]
+            new = np.logical_and.reduce([found, *(~each for each in before)])
+            self._went[name, attack] = self._went.get((name, attack), np.False_) | new
 
     def _protect(self, gone: dict[str, Booleans]) -> None:
         growing = True
@@ -218,16 +234,34 @@ class Reader:
                     left[name] = left.get(name, np.False_) | follows
                     way = self._way(dependency.given, by_count=dependency.by_count)
                     by[name] = joined_cells(by.get(name, {}), {way: follows})
-            for size in (1, 2) if cells.any() else ():
-                for given in self._singles.given(name, size):
-                    shown = np.zeros(self._n, dtype=np.bool_)
-                    shown[self._singles.disclosing_records(name, given, hidden)] = True
-                    before = left.get(name, np.False_)
-                    # What is known already is not repeated for every other value that discloses it.
-                    if (shown & ~before).any():
-                        by[name] = joined_cells(by.get(name, {}), {self._way(given): shown})
-                        left[name] = before | shown
+            for way, _, rows in self._known_by_values(name, hidden) if cells.any() else ():
+                shown = np.zeros(self._n, dtype=np.bool_)
+                shown[rows] = True
+                before = left.get(name, np.False_)
+                # What is known already is not repeated for every other value that discloses it.
+                if (shown & ~before).any():
+                    by[name] = joined_cells(by.get(name, {}), {way: shown})
+                    left[name] = before | shown
         return Readable({}, left, by)
+
+    def _known_by_values(
+        self, name: str, hidden: CellMasks
+    ) -> Iterator[tuple[InferencePath, tuple[str, ...], Integers]]:
+        """What gives suppressed cells of a variable away by single values, and of which records; one after another."""
+        for size in (1, 2):
+            for given in self._singles.given(name, size):
+                yield self._way(given), given, self._singles.disclosing_records(name, given, hidden)
+        if self._similar is None:
+            return
+        for similarity in self._similar.of(name):
+            rows = self._similar.certain_records(name, similarity, hidden)
+            off = f"other records: those that {similarity} show one value"
+            attack = POSITION if similarity.near else DEPENDENCY
+            yield InferencePath(off, similarity.given, attack), similarity.given, rows
+
+    def _cost(self, name: str) -> tuple[float, bool]:
+        """By which the variable is chosen that loses cells."""
+        return self._importance.get(name, 1.0), name in self._last
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
@@ -245,14 +279,17 @@ class Reader:
             return False
         free = [name for name in dependency.given if name not in self._never]
         if free:
-            name = min(free, key=lambda each: each in self._last)
+            name = min(free, key=self._cost)
             gone[name] = gone.get(name, np.False_) | follows
+            self._count({name: follows}, DEPENDENCY)
             self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
             return True
         if dependency.by_count or not set(dependency.given) <= self._homes:
             return False
         codes = self._dependencies.codes.together(dependency.given)
-        gone[dependency.name] = gone[dependency.name] | np.isin(codes, codes[follows])
+        members = np.isin(codes, codes[follows])
+        self._count({dependency.name: members}, GROUP)
+        gone[dependency.name] = gone[dependency.name] | members
         return True
 
     def _of_unpublished_codes(self, dependency: Dependency, gone: dict[str, Booleans]) -> Booleans:
@@ -273,29 +310,30 @@ class Reader:
         """Suppress single values that give cells away, then pairs; whether there was anything to suppress."""
         changed = False
         lost = np.zeros(self._n, dtype=np.bool_)
-        for size in (1, 2):
-            for given in self._singles.given(name, size):
-                rows = self._singles.disclosing_records(name, given, gone)
-                if size == 1 and given[0] not in self._never:
-                    rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
-                # Where one value gives the cell away for good, suppressing another is of no use.
-                rows = rows[~lost[rows]]
-                for one in sorted((each for each in given if each not in self._never), key=self._last.__contains__):
-                    # A cell that is gone already may read as an empty one, and that gives another away.
-                    spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
-                    able = rows[~spent[rows]]
-                    if len(able):
-                        gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
-                        gone[one][able] = True
-                        self._complements.setdefault((name, one), {})[given] = None
-                        changed = True
-                    rows = np.setdiff1d(rows, able, assume_unique=True)
-                if len(rows) and set(given) <= self._homes:
-                    homes = self._dependencies.codes.together(given)
-                    more = np.isin(homes, homes[rows]) & ~gone[name]
-                    gone[name] = gone[name] | more
-                    changed |= bool(more.any())
-                lost[rows] = True
+        for way, given, known in self._known_by_values(name, gone):
+            rows = known
+            if len(given) == 1 and given[0] not in self._never:
+                rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
+            # Where one value gives the cell away for good, suppressing another is of no use.
+            rows = rows[~lost[rows]]
+            for one in sorted((each for each in given if each not in self._never), key=self._cost):
+                # A cell that is gone already may read as an empty one, and that gives another away.
+                spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
+                able = rows[~spent[rows]]
+                if len(able):
+                    gone[one] = gone.get(one, np.zeros(self._n, dtype=np.bool_)).copy()
+                    gone[one][able] = True
+                    self._count({one: np.isin(np.arange(self._n), able)}, way.attack)
+                    self._complements.setdefault((name, one), {})[given] = None
+                    changed = True
+                rows = np.setdiff1d(rows, able, assume_unique=True)
+            if len(rows) and set(given) <= self._homes:
+                homes = self._dependencies.codes.together(given)
+                more = np.isin(homes, homes[rows]) & ~gone[name]
+                gone[name] = gone[name] | more
+                self._count({name: more}, GROUP)
+                changed |= bool(more.any())
+            lost[rows] = True
         return changed
 
     def _follows(self, dependency: Dependency, gone: CellMasks) -> Booleans:
@@ -324,7 +362,11 @@ class Reader:
             wanted[given[candidates]] = True
             share = MAJORITY if dependency.by_count else CERTAIN
             named = majority_values(given, values, published & wanted[given], share)
+            shown = published & (named >= 0)
+            if is_below(int((shown & (named == values)).sum()), int(shown.sum()), self._certainty):
+                return np.zeros(self._n, dtype=np.bool_)
             own = candidates & (named >= 0)
             right = own & (named == values)
             base = float(shares[named[own]].mean()) if own.any() else 1.0
-        return right if is_certain(int(right.sum()), int(own.sum()), base) else np.zeros(self._n, dtype=np.bool_)
+        known = is_certain(int(right.sum()), int(own.sum()), base, self._certainty)
+        return right if known else np.zeros(self._n, dtype=np.bool_)

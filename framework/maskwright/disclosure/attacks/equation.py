@@ -11,6 +11,7 @@ import numpy as np
 
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.record_chunk import RecordChunk
+from maskwright.disclosure.published_cells import MOST_EFFORT, CellStates, Occurring, reads_suppressed
 from maskwright.edits.edit import DomainPart, Edit
 from maskwright.edits.evaluation.check import evaluate
 from maskwright.edits.expression import Comparison, Number, VariableReference, nodes
@@ -19,7 +20,6 @@ from maskwright.edits.reasoning.answers import Effort, Refutation, Value
 from maskwright.edits.reasoning.clauses import Clause, Opaque, TextSet, atom_variables, clause_of, clauses_of
 from maskwright.edits.reasoning.satisfiability import Satisfiability
 from maskwright.edits.reasoning.simplex import Row
-from maskwright.masking.suppressing.published_cells import MOST_EFFORT, CellStates, Occurring, reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

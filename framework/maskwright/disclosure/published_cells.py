@@ -1,4 +1,4 @@
-"""What published cells say: present or missing with which code, in published detail, in combinations that occur."""
+"""What published cells say: present or missing with which code, in combinations that occur."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ from maskwright.edits.expression import (
 from maskwright.edits.reasoning.clauses import Clause, TextSet, clause_of
 from maskwright.edits.reasoning.simplex import Row
 from maskwright.foundation.arrays import Booleans, Integers
-from maskwright.foundation.errors import EditError, PluginError
+from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.reasoning.answers import Value
-    from maskwright.masking.protecting.assembling import GroupResult
 
 
 MOST_EFFORT = 100_000
@@ -268,42 +267,3 @@ def _texts_by_value(categories: tuple[str, ...]) -> dict[Comparable, tuple[str, 
     for text, number, is_numeric in zip(categories, spoken.values.tolist(), spoken.is_number.tolist(), strict=True):
         found.setdefault(number + 0.0 if is_numeric else text, []).append(text)
     return {value: tuple(texts) for value, texts in found.items()}
-
-
-def in_published_detail(shown: Dataset, result: GroupResult) -> Dataset:
-    """Dataset whose columns have the categories that a method publishes, also in the cells that it empties.
-
-    What gives an emptied cell away gives away the category that would stand there, and not the original value.
-    """
-    changed = {
-        variable.name: _coarser(shown[variable.name], result, position)
-        for position, variable in enumerate(result.variables)
-        if variable != shown[variable.name].variable
-    }
-    return shown.with_columns(changed) if changed else shown
-
-
-def _coarser(column: Column, result: GroupResult, position: int) -> Column:
-    variable = result.variables[position]
-    codes = np.full(len(column), -1, dtype=np.int32)
-    kept = ~result.missing[:, position]
-    codes[kept] = result.values[kept, position].astype(np.int32)
-    emptied = ~kept & ~column.missing
-    distinct, places = np.unique(column.values[emptied], return_inverse=True)
-    found = []
-    for value in distinct.tolist():
-        stated = value if column.variable.is_numeric else _original(column.variable, int(value))
-        holding = [code for code, band in enumerate(variable.bands) if band.holds(stated)]
-        if len(holding) != 1:
-            raise PluginError(f"the bands of {variable.name} do not say which category its emptied cells would have")
-        found.append(holding[0])
-    codes[emptied] = np.array(found, dtype=np.int32)[places]
-    return column.changed(codes, column.missing.copy(), variable)
-
-
-def _original(variable: Variable, code: int) -> str | float:
-    """An original value that a category stands for, which may be coarser already; bands are of original values."""
-    if len(variable.bands) != len(variable.categories):
-        return variable.categories[code]
-    band = variable.bands[code]
-    return band.lower if band.members is None else band.members[0]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, FEW_VALUES, ValueCodes, determines, groups_of_each
+from maskwright.disclosure.attacks.similar_records import CERTAIN
+from maskwright.disclosure.attacks.single_values import determining_values, majority_values
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.suppressing.value_inference import CERTAIN, determining_values, majority_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

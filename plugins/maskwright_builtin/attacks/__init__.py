@@ -1,0 +1,7 @@
+"""Attacks that come with Maskwright beside those that complementary suppression uses."""
+
+from __future__ import annotations
+
+from maskwright import Deferred
+
+ATTACKS = (Deferred("learned", "maskwright_builtin.attacks.learned:LEARNED"),)
