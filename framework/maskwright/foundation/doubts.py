@@ -344,11 +344,12 @@ _CATALOGUE = (
         "values-unchanged",
         "variable",
         "A masked variable shows its original value in more records than expected: a confidential variable in more "
-        "than half of them, beyond what equal values give by chance; a quasi-identifier in all. Where a step promises "
-        "k or changes few values by design, a confidential one does where whoever knows the quasi-identifiers (or all "
-        "other variables, if none are declared) finds records among fewer than k that show one value, and more than "
-        "half of these are right. A number with at most 20 different values and no declared role may be a code: "
-        "promising k does not excuse it. Over parts, what remains in all records is a doubt.",
+        "than half of them, beyond what equal values give by chance; a quasi-identifier, and a variable of steps that "
+        "change few values by design, in all. Where a step promises k, a confidential one does where whoever knows "
+        "the quasi-identifiers (or all other variables, if none are declared) finds records among fewer than k that "
+        "show one value, and more than half of these are right. A number with at most 20 different values and no "
+        "declared role may be a code: promising k does not excuse it. Over parts, what remains in all records is a "
+        "doubt.",
         "Mask it more strongly, or declare the share that may stay, in percent: `variables: {NAME: {unchanged: 80}}`.",
     ),
     DoubtKind(

@@ -242,9 +242,10 @@ def _reason(
     may_stay = bool(steps) and _may_stay(seen, steps)
     if is_confidential and not may_stay:
         return f", and at most {MOST_UNCHANGED:g} % may be" if seen.percent_beyond_chance > MOST_UNCHANGED else None
-    if share == 100 and (files is None or all(step.promised is None for step in steps)):
+    promises_k = any(step.promised is not None for step in steps)
+    if share == 100 and (files is None or not promises_k):
         return ""
-    if is_confidential and files is not None and share > MOST_UNCHANGED:
+    if is_confidential and promises_k and files is not None and share > MOST_UNCHANGED:
         known = _known(seen.variable.name, plan, files[1])
         guessed = found_values(*files, seen.variable.name, known, _least(known, plan)) if known else None
         if guessed is not None and guessed.mostly_right:

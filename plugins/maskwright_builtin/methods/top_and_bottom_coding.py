@@ -10,14 +10,12 @@ from pydantic import BaseModel, Field, NaiveDatetime, model_validator
 
 from maskwright import Block, Claims, InputError, Limit, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns
+from maskwright_builtin.numerics.round_numbers import FEWEST, rounded_outwards
 
 if TYPE_CHECKING:
     from maskwright import Variable
     from maskwright_builtin.numerics.arrays import Floats
 
-
-FEWEST = 3
-"""A mean of fewer values than this would give them away."""
 
 Value = float | date | NaiveDatetime
 Bound = Value | dict[str, Value] | None
@@ -72,9 +70,10 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
     Masked
         Values above the upper limit become the limit, or their mean; those below the lower one likewise. The limit of a
         share is the value of the variable below which at least that share of the others lies (the lower value of two
-        for the top, the higher for the bottom). For ordinal variables the limit is a position in the order of the
-        categories, from 0, and replaces the others. Missing cells stay missing. A warning says so when a limit leaves
-        a variable as it is.
+        for the top, the higher for the bottom); where fewer than three records have it, a round number between it and
+        the next value, so that the code is not the value of one. For ordinal variables the limit is a position in the
+        order of the categories, from 0, and replaces the others. Missing cells stay missing. A warning says so when a
+        limit leaves a variable as it is.
 
     Raises
     ------
@@ -157,11 +156,20 @@ def _limits(params: TopAndBottomCodingParams, variable: Variable, values: Floats
     if top is None:
         # A limit that is stated on one side alone asks for nothing on the other.
         share = params.top_share if params.bottom is None or "top_share" in params.model_fields_set else 0.0
-        top = float(np.quantile(values, 1.0 - share, method="lower")) if share > 0.0 else np.inf
+        top = _found(values, 1.0 - share, variable, up=True) if share > 0.0 else np.inf
     if bottom is None:
         share = params.bottom_share
-        bottom = float(np.quantile(values, share, method="higher")) if share > 0.0 else -np.inf
+        bottom = _found(values, share, variable, up=False) if share > 0.0 else -np.inf
     return top, bottom
+
+
+def _found(values: Floats, share: float, variable: Variable, *, up: bool) -> float:
+    """Limit of a share: no value of a record, unless several have it, or nothing is free on the published grid."""
+    limit = np.quantile(values, [share], method="lower" if up else "higher")
+    if not variable.is_numeric or variable.is_date:
+        return float(limit[0])
+    places = 0 if variable.type == "integer" else variable.decimals
+    return float(rounded_outwards(limit, values, places, up=up)[0])
 
 
 TOP_AND_BOTTOM_CODING = Method(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from maskwright.data.frames import dataset_from_frame
 from maskwright.release.protection_checks import unchanged_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -115,7 +116,7 @@ def _heaped(n: int, oldest: int, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame(keys).assign(cigs=rng.choice([0, 5, 10, 15, 20, 40], n, p=[0.4, 0.1, 0.2, 0.1, 0.15, 0.05]))
 
 
-def _released(frame: pd.DataFrame, folder: Path, **age: str) -> dict[str, object]:
+def _released(frame: pd.DataFrame, folder: Path, **age: str) -> Mapping[str, Any]:
     frame.to_csv(folder / "data.csv", index=False)
     known = {"role": "quasi_identifier", "release": "as is"}
     return mw.run({

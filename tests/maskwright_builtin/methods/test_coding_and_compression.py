@@ -15,10 +15,22 @@ from maskwright_builtin.methods import lossy_compression
 
 
 def test_the_share_beyond_the_limit_is_replaced(make_block, protect):
-    values = np.random.default_rng(1).permutation(100.0 + np.arange(101))
+    values = np.random.default_rng(1).permutation(100.0 + np.arange(101)).repeat(3)
     coded = protect("top_and_bottom_coding", make_block(values), top_share=0.1, bottom_share=0.05).values[:, 0]
     np.testing.assert_array_equal(coded, np.clip(values, 105, 190))
     assert protect("top_and_bottom_coding", make_block(values)).values.max() == 195
+
+
+def test_the_code_of_a_share_is_the_value_of_no_single_record(make_block, protect):
+    """What lies beyond the limit is what lies beyond the code, and a code of one significant digit is preferred."""
+    values = np.round(np.random.default_rng(1).lognormal(5, 1, 400), 2)
+    high, low = np.quantile(values, 0.95, method="lower"), np.quantile(values, 0.1, method="higher")
+    coded = protect("top_and_bottom_coding", make_block(values), top_share=0.05, bottom_share=0.1).values[:, 0]
+    assert coded.max() not in values
+    assert coded.min() not in values
+    assert ((coded == coded.max()) == (values > high)).all()
+    assert ((coded == coded.min()) == (values < low)).all()
+    assert float(f"{coded.max():.2g}") == coded.max()
 
 
 def test_means_of_coded_values_keep_the_mean(make_block, protect):

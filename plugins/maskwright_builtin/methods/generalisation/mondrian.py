@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from maskwright import Band, Block, Claims, InputError, Masked, Method, PromisesK, Variable, write_dates
 from maskwright_builtin.methods.class_criteria import KeyNames, key_positions
+from maskwright_builtin.numerics.round_numbers import rounded_outwards
 
 if TYPE_CHECKING:
     from maskwright_builtin.numerics.arrays import Floats
@@ -29,6 +30,8 @@ class MondrianParams(BaseModel, extra="forbid", frozen=True):
 
 def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> Masked:  # noqa: ARG001 - the contract
     """Publish, for each class of records, the band from its smallest to its largest value of each key.
+
+    An end that fewer than three records have is moved outwards, to a round number before the next value.
 
     The file is cut again and again: of a class, the key is taken with the largest range in proportion to that of the
     file, of equal ones the first; records up to its lower median go to one side, the others to the other, if both
@@ -71,7 +74,8 @@ def protect(block: Block, params: MondrianParams, rng: np.random.Generator) -> M
         low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
         np.minimum.at(low, of_record, block.values[:, j])
         np.maximum.at(high, of_record, block.values[:, j])
-        pairs, of_class = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+        ends = _round_ends(low, high, block.values[:, j], block.variables[j])
+        pairs, of_class = np.unique(np.stack(ends, axis=1), axis=0, return_inverse=True)
         values[:, j] = of_class.ravel()[of_record]
         variables[j] = banded(block.variables[j], pairs)
         spans += (high - low) / ranges[place] if ranges[place] > 0 else 0.0
@@ -105,6 +109,14 @@ def banded(variable: Variable, ends: Floats) -> Variable:
         variable, type="ordinal", decimals=None, lower=None, upper=None, date_format=None, categories=names,
         hierarchy=None, bands=bands if not variable.bands else (),
     )  # fmt: skip
+
+
+def _round_ends(low: Floats, high: Floats, values: Floats, variable: Variable) -> tuple[Floats, Floats]:
+    """Ends of bands that are no value of a record, unless several have it, or nothing is free on the grid."""
+    if not variable.is_numeric:
+        return low, high
+    places = variable.decimals if variable.type == "continuous" else 0
+    return rounded_outwards(low, values, places, up=False), rounded_outwards(high, values, places, up=True)
 
 
 def _texts(variable: Variable, values: Floats) -> list[str]:

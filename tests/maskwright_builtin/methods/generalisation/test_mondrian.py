@@ -43,6 +43,20 @@ def test_every_class_has_k_records_and_every_band_its_values(kind: str) -> None:
                 assert variable.bands[code].holds(said)
 
 
+def test_ends_of_bands_are_values_of_no_single_record() -> None:
+    values = np.round(np.random.default_rng(3).lognormal(6, 1, (300, 1)))
+    block = mw.Block(values, np.isnan(values), (mw.Variable("x", "continuous", "quasi_identifier", decimals=1),))
+    masked = MONDRIAN.protect(block, MondrianParams(k=5), np.random.default_rng(1))
+    assert masked.variables is not None
+    distinct, counts = np.unique(values, return_counts=True)
+    ends = [end for band in masked.variables[0].bands for end in (band.lower, band.upper)]
+    assert not set(ends) & set(distinct[counts < 3].tolist())
+    codes = masked.values[:, 0].astype(int)
+    bands = [masked.variables[0].bands[code] for code in codes]
+    assert all(band.holds(value) for band, value in zip(bands, values[:, 0].tolist(), strict=True))
+    assert np.bincount(codes).min() >= 5
+
+
 def test_what_it_cannot_cut_is_refused() -> None:
     values = np.arange(20.0).reshape(10, 2)
     with pytest.raises(mw.InputError, match="k = 11 is more than the 10 records"):
