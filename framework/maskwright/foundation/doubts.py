@@ -322,10 +322,11 @@ _CATALOGUE = (
         "variable",
         "Keeping the edits (adjustment, derivation) and rounding moved the mean or the standard deviation of a "
         "variable farther than the method itself did (a limit such as a top code counts with what the edits then ask "
-        "of totals), and by 0.05 standard deviations of the original or more: what is published is shaped by how the edits are kept rather than by the method. Or removing cells or records "
-        "moved them, a random sample farther than by chance: by 0.2 or more, or by 0.05 where more than half of the "
-        "cells went or another step masks the variable too. Removing that moves them less, from 0.05 on, is a caution. "
-        "Or more than half of the cells of a variable that is no key were suppressed to protect keys.",
+        "of totals), and by 0.05 standard deviations of the original or more: what is published is shaped by how the "
+        "edits are kept rather than by the method. Or removing cells or records moved them, a random sample farther "
+        "than by chance: by 0.2 or more, or by 0.05 where more than half of the cells went or another step masks the "
+        "variable too. Removing that moves them less, from 0.05 on, is a caution. Or more than half of the cells of a"
+        " variable that is no key were suppressed to protect keys.",
         "Check the edits that are named; mask their variables in one step and one variable group, by a method that "
         "masks several at once; choose a method, or an `aggregation` of microaggregation, that keeps them; give an "
         "edit the tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it "
