@@ -177,9 +177,9 @@ _CATALOGUE = (
         "An edit is violated by more of the original records to which it applies than data errors explain (5 %, or "
         "about the rate of the other edits in a file with many errors, and a margin for chance: 6.3 % of 1,000 "
         "records, 8 % of 200). Or a bound is violated by more than 1 % of the records, and lies in the midst of the "
-        "values, which go on beyond it. A mistake in the edit (a bound, a sign, a unit, a variable) is likelier, and "
-        "masking would adjust the whole file to it. Or the edit causes most of the distortion by adjustment, and some "
-        "records violate it.",
+        "values, which go on beyond it. Or the edit names a category that no record has, one letter from one that some "
+        "have. A mistake in the edit (a bound, a sign, a unit, a variable) is likelier, and masking would adjust the "
+        "whole file to it. Or the edit causes most of the distortion by adjustment, and some records violate it.",
         "Correct the edit, or how the file is read (decimal sign, units, missing codes); give it `severity: warning` "
         "or leave it out, if good records may violate it.",
     ),
@@ -321,11 +321,12 @@ _CATALOGUE = (
         "adjustment-distorts",
         "variable",
         "Keeping the edits (adjustment, derivation) and rounding moved the mean or the standard deviation of a "
-        "variable farther than the method itself did, and by 0.05 standard deviations of the original or more: what "
-        "is published is shaped by how the edits are kept rather than by the method. Or removing cells or records "
-        "moved them, a random sample farther than by chance: by 0.2 or more, or by 0.05 where more than half of the "
-        "cells went or another step masks the variable too. Removing that moves them less, from 0.05 on, is a caution. "
-        "Or more than half of the cells of a variable that is no key were suppressed to protect keys.",
+        "variable farther than the method itself did (a limit such as a top code counts with what the edits then ask "
+        "of totals), and by 0.05 standard deviations of the original or more: what is published is shaped by how the "
+        "edits are kept rather than by the method. Or removing cells or records moved them, a random sample farther "
+        "than by chance: by 0.2 or more, or by 0.05 where more than half of the cells went or another step masks the "
+        "variable too. Removing that moves them less, from 0.05 on, is a caution. Or more than half of the cells of a"
+        " variable that is no key were suppressed to protect keys.",
         "Check the edits that are named; mask their variables in one step and one variable group, by a method that "
         "masks several at once; choose a method, or an `aggregation` of microaggregation, that keeps them; give an "
         "edit the tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it "
