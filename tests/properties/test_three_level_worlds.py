@@ -89,6 +89,14 @@ def test_what_is_released_of_three_levels_is_right(first: int, count: int, tmp_p
     assert forms.total() > count / 3
 
 
+@pytest.mark.parametrize("seed", [9, 94, 112])
+def test_what_is_found_in_decimals_or_in_several_passes_is_released(seed: int, tmp_path: Path) -> None:
+    """No two-decimal income has the right sum in binary64; a total moves onto gdp, and then off what a person has."""
+    release, refusal = run(World(seed), tmp_path / "world")
+    assert release is not None, refusal
+    assert [*release.wrong()] == []
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for folder in (tmp_path / "one", tmp_path / "other"):

@@ -136,3 +136,19 @@ def test_plugins_that_observe_steps_observe_those_of_each_level(
         run(tmp_path, "linked")
     assert {(step, method) for step, method, _ in seen} == {(1, "microaggregation")}
     assert sum(records for _, _, records in seen) > HOUSEHOLDS
+
+
+@pytest.mark.parametrize("form", ["flat", "linked"])
+def test_an_edit_on_what_is_masked_may_read_the_key_of_its_record(form: str, tmp_path: Path) -> None:
+    """Records that violate it are mended, and the key is masked by no step and doubted by no one."""
+    survey(tmp_path)
+    steps = [{"method": "microaggregation", "params": {"k": 3, "k_guarantee": "report"}}]
+    waived = [{"doubt": "edit-may-be-wrong", "edit": "edit-1", "because": "incomes are drawn"}]
+    record = run(tmp_path, form, edits=["if pno <= 1 then income >= 500"], protect=steps, waive=waived)
+    released = pd.read_csv(tmp_path / "p.csv")
+    income = pd.to_numeric(released["income"], errors="coerce")
+    assert ((released["pno"] > 1) | (income >= 500) | income.isna()).all()
+    (edit,) = (each for each in record["edits"] if "pno" in each["text"])
+    assert edit["violations_on_arrival"] > 0
+    assert edit["violations"] == 0
+    assert {each["name"]: each["masked_by"] for each in record["variables"]}["pno"] is None

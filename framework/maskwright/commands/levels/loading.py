@@ -127,15 +127,15 @@ def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Loaded
     if described.on_input_violation == "localize":
         refuse_deeper(tuple(described.level_sources.declared), "`on_input_violation: localize` locates errors in")
     levels = described.level_sources
-    with with_further_mistakes(described):
-        try:
+    try:
+        with with_further_mistakes(described):
             rules = read_rules(described)
             refuse_rules_on_identifiers(rules, levels)
-        except InputError:
-            # Rules that name elements are about none where the records are called otherwise: that is told first.
-            for each in levels.sources.values() if levels.form == "nested" else ():
-                each.source.open(each.path, each.params, silent)
-            raise
+    except InputError:
+        # Rules that name elements are about none where the records are called otherwise: that is told first.
+        for each in levels.sources.values() if levels.form == "nested" else ():
+            each.source.open(each.path, each.params, silent)
+        raise
 
     def read(source: DataSource) -> Dataset:
         with stage(reporter, f"Reading {source.name}") as progress:

@@ -18,7 +18,7 @@ from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Standardisation
 from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
 from maskwright.masking.levels.distortion import doubts_across_levels, wrong_edits_across_levels
-from maskwright.masking.levels.moving import MovedTogether, Moving, put_on, violations
+from maskwright.masking.levels.moving import MovedTogether, Moving, put_on
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
@@ -354,11 +354,7 @@ def _shaped(planned: PlannedLevels, linked: LinkedData, level: str) -> list[str]
 
 
 def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: PlannedLevels, seed: int) -> MaskedLevels:
-    """Move groups in which an edit does not hold yet; where that cannot be, derive their totals.
-
-    Two levels at a time, the upper ones first, or the lower ones where fewer records violate an edit then: what an
-    equality of two levels reads is not moved again.
-    """
+    """Move groups in which an edit does not hold yet; where that cannot be, derive their totals."""
     promised = {name for ready in planned.ready.values() for name in guaranteed_variables(ready.plan)}
     shaped = {
         name: [each for each in _shaped(planned, masked.linked, name) if each not in promised]
@@ -368,12 +364,7 @@ def _moved_together(masked: MaskedLevels, loaded: LoadedLevels, planned: Planned
     scale: dict[str, float] = {}
     for level in loaded.linked:
         scale |= Standardisation.of(level.data, moving[level.name]).scale
-    run = Moving(loaded.bound, planned, moving, shaped, scale, seed)
-    pairs = masked.linked.pairs
-    found = run.over(pairs, masked.linked)
-    if len(pairs) > 1 and (violated := violations(found.linked, loaded.bound)):
-        again = run.over(pairs[::-1], masked.linked)
-        found = again if violations(again.linked, loaded.bound) < violated else found
+    found = Moving(loaded.bound, planned, moving, shaped, scale, seed).onto_edits(masked.linked)
     return replace(
         masked, linked=found.linked, results=_counted_again(masked, found.linked, planned), together=found.together,
         notices=(*masked.notices, *found.notices),

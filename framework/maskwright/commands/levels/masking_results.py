@@ -275,25 +275,22 @@ class DoneToVariables:
             is_new = self.arranged.linked[level].data[key].variable.renewed
             return NEW_KEYS if is_new else Treatment("renumbered in the new order", altered=True)
         if name in declared.pointers:
-            renumbered = Treatment(f"renumbered with {key}", altered=True)
-            return self._of_pointer(level, name) if declared.keep_key else renumbered
+            done = self._complementary(level, name) if declared.keep_key else f"renumbered with {key}"
+            return Treatment(done, altered=True) if done else UNCHANGED
         for each in self.masked.planned.across.derived:
             if each.variable == name and each.level == level:
                 return self._of_derived(level, name, each.edit)
         return self._of_steps(level, name)
 
-    def _of_pointer(self, level: str, name: str) -> Treatment:
-        cells = self._emptied(level, name)
-        return Treatment(complementary_note(cells, self._beside(level, name)), altered=True) if cells else UNCHANGED
-
     def _of_derived(self, level: str, name: str, edit: str) -> Treatment:
-        message = f"computed by edit {edit!r} from masked values"
         step = self._computed_by(level, name)
-        message += "" if step is None else f" (step {step})"
+        message = f"computed by edit {edit!r} from masked values" + ("" if step is None else f" (step {step})")
+        return Treatment("; ".join(filter(None, (message, self._complementary(level, name)))), altered=True)
+
+    def _complementary(self, level: str, name: str) -> str:
+        """What is said of cells that went because of others; empty: none did."""
         cells = self._emptied(level, name)
-        return Treatment(
-            f"{message}; {complementary_note(cells, self._beside(level, name))}" if cells else message, altered=True
-        )
+        return complementary_note(cells, self._beside(level, name)) if cells else ""
 
     def _of_steps(self, level: str, name: str) -> Treatment:
         ready = self.masked.planned.every[level]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from maskwright.commands.levels.declarations import (
     composition_columns,
     dropped_identifiers,
@@ -16,8 +14,6 @@ from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, plan_group_masking
 from maskwright.commands.running.loading import Clock, violated_edits, violation_counts
 from maskwright.commands.running.preparation import ReadyRun, prepare
-from maskwright.data.dataset import Column, Dataset
-from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
@@ -34,14 +30,13 @@ from maskwright.planning.levels.cross_level_edits import AcrossLevels, across_le
 from maskwright.planning.levels.exact_sums import averaged_variables, exact_sums
 from maskwright.planning.levels.level_steps import (
     LevelSteps,
+    made_for_drawing,
     maskable,
     masks_as_groups,
-    records_name,
     refuse_taking_by_derived,
     refuse_two_removals,
     refuse_unknown_variables,
     steps_of_level,
-    takes_records,
     without_derived,
 )
 from maskwright.planning.levels.recoded_edits import (
@@ -68,10 +63,12 @@ from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
 from maskwright.release.record.record_parts import PlanRecord, StepRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.commands.levels.loading import LoadedLevels
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.edits.levels.structure_edits import Source
@@ -316,7 +313,7 @@ def _ready(
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
-    computed = [name for name in data.names if name not in level.data]
+    computed = [name for name in data.names if name not in level.data or name in level.key_columns]
     ready = prepare(request, reporter, clock, computed=computed)
     totals = tuple(each.variable for each in level.data if each.name in derived)
     dropped = dropped_identifiers(described.level_sources)
@@ -331,35 +328,23 @@ def _to_mask(
     loaded: LoadedLevels, level: Level, edits: EditSet, derived: Collection[str], steps: Sequence[Step],
     categories: Mapping[Source, Variable],
 ) -> Dataset:  # fmt: skip
-    """Records of a level as the steps get them: with the columns that its own edits read, and without its keys."""
+    """Records of a level as the steps get them: with what its own edits read, and without its other keys."""
     published = in_categories(loaded.linked, categories) if categories else loaded.linked
     data = with_linked_columns(published, loaded.bound, level.name, edits.variables).with_columns(
         {column.name: column for column in level.data}
     )
-    left = data.without([*level.key_columns, *derived])
+    keys = [name for name in level.key_columns if name in edits.variables]
+    left = data.without([*(name for name in level.key_columns if name not in keys), *derived])
+    # Edits may read them; no step does.
+    plain = {name: replace(left[name].variable, role="other", inferred_role=False) for name in keys}
+    left = left.with_columns({name: replace(left[name], variable=variable) for name, variable in plain.items()})
     read = (name for step in steps for name in step.companions)
     added = [each for each in composition_columns(read, loaded.linked, level.name) if each.name not in left]
     if level.groups is None:
-        added += _made_for_drawing(level, left, steps)
+        added += made_for_drawing(level, left, steps)
     left = replace(left, columns=(*left.columns, *added))
     units, unit = loaded.linked.units(level.name), loaded.linked.unit_of(level.name)
     return replace(left, households=units, group_name=unit, notes=(), doubts=())
-
-
-def _made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Iterator[Column]:
-    """Columns of 1 that the file does not have, where steps take groups away.
-
-    A weight where groups have none: what becomes of it, their members' weights do. And one for a step whose variables
-    are all derived.
-    """
-    drawing = [step for step in steps if takes_records(step)]
-    wanted = []
-    if drawing and not any(each.role == "weight" for each in data.variables):
-        wanted.append(Variable(f"weight of {level.name}", "continuous", "weight"))
-    if any(records_name(level) in (step.variables or ()) for step in drawing):
-        wanted.append(Variable(records_name(level), "integer", "other"))
-    for variable in wanted:
-        yield Column(variable, np.ones(len(level)), np.zeros(len(level), dtype=np.bool_))
 
 
 def _refuse_broken_structure(across: AcrossLevels, loaded: LoadedLevels) -> None:

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
 
 
+MOVED = "groups-moved"
+MOST_PASSES = 6
+"""Passes over all pairs of levels after the first two, as long as records violate an edit."""
+
+
 @dataclass(frozen=True, eq=False)
 class Moved:
     """Levels of which groups were moved."""
@@ -52,6 +57,13 @@ class Moved:
     linked: LinkedData
     together: tuple[MovedTogether, ...]
     notices: tuple[Notice, ...]
+
+    def followed_by(self, other: Moved) -> Moved:
+        """What this and what another pass after it did: that one has seen which groups are left."""
+        moved = (replace(each, failing={}, left_by_edit={}) for each in self.together)
+        stated = (each for each in self.notices if each.kind == MOVED)
+        others = (each for each in other.notices if each.kind != MOVED)
+        return Moved(other.linked, (*moved, *other.together), (*stated, *others))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +76,28 @@ class Moving:
     shaped: Mapping[str, Sequence[str]]
     scale: Mapping[str, float]
     seed: int
+
+    def onto_edits(self, linked: LinkedData) -> Moved:
+        """Move the records of each two levels, the upper ones first, or the lower ones if fewer violate an edit then.
+
+        What an equality of two levels reads is not moved again in a pass. With more levels passes follow: what is moved
+        onto the edits of two levels may be off those of two others, by less each time.
+        """
+        pairs = linked.pairs
+        found = self.over(pairs, linked)
+        left = violations(found.linked, self.bound)
+        if len(pairs) == 1 or not left:
+            return found
+        further = self.over(pairs[::-1], linked)
+        for number in range(1 + MOST_PASSES):
+            if number:
+                further = further.followed_by(self.over(pairs[::-1], further.linked))
+            fewer = violations(further.linked, self.bound)
+            if fewer < left:
+                found, left = further, fewer
+            if not left:
+                break
+        return found
 
     def over(self, pairs: Sequence[tuple[str, str]], linked: LinkedData) -> Moved:
         """Move the records of each two levels, in this order."""
@@ -164,7 +198,7 @@ class MovedTogether:
             message = (
                 f"{count:,} {top} records were moved with their members onto edits: k does not hold for what was moved"
             )
-            notices.append(Notice("groups-moved", "", message, count, level=top))
+            notices.append(Notice(MOVED, "", message, count, level=top))
         if self.in_decimals:
             message = (
                 f"in {self.in_decimals:,} {top} records edits hold in decimal arithmetic, and no values were found "

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from maskwright.data.dataset import Column
 from maskwright.data.levels.linked_data import refuse_deeper
+from maskwright.data.variable import Variable
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import default_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
-    from maskwright.data.variable import Variable
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
     from maskwright.planning.model import PlanningParams, Step
 
@@ -234,3 +238,19 @@ def records_name(level: Level) -> str:
 def maskable(level: Level) -> tuple[Variable, ...]:
     """Variables of a level that steps may mask: all but keys and pointers."""
     return tuple(each for each in level.data.variables if each.name not in level.key_columns)
+
+
+def made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Iterator[Column]:
+    """Columns of 1 that the file does not have, where steps take groups away.
+
+    A weight where groups have none: what becomes of it, their members' weights do. And one for a step whose variables
+    are all derived.
+    """
+    drawing = [step for step in steps if takes_records(step)]
+    wanted = []
+    if drawing and not any(each.role == "weight" for each in data.variables):
+        wanted.append(Variable(f"weight of {level.name}", "continuous", "weight"))
+    if any(records_name(level) in (step.variables or ()) for step in drawing):
+        wanted.append(Variable(records_name(level), "integer", "other"))
+    for variable in wanted:
+        yield Column(variable, np.ones(len(level)), np.zeros(len(level), dtype=np.bool_))
