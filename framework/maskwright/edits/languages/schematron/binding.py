@@ -34,8 +34,16 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
             found.append(edit)
             continue
         context = _context(edit, stated, layout)
+        if context is None and stated.steps[-1] in variables:
+            if edit.engine is None:
+                problems.append(_about_a_cell(edit, stated))
+            else:
+                found.append(edit)
+            continue
         if context is None:
-            found.append(replace(edit, context=" / ".join(map(in_words, stated.steps)), stated=None))
+            # It fires on nothing in the file: no engine needs to say so.
+            about = " / ".join(map(in_words, stated.steps))
+            found.append(replace(edit, context=about, stated=None, engine=None))
             continue
         wrong = list(_in_another_namespace(edit, stated, variables, elsewhere))
         problems += wrong
@@ -57,6 +65,11 @@ def _context(edit: Edit, stated: StatedNames, layout: Layout) -> str | None:
     if stated.steps != (path if absolute else path[len(path) - count :]):
         return None
     return ("/" if absolute else "") + "/".join(tags[len(tags) - count :])
+
+
+def _about_a_cell(edit: Edit, stated: StatedNames) -> Problem:
+    message = f"the rule is about <{stated.steps[-1]}>, an element of records, and not about a record"
+    return Problem(message, edit.place, "`maskwright validate --document` checks rules about anything.", edit=edit.name)
 
 
 def _in_another_namespace(
