@@ -26,6 +26,7 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
         return edits
     variables = {expanded: name for name, expanded in known.items()}
     elsewhere = {NAMESPACE.sub("", expanded): expanded for expanded in variables}
+    around = layout.details["expanded_path"][:-1]
     problems: list[Problem] = []
     found: list[Edit] = []
     for edit in edits:
@@ -34,9 +35,9 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
             found.append(edit)
             continue
         context = _context(edit, stated, layout)
-        if context is None and stated.steps[-1] in variables:
+        if context is None and (stated.steps[-1] in variables or stated.steps[-1] in around):
             if edit.engine is None:
-                problems.append(_about_a_cell(edit, stated))
+                problems.append(_about_something_else(edit, stated))
             else:
                 found.append(edit)
             continue
@@ -67,8 +68,10 @@ def _context(edit: Edit, stated: StatedNames, layout: Layout) -> str | None:
     return ("/" if absolute else "") + "/".join(tags[len(tags) - count :])
 
 
-def _about_a_cell(edit: Edit, stated: StatedNames) -> Problem:
-    message = f"the rule is about <{stated.steps[-1]}>, an element of records, and not about a record"
+def _about_something_else(edit: Edit, stated: StatedNames) -> Problem:
+    message = (
+        f"the rule is about <{NAMESPACE.sub('', stated.steps[-1])}>, an element in or around records, and no record"
+    )
     return Problem(message, edit.place, "`maskwright validate --document` checks rules about anything.", edit=edit.name)
 
 
