@@ -237,10 +237,11 @@ def column_cells(
     values, missing = column.values[start:stop], column.missing[start:stop]
     nothing, codes = partial(column.nothing, slice(start, stop)), column.variable.empty_meanings
     if column.variable.is_date:
-        dates = _date_cells(values, missing, missing, column.variable.date_text)
+        dates = _date_cells(values, missing, _absent(column, missing, nothing), column.variable.date_text)
         return replace(dates, nothing=nothing, codes=codes)
     if column.variable.is_numeric:
-        cells = replace(number_cells(values, missing, column.variable.decimals), nothing=nothing, codes=codes)
+        cells = number_cells(values, missing, column.variable.decimals)
+        cells = replace(cells, absent=_absent(column, missing, nothing), nothing=nothing, codes=codes)
         if column.stored is None:
             return cells
         stored = number_cells(column.stored[start:stop], missing, None)
@@ -250,7 +251,16 @@ def column_cells(
     meanings = _meanings(column) if known is None else known()
     numbers = np.where(missing, np.nan, meanings.numbers[values])
     parsed = None if meanings.spoken is None else np.where(missing, np.nan, meanings.spoken[values])
-    return Cells(numbers, missing, missing, meanings.decimals, lambda: categories.take(places), nothing, codes, parsed)
+    absent = _absent(column, missing, nothing)
+    return Cells(numbers, missing, absent, meanings.decimals, lambda: categories.take(places), nothing, codes, parsed)
+
+
+def _absent(column: Column, missing: NDArray[np.bool_], nothing: Callable[[], Any]) -> NDArray[np.bool_]:
+    """Where there is no cell at all: a file says of some missing cells that they are there, empty or with a code."""
+    if column.blank is None or not missing.any():
+        return missing
+    found: NDArray[np.bool_] = missing & truths_of(_flat(nothing()).is_null())
+    return found
 
 
 def number_cells(values: NDArray[np.float64], missing: NDArray[np.bool_], decimals: int | None) -> Cells:

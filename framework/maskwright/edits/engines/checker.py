@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maskwright.edits.element_names import ElementNaming, local
+from maskwright.edits.element_names import NAMESPACE, ElementNaming, in_words, local
 from maskwright.edits.engines.engine_tests import stylesheet_of
 from maskwright.edits.engines.record_form import RecordForm, document_of
 from maskwright.foundation.errors import EditError, InputError, Problem
@@ -197,7 +197,7 @@ class EngineChecker(EngineProcesses):
             known = self._form_of(edit.engine.pattern, columns.names).known(columns.names)
             naming = ElementNaming(dict(edit.engine.pattern.namespaces))
             problems += [
-                Problem(f"{unknown_name('variable', name, columns.names)}", edit.place, edit=edit.name)
+                Problem(_unknown(naming.expanded_step(name) or name, known, columns.names), edit.place, edit=edit.name)
                 for name in edit.engine.names
                 if not name.endswith("*") and naming.expanded_step(name) not in known
             ]
@@ -244,6 +244,15 @@ class EngineChecker(EngineProcesses):
                         words[position] = str(int(words[position]) + start)
                     lines.append(words)
         return events
+
+
+def _unknown(expanded: str, known: Iterable[str], columns: Sequence[str]) -> str:
+    """Sentence on an element that there is not; its namespace counts where there is one of its name in another."""
+    name = NAMESPACE.sub("", expanded)
+    others = [each for each in known if NAMESPACE.sub("", each) == name]
+    if others:
+        return f"the records have no {in_words(expanded)}, but {in_words(others[0])}"
+    return unknown_name("variable", name, columns)
 
 
 def _answer(edit: Edit, events: Sequence[Sequence[str]], n: int, before: int) -> Answer:

@@ -226,13 +226,13 @@ XML = Source(
     format=Format(
         holds=FormatFacts(
             types="texts; numbers and dates are recognised by their cells, or declared",
-            missing_codes="codes stay in their cells, without what they mean; empty and absent elements differ",
+            missing_codes="codes stay in their cells, without what they mean; empty, nil and absent elements differ",
             dates="texts of any declared form",
             precision="every digit",
             texts="up to `max_text` characters, without control characters",
-            names="names of XML elements",
-            file_itself="attributes around the records only by `keep_attributes`; comments and instructions stay "
-            "behind",
+            names="names of XML elements, `@NAME` for attributes",
+            file_itself="namespaces and prefixes; attributes of records are variables, those around them only by "
+            "`keep_attributes`; comments and instructions stay behind",
         ),
         omits_empty_variables=True,
     ),

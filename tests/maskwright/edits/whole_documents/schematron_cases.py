@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 Verdict = str
-"""``valid``, ``invalid``, ``undecided`` on a node, or ``error``: no schema, or one that does not work on the document."""
+"""``valid``, ``invalid``, ``undecided`` on a node, or ``error``: no schema, or none that can be carried out."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
         return edits
     variables = {expanded: name for name, expanded in known.items()}
     elsewhere = {NAMESPACE.sub("", expanded): expanded for expanded in variables}
+    around = layout.details["expanded_path"][:-1]
     problems: list[Problem] = []
     found: list[Edit] = []
     for edit in edits:
@@ -34,8 +35,16 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
             found.append(edit)
             continue
         context = _context(edit, stated, layout)
+        if context is None and (stated.steps[-1] in variables or stated.steps[-1] in around):
+            if edit.engine is None:
+                problems.append(_about_something_else(edit, stated))
+            else:
+                found.append(edit)
+            continue
         if context is None:
-            found.append(replace(edit, context=" / ".join(map(in_words, stated.steps)), stated=None))
+            # It fires on nothing in the file: no engine needs to say so.
+            about = " / ".join(map(in_words, stated.steps))
+            found.append(replace(edit, context=about, stated=None, engine=None))
             continue
         wrong = list(_in_another_namespace(edit, stated, variables, elsewhere))
         problems += wrong
@@ -57,6 +66,13 @@ def _context(edit: Edit, stated: StatedNames, layout: Layout) -> str | None:
     if stated.steps != (path if absolute else path[len(path) - count :]):
         return None
     return ("/" if absolute else "") + "/".join(tags[len(tags) - count :])
+
+
+def _about_something_else(edit: Edit, stated: StatedNames) -> Problem:
+    message = (
+        f"the rule is about <{NAMESPACE.sub('', stated.steps[-1])}>, an element in or around records, and no record"
+    )
+    return Problem(message, edit.place, "`maskwright validate --document` checks rules about anything.", edit=edit.name)
 
 
 def _in_another_namespace(
