@@ -206,6 +206,13 @@ def reasons_of_request(pipeline: Pipeline) -> Iterator[str]:
         yield f"edits read {name}, which is not published, and check the original with it"
 
 
+def in_one_process(pipeline: Pipeline, reasons: tuple[str, ...]) -> Pipeline:
+    """The pipeline with all records in one process, in blocks as they are without a word on them over parts."""
+    execution = pipeline.execution
+    execution = execution.model_copy(update={"block_size": execution.block_size or BLOCK_SIZE})
+    return replace(pipeline, execution=execution, in_one_process=reasons)
+
+
 def reasons_of_output(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
     """What an output asks for, of the parts that there are, that takes all records in one process."""
     output = pipeline.output

@@ -232,6 +232,21 @@ def test_what_takes_all_records_runs_in_one_process_by_name(
     assert said in notice
     assert plan["costs"]["fits"]
     assert "workers" not in plan["costs"]
+    assert any(said in each for each in plan["costs"]["in_one_process"])
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_a_plan_says_that_one_process_is_too_small_and_what_it_is_taken_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, with_data: bool
+) -> None:
+    settings = _small(tmp_path, release={"order": "random"}, execution={"engine": "local", "memory_limit": "2GB"})
+    path = write_pipeline(tmp_path / "pipeline.yaml", settings)
+    options = [] if with_data else ["--no-data"]
+    costs = mw.plan_pipeline(path, with_data=with_data, assume_records=50_000_000)["costs"]
+    assert not costs["fits"]
+    assert costs["in_one_process"] == ["release: order: random (any record may go to any part)"]
+    assert main(["plan", str(path), "--assume-records", "50_000_000", *options]) == 0
+    assert "take a larger memory_limit, a sample of the records" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
