@@ -15,8 +15,10 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.cli.show.explain import explain
 from maskwright.commands.parted import finishing_stages, planning
-from maskwright.foundation.progress import silent
+from maskwright.foundation.processes.signals import Interrupted
+from maskwright.foundation.progress import Quiet, silent
 from maskwright.plugins.registry import plugins
+from maskwright.release.work_folders import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -255,6 +257,19 @@ def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.Capt
     said = " ".join(capsys.readouterr().out.split())
     assert "method microaggregation: block, blocked" in said
     assert "measure sse: global, exact" in said
+
+
+def test_what_an_earlier_run_left_of_the_same_output_goes_when_all_records_are_in_one_process(tmp_path: Path) -> None:
+    settings = _small(tmp_path, release={"order": "random"})
+    with (
+        pytest.raises(Interrupted),
+        scratch_folder(tmp_path, tmp_path / "out", "earlier", resume=True, reporter=Quiet()),
+    ):
+        raise Interrupted(15)
+    (left,) = tmp_path.glob(".scratch-*")
+    (left / "records").write_text("confidential")
+    mw.run(settings, resume=True)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in", "out", "out.json"]
 
 
 def test_one_file_of_several_parts_is_that_of_a_run_in_memory(tmp_path: Path) -> None:
