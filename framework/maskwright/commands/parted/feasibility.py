@@ -282,7 +282,7 @@ def costs_of_parted_plan(
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(
         shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures],
-        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=examined),
+        masked_at_once=max(examined, *map(len, _columns_in_one_place(plan)), 0),
         is_measured_at_once=not all(map(is_merged, request.measures)),
     )  # fmt: skip
 
