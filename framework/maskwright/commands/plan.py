@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
-from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
+from maskwright.commands.running.cost_estimates import costs_in_memory, costs_json
 from maskwright.commands.running.loading import Clock, read_rules
 from maskwright.commands.running.preparation import (
     dropped_edits,
@@ -191,13 +191,19 @@ def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -
     if assumed is None:
         return {}
     if request.engine is not None:
-        from maskwright.commands.parted.feasibility import costs_of_parted_plan, reasons_of_request, worker_limit
+        from maskwright.commands.parted.feasibility import (
+            costs_of_parted_plan,
+            in_one_process,
+            reasons_of_request,
+            worker_limit,
+        )
 
-        if any(reasons_of_request(request)):
-            return costs_json(costs_of_plan(request, plan, variables, assumed), limit_of(request))
+        reasons = tuple(reasons_of_request(request))
+        if reasons:
+            return costs_in_memory(in_one_process(request, reasons), plan, variables, assumed)
         over_parts = costs_of_parted_plan(request, plan, variables, assumed)
         return costs_json(over_parts, worker_limit(request, over_parts))
-    return costs_json(costs_of_plan(request, plan, variables, assumed), limit_of(request))
+    return costs_in_memory(request, plan, variables, assumed)
 
 
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:

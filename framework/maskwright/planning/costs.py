@@ -193,8 +193,8 @@ def costs_over_parts(
 ) -> Costs:
     """Expected costs of a run over parts; `measures`: their names.
 
-    `masked_at_once`: columns of all records that one task has in its memory to mask them; `is_measured_at_once`:
-    whether one has all columns, to measure.
+    `masked_at_once`: columns of all records that one task has in its memory to mask or examine them;
+    `is_measured_at_once`: whether one has all columns, to measure.
     """
     n = shape.records
     most = min(max(masked, default=0), shape.variables)

@@ -70,6 +70,8 @@ def print_costs(out: Console, costs: CostsRecord) -> None:
         there = file_size(int(costs.memory_megabytes * 1e6))
         other = "parts of fewer records, a smaller block_size, or fewer workers"
         remedy = other if costs.workers else "execution: {engine: processes, block_size: 50000}"
+        if costs.in_one_process:
+            remedy = "a larger memory_limit, a sample of the records, or a pipeline without what needs all of them"
         item(out, "  ", f"More than there is ({there}): take {remedy}.")
 
 

@@ -206,6 +206,13 @@ def reasons_of_request(pipeline: Pipeline) -> Iterator[str]:
         yield f"edits read {name}, which is not published, and check the original with it"
 
 
+def in_one_process(pipeline: Pipeline, reasons: tuple[str, ...]) -> Pipeline:
+    """The pipeline with all records in one process, in blocks as they are without a word on them over parts."""
+    execution = pipeline.execution
+    execution = execution.model_copy(update={"block_size": execution.block_size or BLOCK_SIZE})
+    return replace(pipeline, execution=execution, in_one_process=reasons)
+
+
 def reasons_of_output(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
     """What an output asks for, of the parts that there are, that takes all records in one process."""
     output = pipeline.output
@@ -275,7 +282,7 @@ def costs_of_parted_plan(
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(
         shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures],
-        masked_at_once=max((len(names) for names in _columns_in_one_place(plan)), default=examined),
+        masked_at_once=max(examined, *map(len, _columns_in_one_place(plan)), 0),
         is_measured_at_once=not all(map(is_merged, request.measures)),
     )  # fmt: skip
 

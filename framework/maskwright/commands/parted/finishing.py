@@ -150,7 +150,7 @@ def finish(settings: Stored, about: Stored, folder: Path, key: str) -> Mapping[s
         facts["formulas"] = formula_cells(published)
     facts |= {"formed": formed, "as_they_were": [name for name in formed if name in held]}
     released = in_file_terms(released, task.published)
-    facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, {})
+    facts["measures"] = partial_measures(task.measures, original, released, task.masking.plan, task.published, {})
     return facts
 
 

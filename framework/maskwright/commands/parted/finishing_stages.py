@@ -256,7 +256,7 @@ def measured(
     for number in range(1, MOST_ROUNDS + 1):
         further: dict[str, Further] = {}
         for request in waiting:
-            stated = merged_measure(request, facts.of(request.label), requested.get(request.label), plan)
+            stated = merged_measure(request, facts.of(request.label), requested.get(request.label), plan, published)
             if isinstance(stated, Further):
                 further[request.label] = stated
             else:

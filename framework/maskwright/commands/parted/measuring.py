@@ -15,13 +15,14 @@ from maskwright.commands.parted.task_settings import PartAtWork, Stored, in_file
 from maskwright.commands.reading import load
 from maskwright.commands.running.stages import measured_files
 from maskwright.data.dependencies import FEW_VALUES, ValueCodes
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
 from maskwright.masking.suppressing.weight_inference import masked_categories, original_category_doubts
 from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.measurement import Further, PartOfFile
-from maskwright.release.measures.measuring import record_weights
+from maskwright.release.measures.measuring import unusable_weights, weight_variable
 from maskwright.release.measures.variable_selection import (
     left_out,
     released_categories,
@@ -58,10 +59,11 @@ def partial_measures(
     original: Dataset,
     released: Dataset,
     plan: Plan,
+    known: Mapping[str, WholeVariable],
     asked: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Facts of one part, by label."""
-    comparison, found = _comparison(original, released, plan), {}
+    """Facts of one part, by label; `known`: variables of the whole file, as they are published."""
+    comparison, found = _comparison(original, released, plan, known), {}
     for request in requests:
         merging = request.measure.merging
         assert merging is not None
@@ -71,10 +73,23 @@ def partial_measures(
     return found
 
 
-def _comparison(original: Dataset, released: Dataset, plan: Plan) -> Comparison:
+def whole_weights(known: Mapping[str, WholeVariable]) -> tuple[str | None, tuple[str, ...]]:
+    """The variable whose values weigh the records of all parts, and why there is none although some are declared."""
+    name, message = weight_variable(each.variable for each in known.values())
+    if name is None:
+        return None, message
+    moments, gone = known[name].moments, known[name].gone.cells
+    wrong = plural(gone, "record") if gone else "some records" if moments.low < 0 else ""
+    message = unusable_weights(name, wrong, is_zero=not moments.high)
+    return (None, message) if message else (name, ())
+
+
+def _comparison(original: Dataset, released: Dataset, plan: Plan, known: Mapping[str, WholeVariable]) -> Comparison:
+    weights, _ = whole_weights(known)
     names = released_variables(original, released, plan.masked, plan.recoded)
     return Comparison(
-        original, released, names, plan.edits_on_values, weights=record_weights(original)[0], plan=plan.to_json(),
+        original, released, names, plan.edits_on_values, plan=plan.to_json(),
+        weights=None if weights is None else np.asarray(original[weights].values, dtype=np.float64),
         categorical=released_categories(original, released, plan.masked),
     )  # fmt: skip
 
@@ -211,13 +226,13 @@ def measure_again(part: PartAtWork, folder: Path) -> Mapping[str, object]:
         if request.label in task.taken:
             place = PartOfFile(part.first, sheet.parts.records, task.tasks)
             with _placed(request):
-                comparison = _compared_files(request, _comparison(original, released, task.plan))
+                comparison = _compared_files(request, _comparison(original, released, task.plan, task.published))
                 columns, readers = request.measure.merging.rows(
                     comparison, request.params, task.asked.get(request.label), place
                 )
             spill(folder / f"r{at}", columns, readers, task.tasks)
     others = [each for each in task.requests if each.label not in task.taken]
-    return {"measures": partial_measures(others, original, released, task.plan, task.asked)}
+    return {"measures": partial_measures(others, original, released, task.plan, task.published, task.asked)}
 
 
 def count_rows(about: Stored, folders: tuple[str, ...], folder: Path, key: str) -> Mapping[str, object]:  # noqa: ARG001
@@ -234,7 +249,11 @@ def count_rows(about: Stored, folders: tuple[str, ...], folder: Path, key: str) 
 
 
 def merged_measure(
-    request: MeasureRequest, facts: Sequence[Mapping[str, Any]], asked: Mapping[str, Any] | None, plan: Plan
+    request: MeasureRequest,
+    facts: Sequence[Mapping[str, Any]],
+    asked: Mapping[str, Any] | None,
+    plan: Plan,
+    known: Mapping[str, WholeVariable],
 ) -> Measurement | Further:
     """What a measure says of all parts, or what it asks of them."""
     merging = request.measure.merging
@@ -245,4 +264,4 @@ def merged_measure(
     given = to_be_measured(plan)
     missed = left_out(request.measure, request.params, given, plan.masked)
     about = unmasked_variable_notices(given.compared, plan.masked)
-    return replace(found, notes=(*found.notes, *about), leaves_out=missed.names)
+    return replace(found, notes=(*found.notes, *about, *whole_weights(known)[1]), leaves_out=missed.names)

@@ -12,6 +12,7 @@ from maskwright.commands.parted.feasibility import (
     AllRecordsNeededError,
     costs_of_parted_plan,
     dropped_notices,
+    in_one_process,
     need_no_other_records,
     reasons_of_output,
     reasons_of_plan,
@@ -31,7 +32,7 @@ from maskwright.commands.parted.measuring import examined_columns, is_merged
 from maskwright.commands.parted.output_files import gather, write_svrl
 from maskwright.commands.parted.planning import SCANNED, ScannedPart, are_read_alike, planned, scan, scanned_file
 from maskwright.commands.parted.strata import conditions_of
-from maskwright.commands.parted.task_run import BLOCK_SIZE, PartedRun, import_for_tasks
+from maskwright.commands.parted.task_run import PartedRun, import_for_tasks
 from maskwright.commands.parted.task_settings import TaskSettings, empty
 from maskwright.commands.running.cost_estimates import costs_json
 from maskwright.commands.running.in_memory import PlannedInMemory
@@ -100,27 +101,18 @@ def planned_over_parts(
         # What a run part by part has left of the same output is of no use to this one.
         with scratch_folder(place, output, "in one process", resume=resume, reporter=reporter):
             pass
-    return _planned_in_one_process(described, reasons, reporter, clock)
+    described = in_one_process(described, reasons)
+    if described.levels is not None:
+        from maskwright.commands.levels.running import PlannedOnLevels  # with all that masks levels
+
+        return PlannedOnLevels.of(described, reporter, clock)
+    return PlannedInMemory.of(described, reporter, clock)
 
 
 def _scratch_of(described: Pipeline) -> Path:
     """Where scratch folders are."""
     named = None if described.engine is None else described.engine.scratch
     return named or described.output.data.parent
-
-
-def _planned_in_one_process(
-    described: Pipeline, reasons: tuple[str, ...], reporter: Reporter, clock: Clock
-) -> PlannedRun:
-    """Plan a run in memory, in blocks as they are without a word on them over parts."""
-    execution = described.execution
-    execution = execution.model_copy(update={"block_size": execution.block_size or BLOCK_SIZE})
-    described = replace(described, execution=execution, in_one_process=reasons)
-    if described.levels is not None:
-        from maskwright.commands.levels.running import PlannedOnLevels  # with all that masks levels
-
-        return PlannedOnLevels.of(described, reporter, clock)
-    return PlannedInMemory.of(described, reporter, clock)
 
 
 def _planned_by_part(

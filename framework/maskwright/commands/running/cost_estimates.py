@@ -40,6 +40,14 @@ def masked_by_steps(plan: Plan) -> list[int]:
     ]
 
 
+def costs_in_memory(request: Pipeline, plan: Plan, variables: int, records: int) -> dict[str, Any]:
+    """Costs of a run in memory, and why it is one where an engine is named."""
+    found = costs_json(costs_of_plan(request, plan, variables, records), limit_of(request))
+    if request.in_one_process:
+        found["costs"]["in_one_process"] = list(request.in_one_process)
+    return found
+
+
 def costs_json(costs: Costs, limit: int | None) -> dict[str, Any]:
     """Costs and whether they fit, as ``maskwright plan --json`` prints them.
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.cost_estimates import (
-    costs_json,
-    costs_of_plan,
-    limit_of,
-    refuse_too_large,
-)
+from maskwright.commands.running.cost_estimates import costs_in_memory, refuse_too_large
 from maskwright.commands.running.preparation import ToPublish, doubts_of_measures, output_findings, prepare
 from maskwright.commands.running.release_candidate import PlannedRun
 from maskwright.plugins.registry import plugins
@@ -55,7 +50,7 @@ class PlannedInMemory(PlannedRun):
         request, plan = self.pipeline, self.ready.plan
         records = plan.records if assumed is None else assumed
         assert records is not None
-        return costs_json(costs_of_plan(request, plan, len(self.ready.original.names), records), limit_of(request))
+        return costs_in_memory(request, plan, len(self.ready.original.names), records)
 
     def carry_out(self, release: Release) -> ReleaseCandidate:
         """Mask, write, read back, validate and measure."""

@@ -30,13 +30,14 @@ from maskwright.release.measures.variable_selection import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.variable import Variable
     from maskwright.pipeline.resolved import MeasureRequest
 
 
@@ -156,23 +157,31 @@ def record_weights(original: Dataset) -> tuple[NDArray[np.float64] | None, tuple
     Returns of the one numeric variable of role weight; none may be missing, negative or infinite, and not all zero;
     shape (n,).
     """
-    named = [column for column in original if column.variable.role == "weight"]
-    if not named:
-        return None, ()
-    if len(named) > 1:
-        return None, (f"no weights are used: several variables have that role ({', '.join(c.name for c in named)})",)
-    (column,) = named
-    if not column.variable.is_numeric:
-        return None, (f"no weights are used: {column.name} holds categories",)
+    name, message = weight_variable(original.variables)
+    if name is None:
+        return None, message
+    column = original[name]
     weights = np.asarray(column.values, dtype=np.float64)
     wrong = int(np.sum(column.missing | ~(np.isfinite(weights) & (weights >= 0.0))))
+    message = unusable_weights(name, plural(wrong, "record") if wrong else "", is_zero=not weights.any())
+    return (None, message) if message else (weights, ())
+
+
+def weight_variable(variables: Iterable[Variable]) -> tuple[str | None, tuple[str, ...]]:
+    """The one numeric variable of role weight, and why there is none although some are declared."""
+    named = [each for each in variables if each.role == "weight"]
+    if len(named) > 1:
+        return None, (f"no weights are used: several variables have that role ({', '.join(c.name for c in named)})",)
+    if named and not named[0].is_numeric:
+        return None, (f"no weights are used: {named[0].name} holds categories",)
+    return (named[0].name if named else None), ()
+
+
+def unusable_weights(name: str, wrong: str, *, is_zero: bool) -> tuple[str, ...]:
+    """Why the weights of a file are not used; `wrong`: the records that have none."""
     if wrong:
-        return None, (
-            f"no weights are used: {column.name} is missing, negative or infinite in {plural(wrong, 'record')}",
-        )
-    if not weights.any():
-        return None, (f"no weights are used: {column.name} is zero in every record",)
-    return weights, ()
+        return (f"no weights are used: {name} is missing, negative or infinite in {wrong}",)
+    return (f"no weights are used: {name} is zero in every record",) if is_zero else ()
 
 
 def _household_notices(measure: Measure, original: Dataset) -> tuple[str, ...]:

@@ -260,6 +260,9 @@ class CostsRecord(RecordPart):
     workers: int = Field(default=0, description="Of a run over parts; 0: in memory.")
     leader_megabytes: float = Field(default=0.0, description="Of the process that leads a run over parts.")
     scratch_megabytes: float = Field(default=0.0, description="Of files that a run over parts writes on the way.")
+    in_one_process: tuple[str, ...] = Field(
+        default=(), description="Why all records are in one process although an engine is named."
+    )
 
 
 class PlanRecord(RecordPart):

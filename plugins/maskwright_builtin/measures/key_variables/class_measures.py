@@ -247,11 +247,6 @@ class ClassMeasure:
     def _about(self, facts: Sequence[Facts]) -> tuple[dict[str, tuple[str, ...]], About]:
         """Sets of keys, and what is known of the whole file."""
         weights = [each["weight"] for each in facts if each["weight"] is not None]
-        if weights and len(weights) < len(facts):
-            raise InputError(
-                "the weights are missing, negative or infinite in some of the parts: mend them, or give them another "
-                "role"
-            )
         suppressed = {
             key: sorted({cell for each in facts for cell in each["suppressed"][key]}) for key in facts[0]["suppressed"]
         }

@@ -195,3 +195,27 @@ def test_edits_on_identifiers_check_the_original_as_in_memory(tmp_path: Path) ->
         )
     assert found[0] == found[1]
     assert "1 of 90 records violate it" in found[0][0]["message"]
+
+
+@pytest.mark.parametrize(("rows", "value"), [(slice(200, None), ""), (slice(200, None), 0), (slice(None), 0)])
+def test_weights_are_those_of_the_whole_file(tmp_path: Path, rows: slice, value: object) -> None:
+    """Missing in one part they are used in none; zero in one part they are used, and zero everywhere they are not."""
+    rng = np.random.default_rng(2)
+    frame = people().assign(region=rng.choice(list("ABCD"), RECORDS), weight=rng.integers(1, 50, RECORDS))
+    frame = frame.astype({"weight": object})
+    frame.loc[frame.index[rows], "weight"] = value
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        frame[100 * number : 100 * (number + 1)].to_csv(tmp_path / "in" / f"part-{number}.csv", index=False)
+    found = []
+    for name, execution in (("memory", {}), ("parts", {"engine": "local", "block_size": 100})):
+        described = settings(tmp_path, name, measure=["individual_risk", "k_anonymity"], execution=execution)
+        described["data"]["variables"] |= {
+            "weight": {"role": "weight"}, "region": {"role": "quasi_identifier", "release": "as is"},
+        }  # fmt: skip
+        found.append(mw.run(described).record["measures"])
+    for label in ("individual_risk", "k_anonymity"):
+        assert found[1][label]["value"] == pytest.approx(found[0][label]["value"], rel=1e-12)
+        assert found[1][label]["notes"] == found[0][label]["notes"]
+    used = not any("no weights are used" in note for note in found[0]["k_anonymity"]["notes"])
+    assert used == (rows.start is not None and value == 0)

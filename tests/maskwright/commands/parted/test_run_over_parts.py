@@ -15,8 +15,10 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.cli.show.explain import explain
 from maskwright.commands.parted import finishing_stages, planning
-from maskwright.foundation.progress import silent
+from maskwright.foundation.processes.signals import Interrupted
+from maskwright.foundation.progress import Quiet, silent
 from maskwright.plugins.registry import plugins
+from maskwright.release.work_folders import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,6 +234,21 @@ def test_what_takes_all_records_runs_in_one_process_by_name(
     assert said in notice
     assert plan["costs"]["fits"]
     assert "workers" not in plan["costs"]
+    assert any(said in each for each in plan["costs"]["in_one_process"])
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_a_plan_says_that_one_process_is_too_small_and_what_it_is_taken_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, with_data: bool
+) -> None:
+    settings = _small(tmp_path, release={"order": "random"}, execution={"engine": "local", "memory_limit": "2GB"})
+    path = write_pipeline(tmp_path / "pipeline.yaml", settings)
+    options = [] if with_data else ["--no-data"]
+    costs = mw.plan_pipeline(path, with_data=with_data, assume_records=50_000_000)["costs"]
+    assert not costs["fits"]
+    assert costs["in_one_process"] == ["release: order: random (any record may go to any part)"]
+    assert main(["plan", str(path), "--assume-records", "50_000_000", *options]) == 0
+    assert "take a larger memory_limit, a sample of the records" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,6 +257,19 @@ def test_a_plan_says_what_runs_in_which_form(tmp_path: Path, capsys: pytest.Capt
     said = " ".join(capsys.readouterr().out.split())
     assert "method microaggregation: block, blocked" in said
     assert "measure sse: global, exact" in said
+
+
+def test_what_an_earlier_run_left_of_the_same_output_goes_when_all_records_are_in_one_process(tmp_path: Path) -> None:
+    settings = _small(tmp_path, release={"order": "random"})
+    with (
+        pytest.raises(Interrupted),
+        scratch_folder(tmp_path, tmp_path / "out", "earlier", resume=True, reporter=Quiet()),
+    ):
+        raise Interrupted(15)
+    (left,) = tmp_path.glob(".scratch-*")
+    (left / "records").write_text("confidential")
+    mw.run(settings, resume=True)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in", "out", "out.json"]
 
 
 def test_one_file_of_several_parts_is_that_of_a_run_in_memory(tmp_path: Path) -> None:
