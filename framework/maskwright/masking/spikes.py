@@ -208,6 +208,6 @@ def _way_out(lost: LostSpike, plan: Plan) -> str | None:
     of = f"steps {', '.join(others)} and {last}" if others else f"step {last}"
     if lost.is_zero:
         return f"Write `structural_zeros: [{lost.variable}]` in the params of {of}: zeros then stay 0."
-    if any("domain" in step.method.claims.preserves for step in steps):
+    if all("domain" in step.method.claims.preserves and not step.method.makes_clusters for step in steps):
         return "Check the edits that read it: the method keeps every value, and adjusting moved them."
     return f"Mask {lost.variable} by `rank_swapping` instead of {of}: swapping keeps every value."
