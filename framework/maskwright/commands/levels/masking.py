@@ -17,7 +17,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.masking.context import Standardisation
 from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
-from maskwright.masking.levels.distortion import doubts_across_levels, wrong_edits_across_levels
+from maskwright.masking.levels.distortion import doubts_across_levels, suppression_doubts, wrong_edits_across_levels
 from maskwright.masking.levels.moving import MovedTogether, Moving, put_on
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.promised_classes import smallest_classes
@@ -278,6 +278,7 @@ def mask_levels(
     emptied = suppress_across_levels(masked.linked, originals, masked.results, plans, loaded.bound, reporter)
     return replace(
         masked, linked=emptied.linked, results=emptied.results, emptied=emptied,
+        doubts=(*masked.doubts, *suppression_doubts(loaded, planned, emptied)),
         notices=(*masked.notices, *emptied.notices),
     )  # fmt: skip
 

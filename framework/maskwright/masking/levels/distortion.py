@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.disclosure.cells import of_level
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_columns_of_rules, with_linked_columns
 from maskwright.edits.levels.joint_rules import cells_of
@@ -13,6 +14,8 @@ from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Standardisation
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
+from maskwright.masking.masking_result import Removal
+from maskwright.masking.removal_doubts import removal_doubts
 from maskwright.planning.applicable_edits import without_violations
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts, violated_by_errors
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.joint_rules import JoinedGroups, JointRules
     from maskwright.foundation.arrays import Integers
     from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.levels.suppression_state import SuppressionState
 
 
 def distortion_of_composition(
@@ -88,6 +92,19 @@ def doubts_across_levels(
 
         every += distortion_beyond_errors(found, obeying, effects, variables, ready.plan, edits)
     return every
+
+
+def suppression_doubts(loaded: LoadedLevels, planned: PlannedLevels, state: SuppressionState) -> Iterator[Doubt]:
+    """Doubts about variables that the cells moved which go so that none can be inferred from another level."""
+    for name, result in state.results.items():
+        before, after = state.shown[name].data, state.linked[name].data
+        if result.distortion is None or not of_level(state.cells, name):
+            continue
+        known = {doubt.subject for doubt in result.doubts if doubt.kind == "adjustment-distorts"}
+        removal = Removal(after, (), np.arange(len(after)), result.edits, before)
+        scale = Standardisation.of(loaded.linked[name].data, list(result.distortion.adjusted.names))
+        found = removal_doubts(result.distortion, before, removal, scale, planned.ready[name].plan)
+        yield from (doubt.on(name) for doubt in found.doubts if doubt.subject not in known)
 
 
 def wrong_edits_across_levels(
