@@ -309,7 +309,7 @@ def last_doubts(
     classes = promised_classes(released, plan)
     return (
         *unchanged_doubts(unchanged, plan, told),
-        *class_doubts(plan, released, classes),
+        *class_doubts(plan, {column.name for column in released if column.missing.any()}, classes),
         *_weight_doubts(plan, original, released),
     )
 
