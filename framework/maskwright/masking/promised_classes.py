@@ -11,6 +11,7 @@ from maskwright.planning.model import Step, key_names, size_compared_with, with_
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from maskwright.data.dataset import Dataset
     from maskwright.planning.plan import Plan
@@ -115,8 +116,8 @@ def class_sizes(data: Dataset, names: Sequence[str], k: int) -> tuple[int, int]:
     return int(classes.size.min(initial=len(data))), int(classes.records[classes.size < k].sum())
 
 
-def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]]) -> Iterator[Doubt]:
-    """Classes smaller than promised.
+def class_doubts(plan: Plan, gaps: AbstractSet[str], groups: Iterable[Mapping[str, Any]]) -> Iterator[Doubt]:
+    """Classes smaller than promised; `gaps`: variables with missing cells.
 
     An empty cell is a value of its own, and so is each missing code; cells that a later step took may have made a
     class too small. Only where clusters are made of available cases may their classes be smaller: their averages rest
@@ -128,7 +129,7 @@ def class_doubts(plan: Plan, masked: Dataset, groups: Iterable[Mapping[str, Any]
         if promised is None:
             continue
         of_available_cases = not step.method.has_keys and step.planning.missing == "available_cases"
-        if of_available_cases and any(masked[name].missing.any() for name in found["variables"]):
+        if of_available_cases and not gaps.isdisjoint(found["variables"]):
             continue
         if found["smallest"] < promised:
             yield Doubt(

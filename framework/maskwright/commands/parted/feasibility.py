@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.planning import sample_size
 from maskwright.commands.parted.task_run import BLOCK_SIZE
-from maskwright.commands.running.cost_estimates import limit_of, masked_by_steps
+from maskwright.commands.running.cost_estimates import gigabytes, limit_of, masked_by_steps
 from maskwright.commands.running.loading import read_by_rules, read_rules
 from maskwright.commands.running.preparation import refuse_steps
 from maskwright.data.parts.part_files import is_remote
@@ -337,8 +337,8 @@ def refuse_too_large_parts(request: Pipeline, plan: Plan, parts: Parts, scratch:
     if costs.scratch > free:
         raise InputError(
             Problem(
-                f"the run is expected to write {_gigabytes(costs.scratch)} on the way, and {scratch.parent} has room "
-                f"for {_gigabytes(free)}",
+                f"the run is expected to write {gigabytes(costs.scratch)} on the way, and {scratch.parent} has room "
+                f"for {gigabytes(free)}",
                 hint="Name a folder with more room: execution: {scratch: DIR}.",
             )
         )
@@ -348,17 +348,13 @@ def _refuse(peak: StageCost, limit: int | None, request: Pipeline, part: str) ->
     if limit is None or peak.bytes <= limit:
         return
     stated = request.execution.memory_limit
-    there = f"this machine leaves {_gigabytes(limit)} for each" if stated is None else f"memory_limit is {stated}"
+    there = f"this machine leaves {gigabytes(limit)} for each" if stated is None else f"memory_limit is {stated}"
     workers = request.execution.at_once
     shared = f" for {workers} workers in one process" if stated is not None and limit < (limit_of(request) or 0) else ""
     raise InputError(
         Problem(
-            f"each worker is expected to need {_gigabytes(peak.bytes)} (stage: {peak.stage}; the largest part is "
+            f"each worker is expected to need {gigabytes(peak.bytes)} (stage: {peak.stage}; the largest part is "
             f"{part}), and {there}{shared}",
             hint=HINT,
         )
     )
-
-
-def _gigabytes(size: float) -> str:
-    return f"{max(size, 0.0) / 1e9:.3g} GB"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.feasibility import clusters_of, home_of
-from maskwright.data.dataset import Column, Dataset
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
@@ -203,20 +202,10 @@ def _doubts(
                 "published of it there is an average of fewer",
                 place=step.place, hint="mask it in memory or in larger blocks, or leave 'missing' at own_pattern",
             )  # fmt: skip
-    # One record of which those cells are missing that are missing anywhere: nothing else is asked of the values.
-    flags = _flags(reported, plan)
-    yield from class_doubts(plan, flags, reported.k["groups"])
+    gaps = {name for name in plan.masked if any(each["missing"][name] for each in reported.parts)}
+    yield from class_doubts(plan, gaps, reported.k["groups"])
     off = {name: each.unit.edits for each in units if each.without_multiples for name in each.unit.variables}
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], off)
     moved = {name: sum(each["zeros_moved"][name] for each in reported.parts) for name in zeros}
     yield from zero_doubts(plan, moved, zeros, reported.records)
     yield from reported.finished.doubts.values()
-
-
-def _flags(reported: TaskResults, plan: Plan) -> Dataset:
-    columns = []
-    for name in plan.masked:
-        gone = np.array([any(each["missing"][name] for each in reported.parts)])
-        variable = reported.finished.masked[name].variable
-        columns.append(Column(variable, np.zeros(1) if variable.is_numeric else np.zeros(1, dtype=np.int32), gone))
-    return Dataset(tuple(columns))

@@ -130,13 +130,13 @@ def _refuse(costs: Costs, limit: int, request: Pipeline) -> None:
     if peak.bytes <= limit:
         return
     stated = request.execution.memory_limit
-    there = f"this machine has {_gigabytes(limit)}" if stated is None else f"memory_limit is {stated}"
+    there = f"this machine has {gigabytes(limit)}" if stated is None else f"memory_limit is {stated}"
     way = "Take `execution: {engine: processes, block_size: 50000}`, a sample"
     if request.in_one_process:
         way = f"All records are in one process: {'; '.join(request.in_one_process)}. Do without, or take a sample"
     raise InputError(
         Problem(
-            f"the run in memory is expected to need {_gigabytes(peak.bytes)} for {costs.records:,} records (stage: "
+            f"the run in memory is expected to need {gigabytes(peak.bytes)} for {costs.records:,} records (stage: "
             f"{peak.stage}), and {there}",
             hint=f"{way} of the records, fewer variables, or more memory; `maskwright plan PIPELINE --no-data "
             "--assume-records N` says what N records need.",
@@ -144,5 +144,6 @@ def _refuse(costs: Costs, limit: int, request: Pipeline) -> None:
     )
 
 
-def _gigabytes(size: float) -> str:
-    return f"{size / 1e9:.3g} GB"
+def gigabytes(size: float) -> str:
+    """``0.35 GB``."""
+    return f"{max(size, 0.0) / 1e9:.3g} GB"
