@@ -32,13 +32,13 @@ from maskwright.commands.running.loading import Clock, violated_edits, violation
 from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.variable import Variable
+from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.masking.context import Standardisation
-from maskwright.masking.levels.member_inference import level_disclosure_doubts
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest

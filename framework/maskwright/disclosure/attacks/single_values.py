@@ -130,9 +130,7 @@ class SingleValues:
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def _of_original(
-        self, question: _Question, given: tuple[str, ...], tests: int, groups: Integers | None
-    ) -> Answers:
+    def _of_original(self, question: _Question, given: tuple[str, ...], tests: int, groups: Integers | None) -> Answers:
         """What rules of the original say of the examined cells."""
         whole = question.of_original()
         parts = [self._values(name) for name in given]
@@ -290,8 +288,9 @@ class _Question:
 class Answers:
     """What rules say of examined cells, one entry for each of them.
 
-    `value`: code of the value that a rule says it has, -1 where none does. `right`: whether that is its value. `base`: share of the published
-    records that have the value. `seen`, `seen_right`: published cells that rules name, and how many rightly.
+    `value`: code of the value that a rule says it has, -1 where none does. `right`: whether that is its value.
+    `base`: share of the published records that have the value. `seen`, `seen_right`: published cells that rules
+    name, and how many rightly.
     """
 
     value: Integers
