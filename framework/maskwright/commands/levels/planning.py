@@ -14,13 +14,13 @@ from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, plan_group_masking
 from maskwright.commands.running.loading import Clock, violated_edits, violation_counts
 from maskwright.commands.running.preparation import ReadyRun, prepare
+from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.masking.context import Standardisation
-from maskwright.masking.levels.member_inference import level_disclosure_doubts
 from maskwright.masking.protecting.processes import refuse_unsendable
 from maskwright.pipeline.file_model import ReleaseSection
 from maskwright.pipeline.resolved import DataInMemory, MaskingRequest

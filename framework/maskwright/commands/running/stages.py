@@ -245,13 +245,8 @@ def last_doubts(
         released = replace(released, households=original.households[origin])
     classes = promised_classes(released, plan)
     return (
-<<<<<<< HEAD
         *unchanged_doubts(unchanged, plan, told, (original, released)),
-        *class_doubts(plan, released, classes),
-=======
-        *unchanged_doubts(unchanged, plan, told),
         *class_doubts(plan, {column.name for column in released if column.missing.any()}, classes),
->>>>>>> scale
         *_weight_doubts(plan, original, released),
         *_attack_doubts(plan, original, released, told),
     )

@@ -120,7 +120,7 @@ class SingleValues:
                 groups = None if self._spanning is None else self._spanning.witnesses(given)
                 widths = math.prod(self._values(each)[1] + 1 for each in given)
                 answers = question.answered(seen, queried, widths, tests, groups)
-                answers = replace(answers, named=answers.named & self._are_there(question, given))
+                answers = replace(answers, value=np.where(self._are_there(question, given), answers.value, -1))
                 if (answers.named & answers.right).any():
                     shown = (
                         answers.certain(self._of_original(question, given, tests, groups), self._certainty)
@@ -130,18 +130,15 @@ class SingleValues:
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def _of_original(
-        self, question: _Question, given: tuple[str, ...], tests: int, groups: Integers | None
-    ) -> Booleans:
-        """Whether the rules on examined cells are rules of the original, and right; shape of the examined cells."""
+    def _of_original(self, question: _Question, given: tuple[str, ...], tests: int, groups: Integers | None) -> Answers:
+        """What rules of the original say of the examined cells."""
         whole = question.of_original()
         parts = [self._values(name) for name in given]
         codes = np.zeros(self._n, dtype=np.int64)
         for values, count in parts:
             codes = codes * (count + 1) + np.where(values < 0, count, values)
         widths = math.prod(count + 1 for _, count in parts)
-        answers = whole.answered(codes[whole.seen], codes[whole.queried], widths, tests, groups)
-        return answers.named & answers.right
+        return whole.answered(codes[whole.seen], codes[whole.queried], widths, tests, groups)
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
@@ -283,37 +280,49 @@ class _Question:
         enough = (sizes >= FEWEST_EQUIVALENT) & (most >= CERTAIN * sizes)
         is_rule = enough & (sizes - most <= allowed) & ~by_chance & (share < 1)
         seen_right, seen_named = int(most[is_rule].sum()), int(sizes[is_rule].sum())
-        return Answers(is_rule[queried], value[queried] == self._own, share[queried], seen_named, seen_right)
+        named = np.where(is_rule, value, -1)[queried]
+        return Answers(named, named == self._own, share[queried], seen_named, seen_right)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
     """What rules say of examined cells, one entry for each of them.
 
-    `named`: whether a rule says which value it has. `right`: whether that is its value. `base`: share of the published
-    records that have the value. `seen`, `seen_right`: published cells that rules name, and how many rightly.
+    `value`: code of the value that a rule says it has, -1 where none does. `right`: whether that is its value.
+    `base`: share of the published records that have the value. `seen`, `seen_right`: published cells that rules
+    name, and how many rightly.
     """
 
-    named: Booleans
+    value: Integers
     right: Booleans
     base: NDArray[np.float64]
     seen: int
     seen_right: int
 
-    def certain(self, original: Booleans, certainty: float) -> Booleans:
-        """Cells that an intruder would be sure of, and mostly right; shape of `named`.
+    @property
+    def named(self) -> Booleans:
+        """Whether a rule says which value a cell has."""
+        return np.greater_equal(self.value, 0)
 
-        Taken of all cells together that such rules name, never of a single one: which guesses are right would show.
-        `original`: whether the rule holds of the original as well; others are there because of what was suppressed, and
-        that they are right must not be what the distribution alone would give.
+    def certain(self, original: Answers, certainty: float) -> Booleans:
+        """Cells that an intruder would be sure of, and mostly right; shape of `value`.
+
+        Taken of all cells together that such rules name, and of those that name one value, never of a single cell:
+        which guesses are right would show. `original`: what rules of the original say; other rules are there because of
+        what was suppressed, and that they are right must not be what the distribution alone would give.
         """
-        found = np.zeros(len(self.named), dtype=np.bool_)
+        found = np.zeros(len(self.value), dtype=np.bool_)
         if is_below(self.seen_right, self.seen, certainty):
             return found
+        same = original.value == self.value
         for holds in (True, False):
-            own = self.named & (original == holds)
-            right, named = int((self.right & own).sum()), int(own.sum())
-            if named:
+            rules = self.named & (same == holds)
+            # Rules that suppression made are many: by one value some would be right by chance.
+            values = np.unique(self.value[rules]) if holds else ()
+            for own in (rules, *(rules & (self.value == each) for each in values)):
+                right, named = int((self.right & own).sum()), int(own.sum())
+                if not named:
+                    continue
                 base = float(self.base[own].mean())
                 if is_certain(right, named, base, certainty) and (holds or bdtrc(right - 1, named, base) < LEVEL):
                     found |= own

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.disclosure.attacks.across_levels import AcrossReader
 from maskwright.disclosure.attacks.dependency import Readable
 from maskwright.disclosure.cells import LevelCellMasks, joined_cells, with_any
 from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
 from maskwright.masking.levels.complementary_suppression import complement_across
-from maskwright.masking.levels.dependency_inference import AcrossReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maskwright.disclosure.attacks.across_levels import disclosed_by_size
 from maskwright.disclosure.attacks.dependency import Readable, Reader
 from maskwright.disclosure.cells import (
     CellMasks,
@@ -23,7 +24,6 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
 from maskwright.masking.levels.complementary_suppression import complement_across
-from maskwright.masking.levels.dependency_inference import disclosed_by_size
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions

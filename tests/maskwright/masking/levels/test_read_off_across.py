@@ -12,7 +12,7 @@ import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
-from maskwright.masking.levels.dependency_inference import AcrossReader
+from maskwright.disclosure.attacks.across_levels import AcrossReader
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import GROUP, HOME, OWN, Spanning, ValueCodes, determines
 from maskwright.data.variable import Variable
 from maskwright.disclosure.attacks.dependency import CellsByWay, Readable, Reader
+from maskwright.disclosure.attacks.group_counts import CountReader
+from maskwright.disclosure.attacks.group_members import SoleReader, SoleValue, sole_values
 from maskwright.disclosure.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
-from maskwright.masking.levels.count_inference import CountReader
-from maskwright.masking.levels.member_inference import SoleReader, SoleValue, sole_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

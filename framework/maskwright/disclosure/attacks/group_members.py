@@ -11,13 +11,13 @@ import numpy as np
 
 from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes, determines
 from maskwright.disclosure.attacks.dependency import InferencePath
+from maskwright.disclosure.attacks.group_counts import MOST_VALUES
 from maskwright.disclosure.attacks.similar_records import CERTAIN
 from maskwright.disclosure.cells import LevelCellMasks, joined_cells
 from maskwright.edits.levels.pairs import can_equate
 from maskwright.edits.levels.structure import MembersColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
-from maskwright.masking.levels.count_inference import MOST_VALUES
 from maskwright.planning.levels.attribute_inference import HOLDS, level_inference_doubts, remedy, same_numbers
 from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, in_one_order
 
