@@ -25,7 +25,7 @@ RULES = """<schema xmlns="http://purl.oclc.org/dsdl/schematron"><pattern id="sum
 </schema>"""
 PIPELINE = """maskwright: 1
 data: {source: data.xml, record: Record, variables: {
-  age: {role: quasi_identifier, release: as is}, sex: {role: quasi_identifier, release: as is},
+  age: {role: quasi_identifier, release: as is, distortion: 1}, sex: {role: quasi_identifier, release: as is},
   wages: {role: quasi_identifier}, weight: {role: weight}, rents: {release: as is}, income: {release: as is}}}
 edits:
   - schematron: rules.sch
@@ -243,7 +243,7 @@ def test_variables_that_complementary_suppression_may_empty_are_not_called_publi
     assert main(["run", str(path)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "published unmasked: income (confidential), weight (weight)" in said
-    assert "rents: 13 cells emptied as complementary suppression of wages" in said
+    assert "rents: 9 cells emptied as complementary suppression of wages" in said
     assert "masked.edits.sch the rules that hold in the masked data, to publish with it" in said
     suppressed = {each["variable"] for each in json.loads((tmp_path / "run.json").read_text())["suppressed"]}
     assert suppressed - {"age", "sex", "wages"} <= set(plan["may_lose_cells"])

@@ -102,7 +102,8 @@ def test_suppressed_cells_of_a_recoded_variable_are_told_in_published_terms(tmp_
         "    region: {role: quasi_identifier}\n    kind: {role: other}\nprotect:\n"
         "  - {method: sampling, params: {fraction: 0.6, strata: [region]}}\n"
         "  - {method: recoding, variables: [region], params: {recode: {region: {N: [a, b], S: [c, d]}}}}\n"
-        "  - {method: local_suppression, variables: [region], params: {k: 6, keys: [region, kind]}}\n"
+        "  - {method: local_suppression, variables: [region],\n"
+        "     params: {k: 6, keys: [region, kind], importance: {kind: 9}}}\n"
         "output: {data: out.csv}\nseed: 5\n",
         encoding="utf-8",
     )
