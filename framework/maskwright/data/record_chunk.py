@@ -257,7 +257,7 @@ def column_cells(
 
 
 def _with_codes(cells: Cells, column: Column) -> Cells:
-    """Cells with the missing codes that stand in them as texts, and numbers, by the XPath rule, which knows no codes."""
+    """Cells in which missing codes are texts and numbers by the XPath rule, which knows no codes."""
     if column.blank is None or cells.nothing is None or not column.variable.empty_texts or not cells.missing.any():
         return cells
     written = pc.cast(_flat(cells.nothing()), pa.string())
