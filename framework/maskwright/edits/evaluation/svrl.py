@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from maskwright.edits.engines.record_form import NOT_XML
 from maskwright.edits.evaluation.binary64 import xpath_strings
 from maskwright.edits.evaluation.check import fires
-from maskwright.edits.expression import InOriginal, nodes
+from maskwright.edits.expression import InOriginal, VariableReference, nodes
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, InputError
 
@@ -346,7 +346,7 @@ def _quoted(text: str) -> str:
 
 def _content_of(edit: Edit) -> list[str | Expression]:
     """What stands inside a failure: markup, and expressions to fill in."""
-    return _content(edit, _pieces)
+    return _content(edit, lambda message: _pieces(message, edit.variables))
 
 
 def _content(edit: Edit, shown: Callable[[str], Sequence[Piece]]) -> list[str | Piece]:
@@ -369,13 +369,14 @@ def _character_data(text: str) -> str:
     return escape(re.sub(_NOT_XML_CHARACTERS, _REPLACEMENT, text))
 
 
-def _pieces(message: str) -> list[str | Expression]:
+def _pieces(message: str, variables: Sequence[str]) -> list[str | Expression]:
     """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
     pieces: list[str | Expression] = []
     position = 0
     for match in _PLACEHOLDER.finditer(message):
         try:
-            expression = parse_xpath(match[1])
+            named = match[1] in variables
+            expression = VariableReference(match[1]) if named else parse_xpath(match[1])
         except EditError:
             continue
         if any(isinstance(node, InOriginal) for node in nodes(expression)):
