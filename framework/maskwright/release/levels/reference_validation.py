@@ -28,21 +28,20 @@ from maskwright.release.reference_validation import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from maskwright.data.dataset import Dataset
-    from maskwright.release.reference_reader import Readable
-
-    Rows = list[dict[str, str]]
     from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.plugins.source import Source
+    from maskwright.release.reference_reader import Readable
+
+    Rows = list[dict[str, str]]
 
 
 GROUPS = 10_000
