@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 def count(number: int | None) -> str:
     """``1,080``: a whole number with thousands apart; ``?`` when it is not known."""
@@ -34,3 +39,8 @@ def plural(number: int | None, one: str, more: str | None = None) -> str:
     ('1 record', '1,080 records', '2 households have')
     """
     return f"{count(number)} {one if number == 1 else more or f'{one}s'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -20,6 +20,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import StructureColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
+from maskwright.foundation.counts import listed
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
@@ -126,7 +127,7 @@ def remedies_without_masking(linked: LinkedData, bound: BoundEdits, broken: Sequ
         ways += ", `localize` first adjusts the fewest fields"
         ways += ", and empties a pointer or points it to another record" if pointed else ""
     if masked:
-        what = "the edit reads" if len(masked) == len(edits) else f"{_listed(masked)} read{'s' * (len(masked) == 1)}"
+        what = "the edit reads" if len(masked) == len(edits) else f"{listed(masked)} read{'s' * (len(masked) == 1)}"
         ways += f"; or mask what {what}"
     return ways if len(masked) == len(edits) else f"{ways}{', and' if masked else '; or'} {CORRECT}"
 
@@ -138,7 +139,7 @@ def alternatives_to_failing(linked: LinkedData, bound: BoundEdits, broken: Seque
     pointed = [edit.name for edit in edits if edit.name not in mended and _reads_pointer(linked, bound, edit)]
     ways = ["'drop' leaves out whole groups"]
     if mended:
-        them = "them" if len(mended) == len(edits) else _listed(mended)
+        them = "them" if len(mended) == len(edits) else listed(mended)
         where = "" if all(_varies(bound, edit) for edit in edits if edit.name in mended) else WHERE_MASKED
         ways.insert(0, f"'mask' masks and mends {them}{where}")
     if (mended or pointed) and _are_located(linked):
@@ -183,10 +184,6 @@ def _of_structure(bound: BoundEdits, edit: Edit) -> list[StructureColumn]:
 def is_of_structure(bound: BoundEdits, edit: Edit) -> bool:
     """Whether it says how the records of a group belong together."""
     return bool(_of_structure(bound, edit))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 @dataclass(frozen=True, eq=False)

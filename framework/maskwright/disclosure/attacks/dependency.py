@@ -14,6 +14,7 @@ from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJOR
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
 from maskwright.disclosure.decision import is_below, is_certain
 from maskwright.foundation.arrays import Booleans
+from maskwright.foundation.counts import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -74,7 +75,7 @@ def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
         named.append(best)
         left = [way for way in left if best not in way.without]
     them = "it" if len(named) == 1 else "them"
-    return f"{own}; or publish without {_listed(named)}, and without edits that read {them}."
+    return f"{own}; or publish without {listed(named)}, and without edits that read {them}."
 
 
 def remedy_of_variable(name: str, *, is_key: bool) -> str:
@@ -85,10 +86,6 @@ def remedy_of_variable(name: str, *, is_key: bool) -> str:
         f"{name} is no key, and its cells are complementary suppressions: leave it out of the release, and edits that "
         "read it"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 @dataclass(frozen=True)

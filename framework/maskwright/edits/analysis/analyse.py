@@ -18,10 +18,11 @@ from maskwright.edits.analysis.contradictions import (
     smallest_refuted,
     sources,
 )
-from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, listed, statements
+from maskwright.edits.analysis.statements import Analysis, Finding, Statement, components, statements
 from maskwright.edits.reasoning.answers import Space
 from maskwright.edits.reasoning.diophantine import reachable_on_grid
 from maskwright.edits.reasoning.simplex import Conflict, Row, smallest, solve
+from maskwright.foundation.counts import listed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence

@@ -237,8 +237,3 @@ class Analysis:
             "findings": [finding.to_json() for finding in self.findings],
             "not_analysed": [{"reason": reason, "edits": count} for reason, count in self.skipped.items()],
         }
-
-
-def listed(names: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

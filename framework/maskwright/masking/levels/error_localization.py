@@ -29,19 +29,16 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.masking.field_adjustment import FieldAdjustment, adjust_fields, adjustment_notices, adjustment_record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column
-    from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
 
     Rows = NDArray[np.int64]
-    from collections.abc import Collection
-
-    from maskwright.data.levels.linked_data import Level
 
 
 MOST_MEMBERS = 8

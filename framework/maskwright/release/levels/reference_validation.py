@@ -11,6 +11,7 @@ from lxml import etree
 from maskwright.edits.evaluation.domain import domain_tuples
 from maskwright.edits.evaluation.reference_evaluator import ReferenceEvaluator
 from maskwright.edits.evaluation.reference_values import Undetermined
+from maskwright.edits.expression import variable_names
 from maskwright.foundation.errors import EvaluationsDisagree, Problem
 from maskwright.release.levels.packed_columns import WholeColumns, parts, whole_columns
 from maskwright.release.levels.reference_columns import SecondColumns, WrittenLevel, in_order, with_meanings
@@ -28,21 +29,20 @@ from maskwright.release.reference_validation import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from maskwright.data.dataset import Dataset
-    from maskwright.release.reference_reader import Readable
-
-    Rows = list[dict[str, str]]
     from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.edits.levels.binding import BoundEdits
     from maskwright.plugins.source import Source
+    from maskwright.release.reference_reader import Readable
+
+    Rows = list[dict[str, str]]
 
 
 GROUPS = 10_000
@@ -175,7 +175,7 @@ def _reference_verdicts(
     original = reference[level.name].data
     for edit in edits:
         try:
-            found = {name: columns.column(level.name, name) for name in _names(edit)}
+            found = {name: columns.column(level.name, name) for name in variable_names(edit.expression)}
         except Undetermined:
             continue
         if any(name not in original for names in domain_tuples((edit,)) for name in names):
@@ -200,12 +200,6 @@ def _reference_verdicts(
         inside = rows[(rows >= before) & (rows <= part[-1])] - before
         evaluate_block(here, len(part), before, inside.tolist(), verdicts, own, decimals)
     return verdicts
-
-
-def _names(edit: Edit) -> tuple[str, ...]:
-    from maskwright.edits.expression import variable_names
-
-    return variable_names(edit.expression)
 
 
 def _columns(tables: Mapping[str, WrittenTable], released: LinkedData, bound: BoundEdits) -> SecondColumns:
