@@ -57,8 +57,8 @@ def survey(seed: int) -> pd.DataFrame:
             x = str(rng.choice(list("pab"), p=[0.2, 0.4, 0.4]))
             rows.append({
                 "hhid": f"h{home}", "pno": pno, "x": x, "y": "c" if x == "a" else str(rng.choice(list("qcd"))),
-                "sex": str(rng.choice(["m", "f"])), "region": "r" if home < 2 else "s",
-                "area": "k" if 2 <= home < 4 else "l",
+                "sex": str(rng.choice(["m", "f"])), "region": "r" if home < 4 else "s",
+                "area": "k" if 4 <= home < 8 else "l",
             })  # fmt: skip
     frame = pd.DataFrame(rows)
     for name, value in (("x", "p"), ("y", "q")):
