@@ -168,7 +168,7 @@ def order_statistic(cells: ClusterCells, params: OrderStatisticParams) -> NDArra
     """
     # A share such as 0.2 of five is one, whatever binary64 makes of it.
     ranks = np.maximum(np.ceil(params.share * cells.lengths - 1e-9).astype(np.int64), 1)
-    return cells.sorted()[cells.starts + ranks - 1]
+    return np.asarray(cells.sorted()[cells.starts + ranks - 1])
 
 
 ORDER_STATISTIC = Aggregation(
