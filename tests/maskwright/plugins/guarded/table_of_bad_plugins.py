@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 KIT: Mapping[str, Callable[..., list[Any]]] = {
     "method": testing.method_checks, "measure": testing.measure_checks, "partition": testing.partition_checks,
     "source": testing.source_checks, "rule_language": testing.rule_language_checks, "report": testing.report_checks,
-    "engine": testing.engine_checks,
+    "engine": testing.engine_checks, "attack": testing.attack_checks,
 }  # fmt: skip
 DOCUMENTED = {"summary": "One of the bad ones.", "reference": "none", "example": "method: spoiler\n"}
 """What a plugin says of itself, so that the kit fails for what it does."""
