@@ -177,8 +177,13 @@ class Grid:
             gap = np.abs(slope * fetch(name) ** float(exponent) + left)
             solved = -left / slope if exponent == 1 else -slope / left
             places, stride = self.decimals.get(name), self.strides.get(name, 1)
-            found = solved if places is None else np.rint(solved * 10.0**places / stride) * stride
-        return np.where((gap > float(step.tolerance)) & np.isfinite(found), found, own)
+            within, found = float(step.tolerance), solved
+            if places is not None:
+                found = _halves_up(solved * 10.0**places / stride) * stride
+                if 2 * within <= stride / 10.0**places:
+                    # The rule rounds: a value exactly half a unit away holds on one side only, the one `found` is on.
+                    within *= 1 - _NEARLY
+        return np.where((gap > within) & np.isfinite(found), found, own)
 
     def _coarsen(
         self, step: ProductDerivation, units: dict[str, Floats], nudges: Mapping[str, Integers] | None
@@ -217,6 +222,12 @@ class Grid:
 
     def _unit(self, name: str) -> float:
         return float(10.0 ** -(self.decimals.get(name) or 0) / self._scale[name])
+
+
+def _halves_up(units: Floats) -> Floats:
+    """Nearest whole numbers, halves up as `round` in a rule; what binary64 puts just below a half is one."""
+    rounded: Floats = np.floor(units + 0.5 + 4 * np.spacing(np.abs(units)))
+    return rounded
 
 
 def _whole(units: Floats) -> NDArray[np.object_]:

@@ -161,6 +161,23 @@ def test_a_rounded_multiple_keeps_its_spread(method: str, factor: str, places: i
     assert (masked.std() / frame.std()).between(0.85, 1.15).all()
 
 
+@pytest.mark.parametrize("places", [2, 3])
+def test_a_rounded_ratio_that_falls_on_a_half_is_computed_as_the_rule_rounds_it(places: int) -> None:
+    """Wages of groups of 8, or of 400, are often halves of the last decimal: no representative has to be moved."""
+    wages = np.rint(np.random.default_rng(4).lognormal(6, 1, 400))
+    staff = 8 if places == 2 else 400
+    exact = [Decimal(int(each)) / staff for each in wages.tolist()]
+    wage = [float(each.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)) for each in exact]
+    frame = pd.DataFrame({"wages": wages, "staff": staff, "wage": wage})
+    declared = {"wages": {"decimals": 0}, "staff": {"decimals": 0, "unchanged": 100}, "wage": {"decimals": places}}
+    rule = f"round(wages / staff, {places}) == wage"
+    done = mask_request(
+        masking_request(frame, "microaggregation", edits=[rule], declared=declared, params={"k": 4}, seed=1)
+    )
+    assert mw.validate(done.masked, [rule]).ok
+    assert [unit["moved"] for unit in done.adjustment] == [0]
+
+
 @pytest.mark.parametrize("method", ["microaggregation", "correlated_noise"])
 def test_a_chain_of_rounded_edits_costs_next_to_nothing(method: str) -> None:
     """Price times quantity, its tax, and their sum: each is computed from what comes before it."""
