@@ -8,6 +8,7 @@ import yaml
 
 from maskwright.cli.main import main
 from maskwright.experiments.experiment import experiment_of
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,14 @@ def test_explain_alone_lists_what_there_is(capsys: pytest.CaptureFixture[str]) -
     shown = " ".join(capsys.readouterr().out.split())
     for name in ("experiment", "hierarchies", "local_suppression", "k_anonymity", "W302 suppressed-cells-follow"):
         assert name in shown
+
+
+def test_a_kind_lists_its_plugins_with_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "attacks"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line and not line.startswith(" ")]
+    assert listed[:-1] == list(plugins().attacks)
+    assert main(["explain", "rule languages"]) == 0
+    assert "schematron" in capsys.readouterr().out
 
 
 def test_the_page_of_experiments_shows_a_chain_that_is_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ from maskwright.plugins.registered import Registry
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from pydantic import BaseModel
 
@@ -61,7 +61,7 @@ CONTRACT = "contract"
 
 
 def explain(name: str) -> str:
-    """Text about the plugins, the topic or the doubt of that name; a doubt also has an id."""
+    """Text about the plugins, the kind of plugins, the topic or the doubt of that name; a doubt also has an id."""
     if name in _pages():
         return _pages()[name]()
     if name in KEYS:
@@ -70,6 +70,9 @@ def explain(name: str) -> str:
     if doubt is not None:
         return "\n".join(_doubt(doubt))
     registry = plugins()
+    for kind, each in offered(registry).items():
+        if name == _plural(kind):
+            return "\n".join(_summaries(each))
     found = [(kind, offered[name]) for kind, offered in offered(registry).items() if name in offered]
     if not found:
         raise PluginError(registry.unknown("plugin", name, explained_names()))
@@ -80,13 +83,31 @@ def topics() -> str:
     """What can be explained, kind by kind: what ``maskwright explain`` says alone."""
     kinds = {
         "Topics": topic_names(),
-        **{f"{kind.replace('_', ' ').capitalize()}s": list(each) for kind, each in offered(plugins()).items()},
+        **{_plural(kind).capitalize(): list(each) for kind, each in offered(plugins()).items()},
         "Doubts": [f"{each.id} {each.name}" for each in DOUBT_KINDS.values()],
     }
     lines = ["maskwright explain NAME explains one of these:"]
     for kind, names in kinds.items():
         lines += ["", kind, *textwrap.wrap(", ".join(names), WIDTH, initial_indent="  ", subsequent_indent="  ")]
     return "\n".join(lines)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind.replace('_', ' ')}s"
+
+
+def _summaries(named: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each plugin of a kind, and how to learn more."""
+    wide = max(map(len, named), default=0) + 2
+    for name, plugin in named.items():
+        yield textwrap.fill(
+            plugin.summary,
+            WIDTH,
+            initial_indent=f"{name:<{wide}}",
+            subsequent_indent=" " * wide,
+            break_long_words=False,
+        )
+    yield from ("", "maskwright explain NAME shows one of them with its parameters.")
 
 
 def topic_names() -> list[str]:
@@ -96,8 +117,9 @@ def topic_names() -> list[str]:
 
 def explained_names() -> list[str]:
     """What there is to explain."""
-    named = (name for each in offered(plugins()).values() for name in each)
-    return [*topic_names(), *DOUBT_KINDS, *named]
+    kinds = offered(plugins())
+    named = (name for each in kinds.values() for name in each)
+    return [*topic_names(), *map(_plural, kinds), *DOUBT_KINDS, *named]
 
 
 def _pages() -> dict[str, Callable[[], str]]:
