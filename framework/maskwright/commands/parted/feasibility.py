@@ -208,7 +208,7 @@ def refuse_plan(pipeline: Pipeline, plan: Plan) -> Pipeline:
     problems += [
         Problem(f"edit {edit.name!r} is for another engine, or reads more than one record", hint=IN_MEMORY)
         for edit in plan.edits
-        if edit.engine is not None
+        if edit.for_validation.engine is not None
     ]
     problems += [
         Problem(

@@ -179,7 +179,7 @@ class _Screener:
         elif after == "(":
             self._local = self._local and text.rpartition(":")[2] not in _OTHER_RECORDS
             self._constant = self._constant and text in self._allowed and self._text(position + 2) != ")"
-        elif after != "#" and not self._is_keyword(position):
+        elif after != "#" and not self._is_keyword(position) and not self._is_type(position):
             self._names[text] = None
             self._constant = False
         return None
@@ -195,6 +195,10 @@ class _Screener:
         if kind == "sign":
             return text not in (")", "]", ".", "..")
         return kind == "name" and text in _OPERATORS
+
+    def _is_type(self, position: int) -> bool:
+        """Whether a name is that of a type: ``a cast as xs:date``, ``a instance of xs:date``."""
+        return self._text(position - 1) in ("as", "of") and self._is_keyword(position - 1)
 
     def _is_keyword(self, position: int) -> bool:
         text = self._text(position)

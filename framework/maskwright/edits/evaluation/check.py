@@ -220,7 +220,7 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
 
 def record_form(details: Mapping[str, Any], edits: Iterable[Edit]) -> RecordForm | None:
     """How a file writes its records, for edits that an engine checks; None where there are none."""
-    if all(edit.engine is None for edit in edits):
+    if all(edit.for_validation.engine is None for edit in edits):
         return None
     from maskwright.edits.engines.checker import RecordForm  # of tests that an engine evaluates
 
@@ -250,7 +250,8 @@ class Checker(AbstractContextManager["Checker"]):
         domain: Domain | None = None,
         form: RecordForm | None = None,
     ) -> None:
-        self._tallies = [Tally(edit, fires(edit, record_path)) for edit in edits]
+        stated = [edit.for_validation for edit in edits]
+        self._tallies = [Tally(edit, fires(edit, record_path)) for edit in stated]
         self._domain = domain
         self._records = 0
         by_engine = [tally.edit for tally in self._tallies if tally.edit.engine is not None]
