@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 from maskwright.edits import expression as x
 from maskwright.edits.languages.xpath.parser import Items, OriginalNodes, parse_value, parse_xpath
-from maskwright.edits.languages.xpath.xpath2 import value_of_xpath2
+from maskwright.edits.languages.xpath.xpath2 import XPath2Test, parse_xpath2, value_of_xpath2
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.xml_syntax import NCNAME
 
@@ -188,6 +188,49 @@ def _parsed(
     except EditError as error:
         return None, error.problems[0], None
     return tree, None, differs or differing_let(value, scope)
+
+
+def understood_test(
+    reading: Reading, element: Element, text: str, scope: Scope
+) -> tuple[XPath2Test | None, Problem | None]:
+    """A test as it is understood, and why an engine has to give its verdict; each None where it is not so."""
+    place, shown = reading.place(element), " ".join(text.split())
+    if reading.for_engine:
+        return None, Problem("this test is left to an engine", reading.place(element, shown))
+    known, problem = trees(scope), None
+    try:
+        if reading.later_binding is None:
+            understood = XPath2Test(parse_xpath(text, place, known, reading.options), "xpath1", None)
+        else:
+            understood = parse_xpath2(text, place, known, reading.options, reading.namespaces)
+    except EditError as error:
+        return None, _difference_from_xpath1(reading, element, text, known) or error.problems[0]
+    if reading.later_binding is not None:
+        reason = understood.differs or differing_let(text, scope) or reason_to_refuse(understood.tree)
+        problem = None if reason is None else _difference(reading, element, shown, reason)
+    for name in x.variable_names(understood.tree):
+        if "-" in name:
+            reading.note(
+                element, f"{name!r} is read as one name; a difference needs spaces: {name.replace('-', ' - ')}"
+            )
+    return understood, problem
+
+
+def _difference(reading: Reading, element: Element, shown: str, reason: str) -> Problem:
+    message = f"XPath 1.0 and the {reading.later_binding} binding may answer differently: {reason}"
+    return Problem(message, reading.place(element, shown))
+
+
+def _difference_from_xpath1(
+    reading: Reading, element: Element, text: str, known: Mapping[str, Parsed]
+) -> Problem | None:
+    """What to write instead of a test that XPath 1 alone understands."""
+    try:
+        reason = reason_to_refuse(parse_xpath(text, None, known, reading.options))
+    except EditError:
+        return None
+    is_other = reading.later_binding is not None and reason is not None
+    return _difference(reading, element, " ".join(text.split()), reason or "") if is_other else None
 
 
 def differing_let(text: str, scope: Mapping[str, Let]) -> str | None:

@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Assertion, Edit, Severity
 from maskwright.edits.engines.engine_tests import ENGINE_OF, EnginePattern, EngineRule, EngineTest, Screening, screen
-from maskwright.edits.expression import EngineCondition, Expression, Not, variable_names
+from maskwright.edits.expression import EngineCondition, Not, variable_names
 from maskwright.edits.languages.schematron.expressions import (
     Let,
     Scope,
-    differing_let,
     lets_of,
     message_of,
-    reason_to_refuse,
-    trees,
+    understood_test,
     with_lets,
 )
 from maskwright.edits.languages.schematron.state import Undecided, refusal
 from maskwright.edits.languages.xpath.conversions import as_condition
-from maskwright.edits.languages.xpath.parser import parse_xpath
-from maskwright.edits.languages.xpath.xpath2 import XPath2Test, parse_xpath2
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.xml_syntax import NCNAME
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.state import Reading
-    from maskwright.edits.languages.xpath.parser import Parsed
+    from maskwright.edits.languages.xpath.xpath2 import XPath2Test
 
 _CONTEXT = re.compile(rf"(?://)?(?P<name>{NCNAME})|(?P<path>/{NCNAME}/{NCNAME})")
 _WARNINGS = frozenset({"warning", "warn", "info", "information", "informational"})
@@ -148,7 +144,7 @@ class PatternReader:
             if text is None:
                 reading.refuse(child, f"<{child.name}> needs a test")
                 continue
-            understood, problem = self._parsed(child, text, rule)
+            understood, problem = understood_test(reading, child, text, rule.scope)
             if not is_plain and understood is not None:
                 understood = None
                 message = f"which rule of the pattern fires on a record cannot be derived from {rule.context!r} alone"
@@ -156,44 +152,6 @@ class PatternReader:
             rule.tests.append(TestOfRule(child, name, number, understood, problem))
         if rule.element.attributes.keys() & set(_SEVERITIES):
             reading.note(rule.element, "role, flag and severity count on an assert, not on its rule")
-
-    def _parsed(self, element: Element, text: str, rule: RuleOfPattern) -> tuple[XPath2Test | None, Problem | None]:
-        reading = self._reading
-        place = reading.place(element)
-        if reading.for_engine:
-            return None, Problem("this test is left to an engine", reading.place(element, " ".join(text.split())))
-        known, problem = trees(rule.scope), None
-        try:
-            if reading.later_binding is None:
-                understood = XPath2Test(parse_xpath(text, place, known, reading.options), "xpath1", None)
-            else:
-                understood = parse_xpath2(text, place, known, reading.options, reading.namespaces)
-        except EditError as error:
-            return None, self._difference_from_xpath1(element, text, known) or error.problems[0]
-        if reading.later_binding is not None:
-            reason = understood.differs or differing_let(text, rule.scope) or reason_to_refuse(understood.tree)
-            problem = None if reason is None else self._difference(element, text, reason)
-        for name in variable_names(understood.tree):
-            if "-" in name:
-                reading.note(
-                    element, f"{name!r} is read as one name; a difference needs spaces: {name.replace('-', ' - ')}"
-                )
-        return understood, problem
-
-    def _difference(self, element: Element, text: str, reason: str) -> Problem:
-        reading = self._reading
-        message = f"XPath 1.0 and the {reading.later_binding} binding may answer differently: {reason}"
-        return Problem(message, reading.place(element, " ".join(text.split())))
-
-    def _difference_from_xpath1(self, element: Element, text: str, known: Mapping[str, Parsed]) -> Problem | None:
-        """What to write instead of a test that XPath 1 alone understands."""
-        if self._reading.later_binding is None:
-            return None
-        try:
-            reason = reason_to_refuse(parse_xpath(text, None, known, self._reading.options))
-        except EditError:
-            return None
-        return None if reason is None else self._difference(element, text, reason)
 
     def _name(self, element: Element) -> str:
         """Name of the next edit, unique in the file."""

@@ -16,7 +16,7 @@ from maskwright.edits import expression as x
 from maskwright.edits.languages.xpath.parser import LONGEST_NUMBER
 
 if TYPE_CHECKING:
-    from maskwright.edits.languages.xpath.parser import OriginalNodes
+    from maskwright.edits.languages.xpath.parser import Parsed
 
 _ZERO = x.Number(Fraction(0))
 
@@ -102,7 +102,7 @@ def _as_number(node: x.Expression) -> x.Expression:
             return node
 
 
-def chooses_by_position(tree: x.Expression | OriginalNodes) -> bool:
+def chooses_by_position(tree: Parsed) -> bool:
     """Whether a predicate would choose by position."""
     match tree:
         case x.Number() | x.Arithmetic() | x.Negative() | x.GroupFunction("sum" | "count"):

@@ -17,11 +17,13 @@ INTEGER_TYPES = frozenset(
 NUMERIC_TYPES = INTEGER_TYPES | {"decimal", "double", "float"}
 
 DATE, COUNT = "date", "count"
-"""Functions that stand in a tree only while it is parsed: the date that an element says, how many elements there are."""
+"""Functions that stand in a tree only while it is parsed: the date an element says, how many elements there are."""
 
 _TRUTHS = (
-    x.Truth, x.Comparison, x.Not, x.And, x.Or, x.InOriginal, x.InSet, x.InInterval, x.IsMissing, x.IsNumber, x.IsInteger,
+    x.Truth, x.Comparison, x.Not, x.And, x.Or, x.InOriginal, x.InSet, x.InInterval, x.IsMissing, x.IsNumber,
+    x.IsInteger,
 )  # fmt: skip
+_COMPUTED = frozenset({"sum", "count", "min", "max"})
 _OF_GROUPS = frozenset({"any", "all", "no", "unique"})
 
 
@@ -43,7 +45,7 @@ def kind_of(node: x.Expression) -> Kind:  # noqa: PLR0911 - one case for each ki
         case x.Arithmetic("-", left, right) if kind_of(left) == kind_of(right) == "date":
             return "duration"
         case x.GroupFunction(function):
-            return "truth" if function in _OF_GROUPS else "number" if function in ("sum", "count") else "untyped"
+            return "truth" if function in _OF_GROUPS else "number" if function in _COMPUTED else "untyped"
         case _:
             return "truth" if isinstance(node, _TRUTHS) else "number"
 

@@ -53,7 +53,8 @@ def tokens_of(text: str, fail: Callable[[str], NoReturn], *, later: bool = False
             character = text[position]
             if character in "\"'":
                 fail(f"the string that starts at character {position + 1} is not closed")
-            fail(f"XPath {'2.0' if later else '1.0'} has no {character!r} (U+{ord(character):04X}), at character {position + 1}")
+            version = "2.0" if later else "1.0"
+            fail(f"XPath {version} has no {character!r} (U+{ord(character):04X}), at character {position + 1}")
         if match.lastgroup != "space":
             tokens.append(Token(cast("TokenKind", match.lastgroup), match.group(), position))
         position = match.end()
