@@ -17,7 +17,7 @@ from maskwright.data.record_chunk import RecordChunk, grid_facts
 from maskwright.data.stored_cells import is_text_type
 from maskwright.edits.evaluation.check import Outcome, record_form
 from maskwright.edits.evaluation.check_data import check, record_path
-from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
+from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed, Undecidable
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.files import note_read
@@ -197,6 +197,7 @@ class _Count:
     fired: int = 0
     kept: int = 0
     listed: list[NDArray[np.int64]] = field(default_factory=list)
+    undecidable: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, found: Found, records: RecordNumbers) -> None:
         """Count what an edit said of the records of a document."""
@@ -205,6 +206,9 @@ class _Count:
         numbers = records.of(of_records, self.level)
         self.violations += len(numbers) + len(found.failed) - len(of_records)
         self.fired += found.fired
+        for code, node in found.undecidable:
+            first = records.of([node], self.level) if node.places else [0]
+            self.undecidable.setdefault(code, [0, int(first[0])])[0] += 1
         shown = numbers[: self.most - self.kept]
         self.kept += len(shown)
         self.listed.append(shown)
@@ -226,6 +230,7 @@ class _Count:
             text=edit.text,
             variables=edit.variables,
             listed=listed,
+            undecidable=tuple(Undecidable(code, *counted) for code, counted in self.undecidable.items()),
             level=level,
         )
 

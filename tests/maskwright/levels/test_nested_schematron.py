@@ -15,7 +15,7 @@ from maskwright.commands.levels.loading import outcomes
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.schematron.options import NestedLevels
 from maskwright.edits.languages.schematron.reader import read_schematron
-from maskwright.edits.languages.xpath.nested import parse_nested
+from maskwright.edits.languages.xpath.nested_tests import parse_nested
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
 

@@ -255,12 +255,21 @@ def print_document_outcome(outcome: Mapping[str, Any]) -> None:
     for edit in outcome["edits"]:
         for message in edit.get("first_messages", ())[:MOST_LOCATIONS]:
             item(out, edit["name"], message)
+    _print_undecidable(out, outcome)
     _print_verdict(out, outcome, plural(len(outcome["edits"]), "test"))
+
+
+def _print_undecidable(out: Console, found: Mapping[str, Any]) -> None:
+    """Tests that cannot be evaluated on some records: where, and why."""
+    for edit in found.get("edits", ()):
+        for sentence in edit.get("undecidable", ()):
+            item(out, f"{edit['name']} cannot be decided: ", sentence)
 
 
 def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:
     """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is requested."""
     everywhere = found.get("undecided", {})
+    _print_undecidable(out, found)
     for name, reasons in (everywhere | found.get("unknown_because", {})).items():
         what = "unknown in every record it is for: " if name in everywhere else "unknown: "
         item(out, f"{name} is {what}", "; ".join(reasons))

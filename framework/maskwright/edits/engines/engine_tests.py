@@ -231,6 +231,22 @@ XSL = "http://www.w3.org/1999/XSL/Transform"
 LINE_END = "<xsl:text>&#10;</xsl:text>"
 
 
+CODES = {
+    "FORG0001": "a value cannot be cast",
+    "FORG0006": "a value has no truth value, or no total",
+    "XPTY0004": "a value is of another type than the test needs",
+    "FOAR0001": "a division by zero",
+    "FOAR0002": "a number is too large",
+    "FODT0001": "a date is out of range",
+}
+"""What an engine's codes of errors mean."""
+
+
+def meaning_of(code: str) -> str:
+    """Code of an error, with what it means where that is known."""
+    return f"{code}: {CODES[code]}" if code in CODES else code
+
+
 @dataclass(frozen=True)
 class EngineRule:
     """One rule of a pattern: its context, its variables, its tests in order. A test holds where the edit does."""

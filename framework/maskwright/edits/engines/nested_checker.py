@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskwright.edits.engines.checker import EngineProcess, EngineProcesses
-from maskwright.edits.engines.engine_tests import screen
+from maskwright.edits.engines.engine_tests import meaning_of, screen
 from maskwright.edits.engines.nested_stylesheet import (
     BETWEEN,
     context_stays,
@@ -20,7 +20,7 @@ from maskwright.edits.engines.nested_stylesheet import (
     places_of,
     stays_in_group,
 )
-from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,12 +56,14 @@ class Node:
 class Found:
     """Verdict of one edit on a document.
 
-    `fired_on`: where that is wanted. `level`: the lowest on, or inside, whose records it fired, counted from 0.
+    `fired_on`: where that is wanted. `undecidable`: of `failed`, those on which the test cannot be evaluated, with the
+    engine's code. `level`: the lowest on, or inside, whose records it fired, counted from 0.
     """
 
     fired: int = 0
     failed: list[Node] = field(default_factory=list)
     fired_on: list[Node] = field(default_factory=list)
+    undecidable: list[tuple[str, Node]] = field(default_factory=list)
     level: int = 0
 
 
@@ -161,6 +163,7 @@ class NestedChecker(EngineProcesses):
     def _take(self, pattern: EnginePattern, text: str, found: list[Found]) -> None:
         fired: dict[int, list[Node]] = defaultdict(list)
         failed: dict[tuple[int, int], list[Node]] = defaultdict(list)
+        undecidable: dict[tuple[int, int], list[tuple[str, Node]]] = defaultdict(list)
         marks: list[str] = []
         for line in text.split("\n"):
             if line.startswith("v "):
@@ -171,7 +174,11 @@ class NestedChecker(EngineProcesses):
                 rule, *places = map(int, line[2:].split(" "))
                 fired[rule].append(self._node(places))
             elif line.startswith("e "):
-                self._refuse(pattern, line)
+                of_rule, of_test, *at_last, code = line[2:].split(" ")
+                why = f"its test cannot be evaluated ({meaning_of(code)})"
+                node, at = self._node([int(place) for place in at_last], (why,)), (int(of_rule), int(of_test))
+                failed[at].append(node)
+                undecidable[at].append((code, node))
             else:
                 marks.append(line)
         all_marks = "".join(marks)
@@ -185,21 +192,11 @@ class NestedChecker(EngineProcesses):
             of_edit.fired_on = nodes if self._placed else []
             of_edit.level = max((len(node.places) - 1 for node in nodes if node.places), default=0)
             of_edit.failed = failed[test_of.rule, test_of.test]
+            of_edit.undecidable = undecidable[test_of.rule, test_of.test]
 
     def _node(self, places: Sequence[int], messages: tuple[str, ...] = ()) -> Node:
         group, *members = (place for place in places if place) if any(places) else (0,)
         return Node((group + self._groups, *members) if group else (), messages)
-
-    def _refuse(self, pattern: EnginePattern, line: str) -> None:
-        """Stop where a processor stops. The error's code says what happened without any value."""
-        _, rule, test, *places, code = line.split(" ")
-        for edit in self._edits:
-            own = edit.engine
-            if own is not None and own.pattern == pattern and (str(own.rule), str(own.test)) == (rule, test):
-                where = place_of(self._elements, self._node([int(place) for place in places]))
-                hint = "compare numbers as number(NAME), and say what is to hold where a value is missing"
-                wrong = f"its test cannot be evaluated on {where} ({code})"
-                raise InputError(Problem(wrong, edit.place, hint, edit=edit.name))
 
 
 def place_of(elements: NestedElements, node: Node) -> str:

@@ -276,6 +276,8 @@ class Checker(AbstractContextManager["Checker"]):
             if tally.edit.name in self._whole:
                 tally.violations += self._whole[tally.edit.name].above
                 tally.fired += self._whole[tally.edit.name].fired_above
+                above = self._whole[tally.edit.name].undecidable.get(0)
+                tally.take_undecidable({} if above is None else {0: above}, 0)
         return {name: answer.above for name, answer in self._whole.items()}
 
     def add(self, columns: RecordChunk) -> tuple[Verdict, ...]:
@@ -312,9 +314,12 @@ class Checker(AbstractContextManager["Checker"]):
     def _engine_verdict(self, edit: Edit, columns: RecordChunk, answers: Mapping[str, Answer]) -> Verdict:
         if edit.name in answers:
             fired, holds = answers[edit.name].fired, answers[edit.name].holds
+            undecidable = dict(answers[edit.name].undecidable)
         elif edit.name in self._whole:
             these = slice(self._records, self._records + columns.n)
             fired, holds = self._whole[edit.name].fired[these], self._whole[edit.name].holds[these]
+            found = self._whole[edit.name].undecidable.items()
+            undecidable = {at - self._records: code for at, code in found if 0 < at - self._records <= columns.n}
         else:
             raise EditError(Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place))
         assert edit.engine is not None
@@ -322,7 +327,7 @@ class Checker(AbstractContextManager["Checker"]):
         for name in edit.engine.names:
             if name in columns:
                 missing |= columns[name].missing
-        return Verdict(holds, holds & fired & missing, fired)
+        return Verdict(holds, holds & fired & missing, fired, undecidable)
 
     def outcome(self) -> Outcome:
         """Outcome of the edits on all records so far."""

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.edits import expression as x
+from maskwright.edits.engines.engine_tests import meaning_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,12 +29,14 @@ class Verdict:
 
     `holds`: the record does not violate the edit; shape (n,). `unknown`: the answer rests on a missing cell. Exact
     arithmetic (YAML): neither true nor false, `holds` is True there so that a missing cell is no violation. XPath: the
-    record passes, and an operand is missing, or is a text where a number is needed; shape (n,).
+    record passes, and an operand is missing, or is a text where a number is needed; shape (n,). `undecidable`: see
+    `maskwright.edits.engines.checker.Answer`.
     """
 
     holds: NDArray[np.bool_]
     unknown: NDArray[np.bool_]
     fired: NDArray[np.bool_] | None = None
+    undecidable: Mapping[int, str] = field(default_factory=dict)
 
 
 Cause = Literal["missing", "text", "comma", "date", "no value"]
@@ -69,6 +72,21 @@ class UnknownBecause:
     variable: str
     cause: Cause
     records: int
+
+
+@dataclass(frozen=True)
+class Undecidable:
+    """Records on which a test cannot be evaluated: an engine's code of the error, how many, and the first (1-based)."""
+
+    code: str
+    records: int
+    first: int
+
+    @property
+    def sentence(self) -> str:
+        """What is the matter and where, without a value."""
+        where = f"record {self.first}" if self.records == 1 else f"{self.records:,} records, the first is {self.first}"
+        return f"its test cannot be evaluated on {where} ({meaning_of(self.code)})"
 
 
 def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
@@ -164,7 +182,8 @@ class EditOutcome:
     records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
     records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
     verdict is unknown in every record: whether the edit holds is not known. Where texts stand for numbers, every record
-    that the edit is for will do. XPath decides what a missing cell means. `level`: level of the records that are
+    that the edit is for will do. XPath decides what a missing cell means. `undecidable`: records on which the test
+    cannot be evaluated; they are among `violations`. `level`: level of the records that are
     counted; "" where there is only one.
     """
 
@@ -182,6 +201,7 @@ class EditOutcome:
     listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     reasons: tuple[UnknownBecause, ...] = ()
     undecided: bool = False
+    undecidable: tuple[Undecidable, ...] = ()
     level: str = ""
 
     @property
@@ -203,6 +223,7 @@ class EditOutcome:
                 "fired": self.fired,
                 "first_records": list(self.first_records),
             }
+            | ({"undecidable": [each.sentence for each in self.undecidable]} if self.undecidable else {})
             | ({"level": self.level} if self.level else {})
         )
 
@@ -215,6 +236,14 @@ class Tally:
         self.records = self.violations = self.unknown = self.fired = self.kept = 0
         self.listed: list[NDArray[np.int64]] = []
         self.causes: Causes = Counter()
+        self.undecidable: Counter[str] = Counter()
+        self.first_undecidable: dict[str, int] = {}
+
+    def take_undecidable(self, found: Mapping[int, str], before: int) -> None:
+        """Count records on which the test cannot be evaluated; 0 is above the records."""
+        for number, code in found.items():
+            self.undecidable[code] += 1
+            self.first_undecidable.setdefault(code, number + before if number else 0)
 
     def add(self, verdict: Verdict, columns: RecordChunk, before: int, applies: int) -> None:
         """Count the verdict on the records after the first `before`; the edit is for `applies` of them."""
@@ -226,6 +255,7 @@ class Tally:
             self.causes += causes_of(self.edit, columns, verdict.unknown)
         violating = np.flatnonzero(np.logical_not(verdict.holds))
         self.violations += len(violating)
+        self.take_undecidable(verdict.undecidable, before)
         numbers = violating[: MOST_LISTED - self.kept].astype(np.int64) + (before + 1)
         if len(numbers):
             self.listed.append(numbers)
@@ -250,6 +280,9 @@ class Tally:
             listed=listed,
             reasons=reasons_of(self.causes),
             undecided=self._is_undecided(),
+            undecidable=tuple(
+                Undecidable(code, count, self.first_undecidable[code]) for code, count in self.undecidable.items()
+            ),
             level=edit.level,
         )
 

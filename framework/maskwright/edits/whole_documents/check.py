@@ -10,7 +10,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from maskwright.edits.engines.checker import EngineProcess
-from maskwright.edits.engines.engine_tests import ENGINE_OF
+from maskwright.edits.engines.engine_tests import ENGINE_OF, meaning_of
 from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
 from maskwright.edits.whole_documents.document import FIRST_LOCATIONS, MEGABYTE, DocumentOutcome, TestOutcome
 from maskwright.edits.whole_documents.expressions import text_of
@@ -88,7 +88,7 @@ def check_document(
     output = _EngineOutput(schema, keeps_messages=messages)
     for text in answer["texts"]:
         output.take(text)
-    output.refuse_errors()
+    output.refuse_errors(reported=svrl is not None)
     if svrl is not None:
         _write_svrl(svrl, schema, answer["texts"])
     return output.outcome(engine)
@@ -191,6 +191,7 @@ class _EngineOutput:
     locations: dict[int, list[str]] = field(default_factory=dict)
     messages: dict[int, list[str]] = field(default_factory=dict)
     errors: list[list[str]] = field(default_factory=list)
+    undecidable: dict[int, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._depth = 0
@@ -243,8 +244,20 @@ class _EngineOutput:
         if self._shown is not None:
             self.messages[self._shown][-1] += text
 
-    def refuse_errors(self) -> None:
-        """Raise when tests could not be evaluated: a processor stops there, and so do we."""
+    def refuse_errors(self, *, reported: bool) -> None:
+        """Take up tests that could not be evaluated; raise where what they rest on could not, or a report is wanted.
+
+        A processor stops there, and SVRL has no word for it: a report that left it out would look valid.
+        """
+        own = [] if reported else [rest for kind, *rest in self.errors if kind == "e"]
+        for number, *place in own:
+            code, location = [*place, "", ""][:2]
+            self.violations[int(number)] += 1
+            kept = self.undecidable.setdefault(int(number), [])
+            if len(kept) < FIRST_LOCATIONS:
+                self.locations.setdefault(int(number), []).append(location)
+                kept.append(f"its test cannot be evaluated{f' at {location}' if location else ''} ({meaning_of(code)})")
+        self.errors = [each for each in self.errors if reported or each[0] != "e"]
         problems = []
         tests = {test.number: test for test in self.schema.tests}
         rules = {rule.number: rule for rule in self.schema.rules}
@@ -274,6 +287,7 @@ class _EngineOutput:
                 fired=self.fired[rule.number],
                 first_locations=tuple(self.locations.get(test.number, ())),
                 first_messages=self._messages(test.number) if self.keeps_messages else None,
+                undecidable=tuple(self.undecidable.get(test.number, ())),
             )
             for rule in self.schema.rules
             for test in rule.tests

@@ -150,7 +150,8 @@ class TestOutcome:
 
     `violations`: nodes on which the assert failed, or the report's test was true. `fired`: nodes that its rule fired
     on. `first_locations`: XPaths of the first violating nodes, at most 10. `first_messages`: their messages, which
-    carry values of the document; None unless they were wanted.
+    carry values of the document; None unless they were wanted. `undecidable`: nodes on which the test cannot be
+    evaluated, and why; they are among `violations`.
     """
 
     __test__ = False
@@ -163,6 +164,7 @@ class TestOutcome:
     fired: int
     first_locations: tuple[str, ...]
     first_messages: tuple[str, ...] | None = None
+    undecidable: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Entry of ``validate --document --json``."""
@@ -175,6 +177,8 @@ class TestOutcome:
             "checked_by": self.checked_by,
             "first_locations": list(self.first_locations),
         }
+        if self.undecidable:
+            entry |= {"undecidable": list(self.undecidable)}
         return entry if self.first_messages is None else entry | {"first_messages": list(self.first_messages)}
 
 
