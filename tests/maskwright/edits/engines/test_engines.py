@@ -164,7 +164,7 @@ def test_what_cannot_be_evaluated_leaves_the_other_verdicts_and_names_no_value(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = "<D><Record><V1>1</V1></Record><Record><V1>Geheim</V1></Record><Record><V1>7</V1></Record></D>"
-    rules = schema(rule("V1 &lt; 5") + rule("number(V1) = 1"), "xslt2")
+    rules = schema(rule("V1 &lt; 5") + rule("number(V1) = 1", name="b"), "xslt2")
     code, said = validated(tmp_path, rules, data, capsys)
     assert code == 1
     assert "Geheim" not in str(said)

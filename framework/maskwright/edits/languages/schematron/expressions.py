@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from maskwright.edits import expression as x
+from maskwright.edits.engines.engine_tests import XSL
 from maskwright.edits.languages.xpath.parser import Items, OriginalNodes, parse_value, parse_xpath
 from maskwright.edits.languages.xpath.xpath2 import XPath2Test, parse_xpath2, value_of_xpath2
 from maskwright.foundation.errors import EditError, Place, Problem
@@ -271,6 +272,8 @@ def message_of(
         for part in node.content:
             if isinstance(part, str):
                 parts.append(part)
+            elif part.namespace == XSL and part.name in ("copy-of", "value-of"):
+                parts.append(_placeholder(with_lets(part.attributes.get("select", "")))[0])
             elif part.namespace != element.namespace:
                 message = f"<{part.name}> of another namespace is refused: only Schematron elements are read"
                 problems.append(Problem(message, Place(place.file, part.line)))

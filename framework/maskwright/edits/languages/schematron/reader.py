@@ -11,7 +11,7 @@ from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.document import Element, read_document
-from maskwright.edits.languages.schematron.expansion import expand
+from maskwright.edits.languages.schematron.expansion import PATTERNS, expand
 from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS, lets_of, trees
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM, NestedLevels, SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
@@ -211,7 +211,7 @@ def read_schematron(
     scope = lets_of(reading, schema, {}, in_rule=False)
     asserts = [child for pattern in schema for rule in pattern for child in rule if child.name in ("assert", "report")]
     reading.names.update(child.attributes["id"] for child in asserts if "id" in child.attributes)
-    patterns = [child for child in reading.children(schema) if child.name == "pattern"]
+    patterns = [each for child in reading.children(schema) if child.name in PATTERNS for each in _patterns_of(child)]
     for number, pattern in enumerate(patterns, start=1):
         if levels is None:
             PatternReader(reading, pattern, number, scope).read()
@@ -244,6 +244,15 @@ def _check_root(reading: Reading, schema: Element) -> None:
         reading.refuse(schema, f"the queryBinding {binding!r} is not understood", f"understood are: {known}")
 
 
+def _patterns_of(element: Element) -> list[Element]:
+    """A pattern; a group is as many patterns as it has rules, for each of them fires."""
+    if element.name == "pattern":
+        return [element]
+    rules = element.named("rule")
+    others = [part for part in element.content if not (isinstance(part, Element) and part in rules)]
+    return [replace(element, name="pattern", content=[*others, rule]) for rule in rules]
+
+
 def _read_references(reading: Reading, schema: Element) -> None:
     """What asserts refer to: namespaces, diagnostics and properties."""
     for child in schema:
@@ -253,7 +262,8 @@ def _read_references(reading: Reading, schema: Element) -> None:
             prefix, uri = child.attributes.get("prefix", ""), child.attributes.get("uri", "")
             if not prefix or not uri:
                 reading.refuse(child, "<ns> needs a prefix and a uri")
-            reading.namespaces[prefix] = uri
+            if reading.namespaces.setdefault(prefix, uri) != uri:
+                reading.refuse(child, f"the prefix {prefix!r} is declared twice, for different namespaces")
         elif child.name in ("diagnostics", "properties"):
             single = "diagnostic" if child.name == "diagnostics" else "property"
             for each in child:
