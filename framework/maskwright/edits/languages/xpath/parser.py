@@ -139,7 +139,11 @@ class XPathParser:
         """Read the whole text."""
         if self._tokens[0].kind == "end":
             self._refuse.fail("this expression is empty")
-        tree = self._expression(1).tree
+        try:
+            tree = self._expression(1).tree
+        except RecursionError:
+            # XPath 2 needs more frames for a level than XPath 1.
+            self._refuse.too_deep()
         if self._next != len(self._tokens) - 1:
             self._refuse.operator(self._token)
         return tree

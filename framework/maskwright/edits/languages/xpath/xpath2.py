@@ -250,6 +250,8 @@ class XPath2Parser(SequenceParser):
 
     def _as_truth_value(self, grown: Grown) -> Grown:
         if isinstance(grown.tree, Items):
+            if any(kind_of(each) != "untyped" for each in grown.tree.members):
+                self._unread("a sequence as a condition")
             return self._there(grown, self._token)
         self._check_of_record(grown)
         if kind_of(grown.value) == "count":
