@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 ALL, DEFAULT = "#ALL", "#DEFAULT"
 MOST_FILES = 100
+MOST_NAMED = 5
 PATTERNS = ("pattern", "group")
 _REFERRED_TO = {"diagnostics": "diagnostic", "properties": "property"}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
@@ -326,12 +327,13 @@ def with_shared_lets(schema: Element) -> tuple[Element, list[str]]:
     ]  # fmt: skip
     first = next(place for place, part in enumerate(content) if isinstance(part, Element) and part.name in PATTERNS)
     content[first:first] = shared.values()
-    notes = [
-        f"{let.file or schema.file}:{let.line}: the variable {name!r} of one pattern is used in another: it is taken "
-        "for one of the schema, as processors written in XSLT do"
-        for name, let in shared.items()
-    ]
-    return replace(schema, content=content), notes
+    let = shared[order[0]]
+    names = ", ".join(order[:MOST_NAMED]) + (f" and {len(order) - MOST_NAMED} others" if order[MOST_NAMED:] else "")
+    note = (
+        f"{let.file or schema.file}:{let.line}: variables of one pattern are used in another ({names}): they are taken "
+        "for variables of the schema, as processors written in XSLT do; the standard has them in their pattern only"
+    )
+    return replace(schema, content=content), [note]
 
 
 def _used_in(pattern: Element) -> set[str]:

@@ -116,7 +116,7 @@ def test_what_is_not_understood_is_named(text: str, said: str) -> None:
     ],
 )
 def test_what_would_grow_without_bound_is_refused(text: str) -> None:
-    with pytest.raises(EditError, match="more than|at most|levels deep|understood"):
+    with pytest.raises(EditError, match=r"more than|at most|levels deep|understood"):
         parse_xpath2(text)
 
 
