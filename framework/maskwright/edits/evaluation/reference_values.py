@@ -186,6 +186,8 @@ def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any
             return ARITHMETIC[sign](xpath_number(left, leaf), xpath_number(right, leaf))
         case x.Function("number", (argument,)):
             return xpath_number(argument, leaf)
+        case x.Function("abs", (argument,)):
+            return np.abs(xpath_number(argument, leaf))
         case x.Function("floor" | "ceiling" | "round" as name, (argument,)):
             value = xpath_number(argument, leaf)
             below = np.floor(value)
