@@ -175,7 +175,7 @@ def xpath_verdict(expression: x.Expression, record: Record) -> bool:
         return _boolean(_value(expression, record))
 
 
-def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any:
+def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any:  # noqa: PLR0911 - one case for each kind of node
     """Number of a term, for one record or arrays of many; `leaf` gives that of what is no arithmetic."""
     match node:
         case x.Number(value):

@@ -199,11 +199,13 @@ class XPathParser:
         match token.kind:
             case "number":
                 self._advance()
-                if len(token.text) > LONGEST_NUMBER:
+                mantissa, _, exponent = token.text.lower().partition("e")
+                # A short text must not become a number of a billion digits.
+                if len(mantissa) > LONGEST_NUMBER or (exponent and abs(int(exponent[:9])) > LONGEST_NUMBER):
                     self._refuse.fail(
                         f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits"
                     )
-                grown = Grown(x.Number(Fraction(token.text.removesuffix("."))), 1, 1)
+                grown = Grown(x.Number(Fraction(mantissa.removesuffix(".")) * Fraction(10) ** int(exponent or 0)), 1, 1)
             case "string":
                 self._advance()
                 grown = Grown(x.Text(token.text[1:-1]), 1, 1)
