@@ -12,7 +12,7 @@ from maskwright.data.levels.linked_data import NestedElements
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.engines.nested_checker import Node, place_of
-from maskwright.edits.evaluation.outcomes import Placed
+from maskwright.edits.evaluation.outcomes import Failure, Placed
 from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
@@ -97,7 +97,7 @@ def _placed(found: EditOutcome, linked: LinkedData, elements: NestedElements) ->
     numbers = np.stack([rows, *places], axis=1) + 1
     nodes = [Node(tuple(each)) for each in numbers.tolist()]
     message = found.message or found.name
-    failed = [(node.places, place_of(elements, node), (message,)) for node in nodes]
+    failed = [Failure(node.places, place_of(elements, node), (message,)) for node in nodes]
     return Placed(found.fired, [], failed)
 
 
