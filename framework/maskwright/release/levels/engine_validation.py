@@ -238,11 +238,14 @@ def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome], on_missing: Cal
         if each.severity != "error" or own.violations:
             continue
         if each.violations:
-            missing = on_missing(each.name)
-            rounded = each.violations - missing
-            because = (f"in {missing} cells that it reads are missing" if missing else "",
+            undecidable = sum(one.count for one in each.undecidable)
+            missing = min(on_missing(each.name), each.violations - undecidable)
+            rounded = each.violations - undecidable - missing
+            because = (f"in {undecidable} its test cannot be evaluated" if undecidable else "",
+                       f"in {missing} cells that it reads are missing" if missing else "",
                        f"in {rounded} it holds by exact arithmetic" if rounded else "")  # fmt: skip
-            hints = (WHAT_TO_DO if missing else "",
+            hints = (*each.undecidable_because,
+                     WHAT_TO_DO if missing else "",
                      f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}"
                      if rounded else "")  # fmt: skip
             yield Problem(
