@@ -242,17 +242,27 @@ def column_cells(
     if column.variable.is_numeric:
         cells = number_cells(values, missing, column.variable.decimals)
         cells = replace(cells, absent=_absent(column, missing, nothing), nothing=nothing, codes=codes)
-        if column.stored is None:
-            return cells
-        stored = number_cells(column.stored[start:stop], missing, None)
-        return replace(cells, text=stored.text, spoken=stored.numbers)
+        if column.stored is not None:
+            stored = number_cells(column.stored[start:stop], missing, None)
+            cells = replace(cells, text=stored.text, spoken=stored.numbers)
+        return _with_codes(cells, column)
     categories = column.variable.category_texts
     places = arrow_array(values.astype(np.int32), missing)
     meanings = _meanings(column) if known is None else known()
     numbers = np.where(missing, np.nan, meanings.numbers[values])
     parsed = None if meanings.spoken is None else np.where(missing, np.nan, meanings.spoken[values])
     absent = _absent(column, missing, nothing)
-    return Cells(numbers, missing, absent, meanings.decimals, lambda: categories.take(places), nothing, codes, parsed)
+    texts = partial(categories.take, places)
+    return _with_codes(Cells(numbers, missing, absent, meanings.decimals, texts, nothing, codes, parsed), column)
+
+
+def _with_codes(cells: Cells, column: Column) -> Cells:
+    """Cells in which missing codes are texts and numbers by the XPath rule, which knows no codes."""
+    if column.blank is None or cells.nothing is None or not column.variable.empty_texts or not cells.missing.any():
+        return cells
+    written = pc.cast(_flat(cells.nothing()), pa.string())
+    spoken = np.where(cells.missing, read_numbers(written).values, cells.xpath_numbers)
+    return replace(cells, text=lambda: pc.coalesce(pc.cast(_flat(cells.text()), pa.string()), written), spoken=spoken)
 
 
 def _absent(column: Column, missing: NDArray[np.bool_], nothing: Callable[[], Any]) -> NDArray[np.bool_]:

@@ -158,6 +158,18 @@ def test_a_test_that_cannot_be_decided_on_a_record_stops_as_a_violation_and_leav
         assert not Path("out").exists()
 
 
+def test_messages_are_filled_in_by_the_names_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "d.xml").write_text('<f xmlns:a="urn:a" xmlns:b="urn:b"><r><a:n>7</a:n><b:n>8</b:n></r></f>')
+    body = '<ns prefix="p" uri="urn:b"/><pattern><rule context="r"><assert id="t" test="p:n = 1">has '
+    (tmp_path / "r.sch").write_text(
+        f'<schema xmlns="{ISO}">{body}<value-of select="p:n"/></assert></rule></pattern></schema>'
+    )
+    report = tmp_path / "o.svrl"
+    given = [str(tmp_path / "d.xml"), "--edits", str(tmp_path / "r.sch"), "--record", "r"]
+    assert main(["validate", *given, "--svrl", str(report)]) == 1
+    assert "has 8" in report.read_text()
+
+
 def test_a_rule_about_an_element_of_records_is_not_passed_over(office: Path) -> None:
     body = """<rule context="x:wages"><assert id="unit" test="@unit = 'USD'">m</assert></rule>"""
     rules = (office / "rules.sch").read_text()

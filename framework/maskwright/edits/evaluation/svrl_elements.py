@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 import pyarrow.compute as pc
 
 from maskwright.edits.engines.record_form import NOT_XML
-from maskwright.edits.expression import InOriginal, nodes
+from maskwright.edits.expression import InOriginal, VariableReference, nodes
 from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError
 
@@ -64,7 +64,7 @@ def quoted(text: str) -> str:
 
 def content_of(edit: Edit) -> list[str | Expression]:
     """What stands inside a failure: markup, and expressions to fill in."""
-    return _content(edit, _pieces)
+    return _content(edit, lambda message: _pieces(message, edit.variables))
 
 
 def _content(edit: Edit, shown: Callable[[str], Sequence[Piece]]) -> list[str | Piece]:
@@ -87,13 +87,14 @@ def character_data(text: str) -> str:
     return escape(re.sub(_NOT_XML_CHARACTERS, _REPLACEMENT, text))
 
 
-def _pieces(message: str) -> list[str | Expression]:
+def _pieces(message: str, variables: Sequence[str]) -> list[str | Expression]:
     """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
     pieces: list[str | Expression] = []
     position = 0
     for match in _PLACEHOLDER.finditer(message):
         try:
-            expression = parse_xpath(match[1])
+            named = match[1] in variables
+            expression = VariableReference(match[1]) if named else parse_xpath(match[1])
         except EditError:
             continue
         if any(isinstance(node, InOriginal) for node in nodes(expression)):

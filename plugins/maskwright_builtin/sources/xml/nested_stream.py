@@ -223,9 +223,9 @@ class LevelRecords(Records):
         self.within = 0
         self.in_key = False
         self.keys: list[str | None] = [None] * len(self.around)
-        self.waiting: list[list[dict[Name, str]]] = [[] for _ in self.around]
+        self.waiting: list[list[dict[str, str]]] = [[] for _ in self.around]
         self.of_record = Cell(self.name)
-        self.cells |= {key: Cell(key) for _, key in self.around}
+        self.cells |= {key.key: Cell(key) for _, key in self.around}
         self.order += self.cells
         self.first_free = len(self.order)
 
@@ -323,10 +323,10 @@ class LevelRecords(Records):
         self.within -= 1
         rows, self.waiting[self.within] = self.waiting[self.within], []
         for row in rows:
-            row[key] = value
+            row[key.key] = value
         self._hand_on(rows)
 
-    def _hand_on(self, rows: list[dict[Name, str]]) -> None:
+    def _hand_on(self, rows: list[dict[str, str]]) -> None:
         """Keep rows, or make them wait for the first key of the records around them that has not come yet."""
         for (_, key), value, waiting in reversed(
             list(zip(self.around, self.keys, self.waiting, strict=True))[: self.within]
@@ -335,7 +335,7 @@ class LevelRecords(Records):
                 waiting.extend(rows)
                 return
             for row in rows:
-                row[key] = value
+                row[key.key] = value
         self.rows += rows
 
     def text(self, data: str) -> None:

@@ -46,9 +46,11 @@ class Name:
     is_attribute: bool = False
     of: Name | None = None
 
-    def __hash__(self) -> int:
-        """Hash by local name: names are looked up for every cell, and few share one."""
-        return hash(self.local)
+    @property
+    def key(self) -> str:
+        """Text that no other name has."""
+        own = f"{self.uri} {self.local}"
+        return own if not self.is_attribute else f"{'' if self.of is None else self.of.key} @{own}"
 
     @property
     def prefix(self) -> str:

@@ -72,10 +72,13 @@ class Form:
         """Yield the records that `examine` has found sound; null is an absent element, "" an empty one."""
         guarded = GuardedParser(self.path, self.params)
         records = self.handlers(guarded)
-        schema = pa.schema([(name, pa.string()) for name in variable_names(columns)])
+        schema, keys = (
+            pa.schema([(name, pa.string()) for name in variable_names(columns)]),
+            [each.key for each in columns],
+        )
         for _ in guarded.feed(progress):
             if records.rows:
-                arrays = [pa.array([row.get(column) for row in records.rows], pa.string()) for column in columns]
+                arrays = [pa.array([row.get(key) for row in records.rows], pa.string()) for key in keys]
                 records.rows.clear()
                 yield pa.record_batch(arrays, schema=schema)
 

@@ -62,10 +62,14 @@ class Found:
 
 @dataclass
 class Cell:
-    """An element of records, and its attributes by what the parser calls them; None: of one that is ignored."""
+    """An element or attribute of records, and its attributes by what the parser calls them; None: one is ignored."""
 
     name: Name
-    attributes: dict[str, Name | None] = field(default_factory=dict)
+    attributes: dict[str, Cell | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Looked up for every cell of a file: a text is faster than a name.
+        self.key = self.name.key
 
 
 class Records:
@@ -93,15 +97,15 @@ class Records:
         self.skipped_depth = 0
         self.container_closed = False
         self.known: dict[str, Cell] = {}
-        self.cells: dict[Name, Cell] = {}
-        self.order: list[Name] = []
+        self.cells: dict[str, Cell] = {}
+        self.order: list[str] = []
         self.first_free = 0
         self.of_record = Cell(opening.record)
         self.variables = 0
-        self.seen: dict[Name, None] = {}
-        self.neighbours: set[tuple[Name, Name]] = set()
-        self.row: dict[Name, str] = {}
-        self.rows: list[dict[Name, str]] = []
+        self.seen: dict[str, None] = {}
+        self.neighbours: set[tuple[str, str]] = set()
+        self.row: dict[str, str] = {}
+        self.rows: list[dict[str, str]] = []
         guarded.expat.StartElementHandler = self.start
         guarded.expat.EndElementHandler = self.end
         guarded.expat.CharacterDataHandler = self.text
@@ -119,9 +123,9 @@ class Records:
         cell = self.known.get(expanded)
         if cell is None:
             cell = self._new_cell(expanded)
-        if cell.name in self.seen:
+        if cell.key in self.seen:
             raise self._refuse(f"a second <{cell.name.tag}> in one record", REPEATED)
-        self.seen[cell.name] = None
+        self.seen[cell.key] = None
         self.cell = cell
         self.content = ""
         self.is_nil = False
@@ -133,9 +137,10 @@ class Records:
         for expanded, value in attributes.items():
             if expanded not in cell.attributes:
                 cell.attributes[expanded] = self._new_attribute(cell, element_name(expanded))
-            name = cell.attributes[expanded]
-            if name is None:
+            attribute = cell.attributes[expanded]
+            if attribute is None:
                 continue
+            name = attribute.name
             if len(value) > self.max_text:
                 raise self._refuse(f"an attribute of <{cell.name.tag}> is longer than {self.max_text} characters", LONG)
             if (name.uri, name.local) == NIL and not of_record:
@@ -143,10 +148,10 @@ class Records:
                 if self.is_nil:
                     self.found.nil.setdefault(cell.name, name.tag)
             else:
-                self.row[name] = value
+                self.row[attribute.key] = value
 
-    def _new_attribute(self, cell: Cell, name: Name) -> Name | None:
-        """Name of an attribute that is a variable; None: of one that is ignored."""
+    def _new_attribute(self, cell: Cell, name: Name) -> Cell | None:
+        """Attribute that is a variable; None: one that is ignored."""
         of_record = cell is self.of_record
         called = f"@{name.tag}" if of_record else f"{cell.name.local}/@{name.tag}"
         is_nil = (name.uri, name.local) == NIL and not of_record
@@ -154,7 +159,7 @@ class Records:
             self.found.ignored[called] = None
             return None
         self._count()
-        return replace(name, is_attribute=True, of=None if of_record else cell.name)
+        return Cell(replace(name, is_attribute=True, of=None if of_record else cell.name))
 
     def _start_outside(self, expanded: str, attributes: dict[str, str]) -> None:
         self.guarded.check_depth(self.depth)
@@ -192,13 +197,13 @@ class Records:
         name = element_name(expanded)
         if name == self.opening.record:
             raise self._refuse(f"a <{name.tag}> inside a <{name.tag}>", FLAT)
-        if name not in self.cells:
+        cell = self.cells.setdefault(name.key, Cell(name))
+        if cell.key not in self.order:
             self._count()
             before = next(reversed(self.seen), None)
-            self.order.insert(self.first_free if before is None else self.order.index(before) + 1, name)
-            self.cells[name] = Cell(name)
-        self.known[expanded] = self.cells[name]
-        return self.cells[name]
+            self.order.insert(self.first_free if before is None else self.order.index(before) + 1, cell.key)
+        self.known[expanded] = cell
+        return cell
 
     def _count(self) -> None:
         """Refuse a file without end of names: each is a column."""
@@ -216,7 +221,7 @@ class Records:
                 raise self._refuse(f"<{self.cell.name.tag}> is xsi:nil, and has a text", "Nil elements are empty.")
             if not self.content and not self.is_nil:
                 self.found.empty.add(self.cell.name)
-            self.row[self.cell.name] = "" if self.is_nil else self.content
+            self.row[self.cell.key] = "" if self.is_nil else self.content
             self.cell = None
         elif self.in_record:
             self.in_record = False
@@ -244,9 +249,10 @@ class Records:
         """What was found, with the variables in the order that the records show."""
         ordered, _ = in_order(self.order, self.neighbours)
         columns: list[Name] = []
-        for cell in (self.of_record, *(self.cells[name] for name in ordered)):
+        for cell in (self.of_record, *(self.cells[key] for key in ordered)):
             columns += [] if cell is self.of_record else [cell.name]
-            columns += [each for each in cell.attributes.values() if each is not None and not self._is_nil(each)]
+            there = [each.name for each in cell.attributes.values() if each is not None]
+            columns += [name for name in there if not self._is_nil(name)]
         # An attribute may come with more than one prefix, and one prefix may stand for two namespaces.
         columns = list(dict.fromkeys(columns))
         tags = Namespaces(self.opening, columns, self.found.nil).tags

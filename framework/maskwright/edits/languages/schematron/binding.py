@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,8 @@ def _renamed(edit: Edit, names: Mapping[str, str]) -> Edit:
             else node
         )
 
+    message = re.sub(r"\{([^{}]+)\}", lambda found: f"{{{names.get(found[1], found[1])}}}", edit.message)
+    edit = replace(edit, message=message)
     expression = x.rewritten(edit.expression, change)
     if not edit.parts:
         return replace(edit, expression=expression)

@@ -16,6 +16,7 @@ from maskwright.foundation.xml_syntax import NCNAME
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from maskwright.edits.element_names import ElementNaming
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.state import Reading
     from maskwright.edits.languages.xpath.parser import Parsed
@@ -261,7 +262,7 @@ _INLINE = frozenset({"emph", "dir", "span"})
 
 
 def message_of(
-    element: Element, context: str, place: Place, with_lets: Callable[[str], str]
+    element: Element, context: str, place: Place, with_lets: Callable[[str], str], naming: ElementNaming | None = None
 ) -> tuple[str, list[Problem], list[str]]:
     """Message of an assert or report."""
     parts: list[str] = []
@@ -279,7 +280,7 @@ def message_of(
                 problems.append(Problem(message, Place(place.file, part.line)))
             elif part.name == "value-of":
                 text = with_lets(part.attributes.get("select", ""))
-                shown, understood = _placeholder(text)
+                shown, understood = _placeholder(text, naming)
                 parts.append(shown)
                 if not understood:
                     notes.append(f"{place.file}:{part.line}: value-of is shown as written, not filled in: {text}")
@@ -294,9 +295,9 @@ def message_of(
     return " ".join("".join(parts).split()), problems, notes
 
 
-def _placeholder(text: str) -> tuple[str, bool]:
+def _placeholder(text: str, naming: ElementNaming | None) -> tuple[str, bool]:
     try:
-        tree = parse_xpath(text)
+        tree = parse_xpath(text, naming=naming)
     except EditError:
         return f"{{{text}}}", False
     variable = _single_variable(tree)

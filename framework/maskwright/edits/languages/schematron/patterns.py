@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.state import Reading
     from maskwright.edits.languages.xpath.xpath2 import XPath2Test
+    from maskwright.foundation.errors import Place
 
 _NAME = rf"(?:{NCNAME}:)?{NCNAME}"
 _CONTEXT = re.compile(rf"(?://)?(?P<name>{_NAME})|(?P<path>/{_NAME}/{_NAME})")
@@ -269,7 +270,7 @@ class PatternReader:
         attributes = element.attributes
         text = " ".join(attributes["test"].split())
         place = reading.place(element, text)
-        message, problems, notes = message_of(element, rule.context, place, lambda part: with_lets(part, rule.scope))
+        message, problems, notes = self._message(element, rule, place)
         reading.problems += problems
         reading.notes += notes
         return Edit(
@@ -355,6 +356,10 @@ class PatternReader:
         lets = [self._screened(let.value) for let in self._needed(screened, rule.scope).values()]
         return tuple(dict.fromkeys(name for each in (screened, *lets) for name in each.names))
 
+    def _message(self, element: Element, rule: RuleOfPattern, place: Place) -> tuple[str, list[Problem], list[str]]:
+        naming = self._reading.naming
+        return message_of(element, rule.context, place, lambda part: with_lets(part, rule.scope), naming)
+
     def _referred(self, element: Element, kind: str, rule: RuleOfPattern) -> tuple[tuple[str, str], ...]:
         """Diagnostics or properties that an assert names, with their texts."""
         known = self._reading.references.get(kind, {})
@@ -365,9 +370,7 @@ class PatternReader:
                 self._reading.refuse(element, unknown_name(single, name, known))
                 continue
             place = self._reading.place(known[name])
-            text, problems, notes = message_of(
-                known[name], rule.context, place, lambda part: with_lets(part, rule.scope)
-            )
+            text, problems, notes = self._message(known[name], rule, place)
             self._reading.problems += problems
             self._reading.notes += [note for note in notes if note not in self._reading.notes]
             found.append((name, text))
