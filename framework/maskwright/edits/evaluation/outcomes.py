@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.edits import expression as x
-from maskwright.edits.engines.engine_tests import meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,6 +84,8 @@ class Undecidable:
     @property
     def sentence(self) -> str:
         """What is the matter and where, without a value."""
+        from maskwright.edits.engines.engine_tests import meaning_of  # of tests that an engine evaluates
+
         where = f"record {self.first}" if self.records == 1 else f"{self.records:,} records, the first is {self.first}"
         return f"its test cannot be evaluated on {where} ({meaning_of(self.code)})"
 
