@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.edits import expression as x
-from maskwright.edits.engines.engine_tests import meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -87,13 +86,15 @@ class Undecidable:
 
     def sentence(self, places: Places | None = None) -> str:
         """What is the matter and where, without a value; of data in parts, with file and row."""
-        first = places.said(self.first - 1) if places is not None and isinstance(self.first, int) else self.first
+        from maskwright.edits.engines.engine_tests import meaning_of  # of tests that an engine evaluates
+
         if self.first == 0:
             where = "above the records"
         elif isinstance(self.first, int):
+            first = self.first if places is None else places.said(self.first - 1)
             where = f"on record {first}" if self.count == 1 else f"on {self.count:,} records, the first is {first}"
         else:
-            where = f"at {first}" if self.count == 1 else f"on {self.count:,} nodes, the first is {first}"
+            where = f"at {self.first}" if self.count == 1 else f"on {self.count:,} nodes, the first is {self.first}"
         return f"its test cannot be evaluated {where} ({meaning_of(self.code)})"
 
 

@@ -274,7 +274,7 @@ def message_of(
             if isinstance(part, str):
                 parts.append(part)
             elif part.namespace == XSL and part.name in ("copy-of", "value-of"):
-                parts.append(_placeholder(with_lets(part.attributes.get("select", "")))[0])
+                parts.append(_placeholder(with_lets(part.attributes.get("select", "")), naming)[0])
             elif part.namespace != element.namespace:
                 message = f"<{part.name}> of another namespace is refused: only Schematron elements are read"
                 problems.append(Problem(message, Place(place.file, part.line)))
