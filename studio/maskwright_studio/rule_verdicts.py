@@ -65,7 +65,7 @@ class RuleVerdicts:
 
 def _stands_alone(edit: Edit) -> bool:
     """Whether the outcome is the same whatever the other rules are, and one."""
-    return edit.engine is None and not edit.ranged
+    return edit.for_validation.engine is None and not edit.ranged
 
 
 def _rule_key(edit: Edit) -> object:

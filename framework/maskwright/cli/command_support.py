@@ -48,10 +48,12 @@ def reading_options(chosen: argparse.Namespace) -> ReadingOptions:
     flags |= {"phase": getattr(chosen, "phase", None)}
     include = getattr(chosen, "include", None)
     flags |= {"include_folder": None if include is None else str(include.absolute())}
+    unread = getattr(chosen, "allow_unread", None) or []
+    listed = [f"allow_unread=[{', '.join(unread)}]"] if unread else []
     weight = getattr(chosen, "weight", None)
     declared = [*chosen.declared, *([] if weight is None else [f"{weight}={{role: weight}}"])]
     return ReadingOptions(
-        {**stated_values(chosen.format_options), **stated_texts(flags)},
+        {**stated_values([*chosen.format_options, *listed]), **stated_texts(flags)},
         stated_variables(declared), chosen.cluster, chosen.file_format, chosen.pipeline, chosen.codebook,
     )  # fmt: skip
 

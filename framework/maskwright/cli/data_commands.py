@@ -185,12 +185,19 @@ def _validate_arguments(validate: argparse.ArgumentParser) -> None:
                               "numbers are compared); otherwise the exit code is 1")  # fmt: skip
     unknown.add_argument("--fail-on-unknown", action="store_true",
                          help="treat every record whose verdict is unknown as a violation, and say why")  # fmt: skip
+    _unread_argument(validate)
     validate.add_argument("--phase", metavar="NAME", help="phase of a Schematron schema; #ALL for every pattern")
     validate.add_argument("--include", type=Path, metavar="FOLDER",
                           help="folder inside which a Schematron schema may include files")  # fmt: skip
 
 
+def _unread_argument(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--allow-unread", action="append", metavar="NAME",
+                         help="leave out a rule of the R package validate that is not understood")  # fmt: skip
+
+
 def _edit_arguments(edits: argparse.ArgumentParser) -> None:
+    _unread_argument(edits)
     edits.add_argument("files", type=Path, nargs="*", metavar="FILE")
     edits.add_argument("--data", type=Path, metavar="FILE", help="count how many of its records satisfy each edit")
     edits.add_argument("--suggest", action="store_true",

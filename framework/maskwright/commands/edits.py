@@ -11,7 +11,7 @@ from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, 
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import refuse_deeper
-from maskwright.edits.edit_set import EditSet
+from maskwright.edits.edit_set import EditSet, UnreadRulesError
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.expression import variable_names
@@ -61,7 +61,7 @@ def convert_rules(
         # The element that rules are to be about, then, and no option of a file.
         options = options.without("record")
     given = data_files([] if data is None else (data,), options, [] if language else files)
-    rules = read_rule_files(files, options, language)
+    rules, unread = _read_as_far_as_can_be(files, options, language)
     grids: int | dict[str, int | None] = 4 if decimals is None else decimals
     dates: dict[str, str] = {}
     empty: dict[str, tuple[str, ...]] = {}
@@ -80,7 +80,20 @@ def convert_rules(
     write = find_rule_writer(target).write
     assert write is not None
     found, refused = _as_far_as_can_be(rules, lambda edits: write(edits, about))
-    return _with_notices(found, rules, reporter), refused
+    wrong = [*(() if unread is None else unread.problems), *(() if refused is None else refused.problems)]
+    return _with_notices(found, rules, reporter), EditError(wrong) if wrong else None
+
+
+def _read_as_far_as_can_be(
+    files: Sequence[Path], options: ReadingOptions, language: str | None
+) -> tuple[EditSet, EditError | None]:
+    """Rules of files without those of R that are not understood; and why not."""
+    try:
+        return read_rule_files(files, options, language), None
+    except UnreadRulesError as error:
+        if not error.edits:
+            raise
+        return error.edits, error
 
 
 def _as_far_as_can_be(rules: EditSet, write: Callable[[EditSet], Converted]) -> tuple[Converted, EditError | None]:

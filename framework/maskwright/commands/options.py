@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.data.parts.part_files import address_of
-from maskwright.edits.edit_set import EditSet, WrongRulesError
+from maskwright.edits.edit_set import EditSet, UnreadRulesError, WrongRulesError
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
@@ -127,15 +127,17 @@ def read_rule_files(
     """Edits of several files, in order; edits without a name of their own are numbered through."""
     edits = EditSet()
     problems: list[Problem] = []
+    kind: type[WrongRulesError] = UnreadRulesError
     for path in files:
         try:
             reader = find_rule_language(language or path)
             edits = edits.joined(reader.read_with(path, own_params(reader.params, options), levels))
         except InputError as error:
             problems.extend(error.problems)
+            kind = kind if isinstance(error, UnreadRulesError) else WrongRulesError
             edits = edits.joined(error.edits) if isinstance(error, WrongRulesError) else edits
     if problems:
-        raise WrongRulesError(problems, edits)
+        raise kind(problems, edits)
     return edits
 
 

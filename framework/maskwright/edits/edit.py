@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -331,6 +331,9 @@ class Edit:
     engine : EngineTest or None
         For tests outside the subset: what the engine is asked. The edit then has no parts and no variables: masking and
         adjustment cannot work on it, and the result is checked.
+    validated_by : EngineTest or None
+        For tests in XPath 2 and 3 that are understood, so that masking keeps them, while a value could make them answer
+        otherwise than as understood (a cast that fails): what the engine is asked for the verdict on a file.
     level : str
         Level of the records that the rule is about; "" where there is only one.
     whole : bool
@@ -369,6 +372,7 @@ class Edit:
     checked_by: str = "model"
     assertion: Assertion | None = None
     engine: EngineTest | None = None
+    validated_by: EngineTest | None = None
     level: str = ""
     whole: bool = False
     limit_of: int | None = None
@@ -379,6 +383,13 @@ class Edit:
     def read(self) -> tuple[str, ...]:
         """Variables that a verdict needs: the ends between which what members say lies are columns of their own."""
         return tuple(dict.fromkeys((*self.variables, *variable_names(self.expression))))
+
+    @property
+    def for_validation(self) -> Edit:
+        """The edit as a file is checked against it: by the engine that gives its verdict, if one does."""
+        if self.validated_by is None:
+            return self
+        return replace(self, engine=self.validated_by, checked_by=self.validated_by.pattern.engine)
 
     @property
     def kind(self) -> EditKind:

@@ -130,6 +130,10 @@ class WrongRulesError(EditError):
         self.edits = edits
 
 
+class UnreadRulesError(WrongRulesError):
+    """Rules of another language that this one cannot say, and nothing else is wrong: the others stand by themselves."""
+
+
 def read_items(items: Iterable[RuleItem], notes: tuple[str, ...] = ()) -> EditSet:
     """Edits of rules, in order."""
     from maskwright.edits.rule_language.rules import edit_of

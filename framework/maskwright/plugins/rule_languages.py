@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from maskwright.edits.languages.r_validate.options import ValidateOptions
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.plugins.hooks import hookimpl
 from maskwright.plugins.rules import RuleLanguage, RulesFor
@@ -41,12 +42,14 @@ def register_rule_languages() -> Sequence[RuleLanguage]:
             write=partial(_written, "yaml"),
             suffixes=(".yaml", ".yml"),
             written_suffixes=(".yaml", ".yml"),
+            params=ValidateOptions,
             summary="Rules as text, one to a line of a YAML list.",
         ),
         RuleLanguage(
             name="validate",
             read=_read_validate,
             write=partial(_written, "validate"),
+            params=ValidateOptions,
             summary="Rules of the R package validate, in YAML or as R text; written in YAML.",
         ),
         RuleLanguage(
@@ -75,16 +78,16 @@ def _read_schematron_of_levels(
     return read_schematron(path, options, levels=levels)
 
 
-def _read_edits_yaml(path: Path) -> EditSet:
+def _read_edits_yaml(path: Path, options: ValidateOptions | None = None) -> EditSet:
     from maskwright.edits.languages.yaml.files import read_edits_yaml
 
-    return read_edits_yaml(path)
+    return read_edits_yaml(path, options)
 
 
-def _read_validate(path: Path) -> EditSet:
+def _read_validate(path: Path, options: ValidateOptions | None = None) -> EditSet:
     from maskwright.edits.languages.r_validate.reader import read_validate
 
-    return read_validate(path)
+    return read_validate(path, options)
 
 
 def _read_banff(path: Path) -> EditSet:

@@ -17,7 +17,15 @@ from maskwright.data.record_chunk import RecordChunk, grid_facts
 from maskwright.data.stored_cells import is_text_type
 from maskwright.edits.evaluation.check import Outcome, record_form
 from maskwright.edits.evaluation.check_data import check, record_path
-from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, Placed
+from maskwright.edits.evaluation.outcomes import (
+    FIRST_RECORDS,
+    MOST_LISTED,
+    EditOutcome,
+    Failure,
+    Placed,
+    Undecidable,
+    count_undecidable,
+)
 from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import EditError, InputError, Problem
@@ -198,6 +206,7 @@ class _Count:
     fired: int = 0
     kept: int = 0
     listed: list[NDArray[np.int64]] = field(default_factory=list)
+    undecidable: dict[str, Undecidable] = field(default_factory=dict)
 
     def add(self, found: Found, records: RecordNumbers) -> None:
         """Count what an edit said of the records of a document."""
@@ -206,6 +215,10 @@ class _Count:
         numbers = records.of(of_records, self.level)
         self.violations += len(numbers) + len(found.failed) - len(of_records)
         self.fired += found.fired
+        for node in found.failed:
+            if node.undecidable:
+                where = int(records.of([node], self.level)[0]) if node.places else 0
+                count_undecidable(self.undecidable, node.undecidable, where)
         shown = numbers[: self.most - self.kept]
         self.kept += len(shown)
         self.listed.append(shown)
@@ -227,6 +240,7 @@ class _Count:
             text=edit.text,
             variables=edit.variables,
             listed=listed,
+            undecidable=tuple(self.undecidable.values()),
             level=level,
         )
 
@@ -306,5 +320,5 @@ def _placed(found: Found, elements: NestedElements) -> Placed:
     return Placed(
         found.fired,
         [node.places for node in found.fired_on],
-        [(node.places, place_of(elements, node), node.messages) for node in found.failed],
+        [Failure(node.places, place_of(elements, node), node.messages, node.undecidable) for node in found.failed],
     )

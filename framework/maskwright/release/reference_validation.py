@@ -68,7 +68,8 @@ def validate_by_reference(
     file_format = source.name
     details = masked.layout.details if masked.layout.format == file_format else {}
     path_of_records = tuple(details.get("record_path", ("Microdata", "Record"))) if file_format == "xml" else None
-    verdicts = [ReferenceVerdict(edit) for edit in edits if edit.engine is None and _is_about(edit, path_of_records)]
+    own = (edit for edit in edits if edit.for_validation.engine is None)
+    verdicts = [ReferenceVerdict(edit) for edit in own if _is_about(edit, path_of_records)]
     decimals = {variable.name: variable.decimals for variable in original.variables}
     floats = binary_columns(path, source, masked)
     binary = frozenset(name for name in floats if decimals.get(name) is None)

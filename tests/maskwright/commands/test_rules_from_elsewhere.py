@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from lxml import etree, isoschematron
 
 import maskwright as mw
 from maskwright.cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
@@ -113,6 +110,52 @@ def test_all_commands_read_the_rules_alike(office: Path, capsys: pytest.CaptureF
     assert {name: count for name, count in listed.items() if count} == {"unit": 2}
     assert main(["describe", str(data), "--record", "person"]) == 0
     assert "wages/@unit" in capsys.readouterr().out
+
+
+UNDECIDABLE = f"""<schema xmlns="{ISO}" queryBinding="xslt2"><ns prefix="o" uri="urn:office"/>
+<pattern><rule context="o:Record">
+  <assert id="sum" test="xs:decimal(o:a) + xs:decimal(o:b) eq xs:decimal(o:t)">Sum</assert>
+  <assert id="limit" test="o:t/xs:decimal(.) le xs:decimal(@limit)">Limit</assert>
+  <assert id="code" test="xs:integer(o:code) ge 0">Code</assert>
+</rule></pattern></schema>"""
+
+
+def test_a_test_that_cannot_be_decided_on_a_record_stops_as_a_violation_and_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw, rows = random.Random(2), []
+    for number in range(30):
+        one, other, code = draw.randrange(90), draw.randrange(90), "secret" if number == 6 else number % 3
+        cells = f"<p:a>{one}</p:a><p:b>{other}</p:b><p:t>{one + other}</p:t><p:code>{code}</p:code>"
+        rows.append(f'<p:Record limit="500">{cells}</p:Record>')
+    Path("parts").mkdir()
+    for name, of_file in (("data.xml", rows), ("parts/a.xml", rows[:5]), ("parts/b.xml", rows[5:])):
+        Path(name).write_text(f'<p:Data xmlns:p="urn:office">{"".join(of_file)}</p:Data>')
+    Path("rules.sch").write_text(UNDECIDABLE)
+    why = "its test cannot be evaluated on record {} (FORG0001: a value cannot be cast)"
+    places = {"data.xml": ("7", "/p:Data/p:Record[7]"), "parts": ("b.xml:2", "doc('b.xml')/p:Data/p:Record[2]")}
+    for data, (record, location) in places.items():
+        assert main(["validate", data, "--edits", "rules.sch", "--json", "--svrl", f"{data}.svrl"]) == 1
+        found = {each["name"]: each for each in json.loads(capsys.readouterr().out)["edits"]}
+        assert found["code"]["undecidable"] == [why.format(record)]
+        assert [(each["violations"], each["fired"], each["checked_by"]) for each in found.values()] == [
+            (0, 30, "saxon"), (0, 30, "saxon"), (1, 30, "saxon"),
+        ]  # fmt: skip
+        report = etree.parse(f"{data}.svrl")
+        instruction = f'undecidable id="code" code="FORG0001" location="{location}"'
+        assert [each.text for each in report.iter(etree.ProcessingInstruction)] == [instruction]
+        assert not list(report.iter("{*}failed-assert"))
+        Path("run.yaml").write_text(
+            f"maskwright: 1\ndata: {{source: {data}, record: Record, variables: {{'@limit': {{role: other}}, "
+            "code: {role: other, type: nominal}}}\nedits: [{schematron: rules.sch}]\n"
+            "protect: [{method: microaggregation, params: {k: 3}}]\noutput: {data: out}\nseed: 1\n"
+        )
+        assert main(["run", "run.yaml"]) == 1
+        said = " ".join(capsys.readouterr().err.split())
+        assert "edit 'code' does not hold in 1 of 30 masked records " + why.format(7) in said
+        assert "secret" not in said
+        assert not Path("out").exists()
 
 
 def test_messages_are_filled_in_by_the_names_of_the_file(tmp_path: Path) -> None:

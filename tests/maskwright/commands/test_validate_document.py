@@ -227,15 +227,17 @@ def test_what_cannot_be_evaluated_names_rule_and_node(tmp_path: Path, capsys: py
     )
     svrl = tmp_path / "out.svrl"
     code, found, said = validated(capsys, *given, "--svrl", str(svrl))
-    assert (code, found["ok"], found["edits"][0]["undecided"], found["edits"][0]["violations"]) == (1, False, 1, 0)
-    assert found["edits"][0]["first_undecided"] == ["/Q{}a[1]/Q{}b[2] (FORG0001)"]
+    first, other = found["edits"]
+    assert (code, found["ok"], first["violations"], first["fired"]) == (1, False, 1, 2)
+    why = "its test cannot be evaluated at /Q{}a[1]/Q{}b[2] (FORG0001: a value cannot be cast)"
+    assert (first["undecidable"], first["first_locations"]) == ([why], ["/Q{}a[1]/Q{}b[2]"])
     assert "secret" not in said + json.dumps(found)
-    assert "FORG0001" in svrl.read_text()
-    other = found["edits"][1]
-    assert (other["violations"], other["fired"], "undecided" in other) == (1, 2, False)
+    instruction = '<?maskwright undecidable id="priced" code="FORG0001" location="/Q{}a[1]/Q{}b[2]"?>'
+    assert instruction in svrl.read_text()
+    assert (other["violations"], other["fired"], "undecidable" in other) == (1, 2, False)
     assert main(["validate", given[0], "--edits", given[1], "--document"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
-    assert "priced cannot be decided on 1 node: /Q{}a[1]/Q{}b[2] (FORG0001)" in shown
+    assert f"priced cannot be decided: {why}" in shown
     code, _, said = validated(capsys, *files(tmp_path, rule("count(string(@k))"), document))
     assert code == 2
     assert "XPATH_INVALID_TYPE" in said

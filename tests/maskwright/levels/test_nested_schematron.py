@@ -14,7 +14,7 @@ from maskwright.commands.demo.levels.files import write_levels_demo
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.languages.schematron.options import NestedLevels
 from maskwright.edits.languages.schematron.reader import read_schematron
-from maskwright.edits.languages.xpath.nested import parse_nested
+from maskwright.edits.languages.xpath.nested_tests import parse_nested
 from maskwright.edits.levels.binding import bind
 from maskwright.edits.levels.structure import Structure
 from maskwright.planning.levels.bound_edits import outcomes
@@ -59,6 +59,35 @@ LEVELS = {
 )
 def test_what_a_test_means(level: str, test: str, rule: str) -> None:
     assert rule_text(parse_nested(test, level, NestedLevels.of(LEVELS))) == rule
+
+
+@pytest.mark.parametrize(
+    ("level", "test", "rule"),
+    [
+        ("household", "sum(Person/xs:decimal(x)) = xs:decimal(total)", "sum(person.x) == total"),
+        ("household", "sum(for $p in Person return xs:decimal($p/x)) eq number(total)", "sum(person.x) == total"),
+        ("household", "some $p in Person satisfies xs:integer($p/age) ge 18", "any(person where age >= 18)"),
+        ("household", "every $p in Person satisfies number($p/age) le 99", "all(person where age <= 99)"),
+        ("household", "every $a in Person/age satisfies number($a) le 99",
+         "all(person where if age is not missing then age <= 99)"),
+        ("household", "every $p in Person satisfies number($p/x) le xs:decimal(total)",
+         "all(person where x <= household.total)"),
+        ("household", "some $p in Person[rel = 1] satisfies number($p/age) ge 16",
+         "any(person where rel == 1 and age >= 16)"),
+        ("household", "max(Person/xs:integer(age)) le 99", "max(person.age) <= 99"),
+        ("household", "exists(Person[number(age) ge 16]) and count(Person) ge 1",
+         "any(person where age >= 16) and count(person) >= 1"),
+        ("household", "empty(Person[number(age) gt 110])", "all(person where age <= 110)"),
+        ("person", "if (xs:integer(age) lt 16) then xs:decimal(x) eq 0 else true()", "if age < 16 then x == 0"),
+        ("person", "xs:decimal(x) le xs:decimal(../total)", "x <= household.total"),
+        ("person", "rel = (1, 2)", "rel == 1 or rel == 2"),
+    ],
+)  # fmt: skip
+def test_what_a_test_in_xpath_2_means(level: str, test: str, rule: str) -> None:
+    spaces = {"xs": "http://www.w3.org/2001/XMLSchema"}
+    assert rule_text(parse_nested(test, level, NestedLevels.of(LEVELS), namespaces=spaces)) == rule
+    with pytest.raises(mw.EditError):
+        parse_nested(test, level, NestedLevels.of(LEVELS))
 
 
 @pytest.mark.parametrize(

@@ -210,6 +210,40 @@ def test_files_that_are_refused(
     assert not report.exists()
 
 
+def test_a_test_that_cannot_be_decided_leaves_the_other_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("saxonche")
+    data, schema, report = tmp_path / "survey.xml", tmp_path / "rules.sch", tmp_path / "report.svrl"
+    households = [
+        f"<Household><total>{total}</total>{''.join(f'<Person><x>{cell}</x></Person>' for cell in cells)}</Household>"
+        for total, cells in ((5, ("2", "3")), (7, ("4", "secret")))
+    ]
+    data.write_text(f"<Survey>{''.join(households)}</Survey>", encoding="utf-8")
+    own = '<rule context="Person"><assert id="own" test="xs:decimal(x) ge 3">Own.</assert></rule>'
+    total = "sum(Person/xs:decimal(x)) = xs:decimal(total)"
+    of_members = f'<rule context="Household"><assert id="sum" test="{total}">Sum.</assert></rule>'
+    body = f"<pattern>{own}</pattern><pattern>{of_members}</pattern>"
+    schema.write_text(
+        f'<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt2">{body}</schema>', encoding="utf-8"
+    )
+    code, found = validated(capsys, data, "--edits", schema, "--svrl", report)
+    assert code == 1
+    counts = {each["name"]: (each["violations"], each["fired"], each["first_records"]) for each in found["edits"]}
+    assert counts == {"own": (2, 4, [1, 4]), "sum": (1, 2, [2])}
+    why = "its test cannot be evaluated on record {} (FORG0001: a value cannot be cast)"
+    assert {each["name"]: each["undecidable"] for each in found["edits"]} == {
+        "own": [why.format(4)], "sum": [why.format(2)],
+    }  # fmt: skip
+    root = etree.parse(report)
+    assert [each.get("location") for each in root.iter(f"{SVRL}failed-assert")] == ["/Survey/Household[1]/Person[1]"]
+    assert [each.text for each in root.iter(etree.ProcessingInstruction)] == [
+        'undecidable id="own" code="FORG0001" location="/Survey/Household[2]/Person[2]"',
+        'undecidable id="sum" code="FORG0001" location="/Survey/Household[2]"',
+    ]
+    assert "secret" not in report.read_text(encoding="utf-8") + json.dumps(found)
+
+
 def test_rules_about_other_elements_never_fire(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data, schema = tmp_path / "survey.xml", tmp_path / "rules.sch"
     data.write_text(random_survey(3), encoding="utf-8")

@@ -274,19 +274,23 @@ def print_document_outcome(outcome: Mapping[str, Any]) -> None:
         table.add_row(name, kind, count(edit["fired"]), count(edit["violations"]), Text(shown))
     show(out, table)
     for edit in outcome["edits"]:
-        if edit.get("undecided"):
-            places = "; ".join(edit["first_undecided"][:MOST_LOCATIONS])
-            on = plural(edit["undecided"], "node")
-            item(out, f"{edit['name']} cannot be decided on {on}: ", f"{places}; compare numbers as number(...)")
         for message in edit.get("first_messages", ())[:MOST_LOCATIONS]:
             item(out, f"{edit['name']}: ", message)
-    undecided = sum(edit.get("undecided", 0) for edit in outcome["edits"])
-    _print_verdict(out, outcome, plural(len(outcome["edits"]), "test"), undecided)
+    _print_undecidable(out, outcome)
+    _print_verdict(out, outcome, plural(len(outcome["edits"]), "test"))
+
+
+def _print_undecidable(out: Console, found: Mapping[str, Any]) -> None:
+    """Tests that cannot be evaluated on some records: where, and why."""
+    for edit in found.get("edits", ()):
+        for sentence in edit.get("undecidable", ()):
+            item(out, f"{edit['name']} cannot be decided: ", sentence)
 
 
 def _print_reasons(out: Console, found: Mapping[str, Any]) -> None:
     """Why verdicts are unknown: of rules that are unknown in every record, or of all where that is requested."""
     everywhere = found.get("undecided", {})
+    _print_undecidable(out, found)
     for name, reasons in (everywhere | found.get("unknown_because", {})).items():
         what = "unknown in every record it is for: " if name in everywhere else "unknown: "
         item(out, f"{name} is {what}", "; ".join(reasons))

@@ -228,7 +228,7 @@ class _LevelsRun:
         broken = [
             Problem(
                 f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked {name} records",
-                hint=self._way_out(each.name),
+                hint="; ".join(filter(None, (self._way_out(each.name), *each.undecidable_because))) or None,
             )
             for name, outcome in found.items() for each in violated_edits(outcome.edits)
         ]  # fmt: skip

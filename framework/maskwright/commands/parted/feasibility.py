@@ -234,7 +234,7 @@ def reasons_of_plan(plan: Plan) -> Iterator[str]:
     """Edits that take all records in one process."""
     for edit in plan.edits:
         tuples = domain_tuples((edit,))
-        if edit.engine is not None:
+        if edit.for_validation.engine is not None:
             yield f"edit {edit.name!r} is for another engine, or reads more than one record"
         elif any(0 < sum(name in plan.masked for name in names) < len(names) for names in tuples):
             yield f"edit {edit.name!r} ties masked variables to unmasked ones by the values that occur together"

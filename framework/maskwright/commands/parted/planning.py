@@ -24,7 +24,7 @@ from maskwright.data.variable import Variable
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome
+from maskwright.edits.evaluation.outcomes import FIRST_RECORDS, MOST_LISTED, EditOutcome, merged_undecidable
 from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates
@@ -145,6 +145,7 @@ def _merged_edit(shares: Sequence[tuple[int, EditOutcome]]) -> EditOutcome:
         listed=listed,
         reasons=_reasons(each.reasons for each in verdicts),
         undecided=fired > 0 and all(each.undecided for each in verdicts if each.fired),
+        undecidable=merged_undecidable((first, each.undecidable) for first, each in shares),
     )
 
 

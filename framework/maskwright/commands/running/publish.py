@@ -165,9 +165,9 @@ def violated_problems(result: MaskingResult, outcome: Outcome) -> list[Problem]:
     problems = []
     for each in violated_edits(outcome.edits):
         failed = result.infeasible.get(each.name)
-        hint = f"no feasible point was found for {plural(failed, 'row')}" if failed else None
+        infeasible = f"no feasible point was found for {plural(failed, 'row')}" if failed else None
         message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
-        problems.append(Problem(message, hint=hint))
+        problems.append(Problem(message, hint="; ".join(filter(None, (infeasible, *each.undecidable_because))) or None))
     return problems
 
 

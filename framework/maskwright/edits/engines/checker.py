@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from maskwright.edits.element_names import NAMESPACE, ElementNaming, in_words, local
 from maskwright.edits.engines.engine_tests import stylesheet_of
 from maskwright.edits.engines.record_form import RecordForm, document_of
-from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.processes.child_process import ChildProcess, ProcessEndedError
 
@@ -108,13 +108,15 @@ class Answer:
     """Verdict of one test on n records.
 
     `fired`, `holds`: a node of the record was tested; no node of it failed; shape (n,). `above`: failures on nodes
-    above the records, which belong to no record.
+    above the records, which belong to no record. `undecidable`: code of the error, by number (1-based) of the records
+    on which the test cannot be evaluated; 0: above the records. They count as failures.
     """
 
     fired: NDArray[np.bool_]
     holds: NDArray[np.bool_]
     above: int = 0
     fired_above: int = 0
+    undecidable: Mapping[int, str] = field(default_factory=dict)
 
 
 class EngineProcesses:
@@ -174,7 +176,7 @@ class EngineChecker(EngineProcesses):
             for edit in wanted:
                 assert edit.engine is not None
                 if edit.engine.pattern in patterns:
-                    found[edit.name] = _answer(edit, events[patterns.index(edit.engine.pattern)], columns.n, before)
+                    found[edit.name] = _answer(edit, events[patterns.index(edit.engine.pattern)], columns.n)
         return found
 
     def _form_of(self, pattern: EnginePattern, columns: Sequence[str]) -> RecordForm:
@@ -255,11 +257,12 @@ def _unknown(expanded: str, known: Iterable[str], columns: Sequence[str]) -> str
     return unknown_name("variable", name, columns)
 
 
-def _answer(edit: Edit, events: Sequence[Sequence[str]], n: int, before: int) -> Answer:
+def _answer(edit: Edit, events: Sequence[Sequence[str]], n: int) -> Answer:
     assert edit.engine is not None
     rule, test = str(edit.engine.rule), str(edit.engine.test)
     fired = np.zeros(n + 1, dtype=np.int64)
     failed = np.zeros(n + 1, dtype=np.int64)
+    undecidable: dict[int, str] = {}
     for kind, where, *rest in events:
         if where != rule:
             continue
@@ -267,14 +270,7 @@ def _answer(edit: Edit, events: Sequence[Sequence[str]], n: int, before: int) ->
             fired[int(rest[0])] += 1
         elif rest[0] == test:
             if kind == "e":
-                # A processor stops here; so do we. The error's code says what happened without any value.
-                raise InputError(
-                    Problem(
-                        f"its test cannot be evaluated on record {int(rest[1]) + before} ({rest[2]})",
-                        edit.place,
-                        "compare numbers as number(NAME), and say what is to hold where a value is missing",
-                        edit=edit.name,
-                    )
-                )
+                # The error's code says what happened without any value.
+                undecidable.setdefault(int(rest[1]), rest[2])
             failed[int(rest[1])] += 1
-    return Answer(fired[1:] > 0, failed[1:] == 0, int(failed[0]), int(fired[0]))
+    return Answer(fired[1:] > 0, failed[1:] == 0, int(failed[0]), int(fired[0]), undecidable)

@@ -178,7 +178,7 @@ class _Screener:
         elif after == "(":
             self._local = self._local and text.rpartition(":")[2] not in _OTHER_RECORDS
             self._constant = self._constant and text in self._allowed and self._text(position + 2) != ")"
-        elif after != "#" and not self._is_keyword(position):
+        elif after != "#" and not self._is_keyword(position) and not self._is_type(position):
             is_attribute = self._text(position - 1) == "@" or (
                 self._text(position - 1) == "::" and self._text(position - 2) == "attribute"
             )
@@ -200,6 +200,10 @@ class _Screener:
         if kind == "sign":
             return text not in (")", "]", ".", "..")
         return kind == "name" and text in _OPERATORS
+
+    def _is_type(self, position: int) -> bool:
+        """Whether a name is that of a type: ``a cast as xs:date``, ``a instance of xs:date``."""
+        return self._text(position - 1) in ("as", "of") and self._is_keyword(position - 1)
 
     def _is_keyword(self, position: int) -> bool:
         text = self._text(position)
@@ -230,6 +234,22 @@ ENGINE_OF: dict[Version, Engine] = {"1.0": "lxml", "3.0": "saxon"}
 OURS = "maskwright.engine"
 XSL = "http://www.w3.org/1999/XSL/Transform"
 LINE_END = "<xsl:text>&#10;</xsl:text>"
+
+
+CODES = {
+    "FORG0001": "a value cannot be cast",
+    "FORG0006": "a value has no truth value, or no total",
+    "XPTY0004": "a value is of another type than the test needs",
+    "FOAR0001": "a division by zero",
+    "FOAR0002": "a number is too large",
+    "FODT0001": "a date is out of range",
+}
+"""What an engine's codes of errors mean."""
+
+
+def meaning_of(code: str) -> str:
+    """Code of an error, with what it means where that is known."""
+    return f"{code}: {CODES[code]}" if code in CODES else code
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from maskwright.edits.engines.nested_stylesheet import (
     places_of,
     stays_in_group,
 )
-from maskwright.foundation.errors import EditError, InputError, Problem
+from maskwright.foundation.errors import EditError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,11 +45,13 @@ class Node:
     """A node that a rule fired on, or that a test failed on.
 
     `places`: of the record of each level that it is in, from 1, the top first: among all of the file, and below among
-    the members of its group; empty above all records. `messages`: filled in, where they were wanted.
+    the members of its group; empty above all records. `messages`: filled in, where they were wanted. `undecidable`:
+    the engine's code of the error, where the test cannot be evaluated.
     """
 
     places: tuple[int, ...]
     messages: tuple[str, ...] = ()
+    undecidable: str = ""
 
 
 @dataclass
@@ -171,7 +173,9 @@ class NestedChecker(EngineProcesses):
                 rule, *places = map(int, line[2:].split(" "))
                 fired[rule].append(self._node(places))
             elif line.startswith("e "):
-                self._refuse(pattern, line)
+                of_rule, of_test, *at_last, code = line[2:].split(" ")
+                node = self._node([int(place) for place in at_last], undecidable=code)
+                failed[int(of_rule), int(of_test)].append(node)
             else:
                 marks.append(line)
         all_marks = "".join(marks)
@@ -186,20 +190,9 @@ class NestedChecker(EngineProcesses):
             of_edit.level = max((len(node.places) - 1 for node in nodes if node.places), default=0)
             of_edit.failed = failed[test_of.rule, test_of.test]
 
-    def _node(self, places: Sequence[int], messages: tuple[str, ...] = ()) -> Node:
+    def _node(self, places: Sequence[int], messages: tuple[str, ...] = (), undecidable: str = "") -> Node:
         group, *members = (place for place in places if place) if any(places) else (0,)
-        return Node((group + self._groups, *members) if group else (), messages)
-
-    def _refuse(self, pattern: EnginePattern, line: str) -> None:
-        """Stop where a processor stops. The error's code says what happened without any value."""
-        _, rule, test, *places, code = line.split(" ")
-        for edit in self._edits:
-            own = edit.engine
-            if own is not None and own.pattern == pattern and (str(own.rule), str(own.test)) == (rule, test):
-                where = place_of(self._elements, self._node([int(place) for place in places]))
-                hint = "compare numbers as number(NAME), and say what is to hold where a value is missing"
-                wrong = f"its test cannot be evaluated on {where} ({code})"
-                raise InputError(Problem(wrong, edit.place, hint, edit=edit.name))
+        return Node((group + self._groups, *members) if group else (), messages, undecidable)
 
 
 def place_of(elements: NestedElements, node: Node) -> str:

@@ -221,7 +221,7 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
 
 def record_form(details: Mapping[str, Any], edits: Iterable[Edit]) -> RecordForm | None:
     """How a file writes its records, for edits that an engine checks; None where there are none."""
-    if all(edit.engine is None for edit in edits):
+    if all(edit.for_validation.engine is None for edit in edits):
         return None
     from maskwright.edits.engines.record_form import RecordForm  # of tests that an engine evaluates
 
@@ -252,7 +252,8 @@ class Checker(AbstractContextManager["Checker"]):
         domain: Domain | None = None,
         form: RecordForm | None = None,
     ) -> None:
-        self._tallies = [Tally(edit, fires(edit, record_path)) for edit in edits]
+        stated = [edit.for_validation for edit in edits]
+        self._tallies = [Tally(edit, fires(edit, record_path)) for edit in stated]
         self._domain = domain
         self._records = 0
         by_engine = [tally.edit for tally in self._tallies if tally.edit.engine is not None]
@@ -270,14 +271,16 @@ class Checker(AbstractContextManager["Checker"]):
         engines = self._engines
         return engines is not None and not all(engines.stays_in_record(edit, names) for edit in engines.edits)
 
-    def prepare(self, columns: RecordChunk) -> dict[str, int]:
-        """Ask about edits that look beyond a record, given all records; failures above the records, by edit."""
+    def prepare(self, columns: RecordChunk) -> dict[str, Answer]:
+        """Ask about edits that look beyond a record, given all records; the answers by edit."""
         self._whole = {} if self._engines is None else self._engines.answers(columns, in_pieces=False)
         for tally in self._tallies:
             if tally.edit.name in self._whole:
                 tally.violations += self._whole[tally.edit.name].above
                 tally.fired += self._whole[tally.edit.name].fired_above
-        return {name: answer.above for name, answer in self._whole.items()}
+                above = self._whole[tally.edit.name].undecidable.get(0)
+                tally.take_undecidable({} if above is None else {0: above}, 0)
+        return self._whole
 
     def add(self, columns: RecordChunk) -> tuple[Verdict, ...]:
         """Check the next records of the file."""
@@ -313,12 +316,15 @@ class Checker(AbstractContextManager["Checker"]):
     def _engine_verdict(self, edit: Edit, columns: RecordChunk, answers: Mapping[str, Answer]) -> Verdict:
         if edit.name in answers:
             fired, holds = answers[edit.name].fired, answers[edit.name].holds
+            undecidable = dict(answers[edit.name].undecidable)
         elif edit.name in self._whole:
             these = slice(self._records, self._records + columns.n)
             fired, holds = self._whole[edit.name].fired[these], self._whole[edit.name].holds[these]
+            found = self._whole[edit.name].undecidable.items()
+            undecidable = {at - self._records: code for at, code in found if 0 < at - self._records <= columns.n}
         else:
             raise EditError(Problem(f"edit {edit.name} looks beyond a record, and needs the whole file", edit.place))
-        return Verdict(holds, np.zeros(columns.n, dtype=np.bool_), fired)
+        return Verdict(holds, np.zeros(columns.n, dtype=np.bool_), fired, undecidable)
 
     def outcome(self) -> Outcome:
         """Outcome of the edits on all records so far."""

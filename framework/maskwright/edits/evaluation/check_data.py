@@ -79,10 +79,10 @@ def check(
         if first is not None:
             if checker.needs_whole(first.names):
                 whole = [first, *remaining]
-                above = checker.prepare(RecordChunk.joined(whole))
-                for name, failures in above.items():
+                answers = checker.prepare(RecordChunk.joined(whole))
+                for name, answer in answers.items():
                     if writer is not None:
-                        writer.write_above(name, failures)
+                        writer.write_above(name, answer.above, answer.undecidable.get(0, ""))
                 remaining = iter(whole)
             else:
                 remaining = itertools.chain([first], remaining)

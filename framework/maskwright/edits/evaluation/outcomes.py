@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from maskwright.edits import expression as x
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,12 +28,14 @@ class Verdict:
 
     `holds`: the record does not violate the edit; shape (n,). `unknown`: the answer rests on a missing cell, or on a
     text where a number is needed: neither true nor false, and `holds` is True there so that a missing cell is no
-    violation; shape (n,). XPath (Schematron) has two truth values, and nothing is unknown.
+    violation; shape (n,). XPath (Schematron) has two truth values, and nothing is unknown. `undecidable`: see
+    `maskwright.edits.engines.checker.Answer`.
     """
 
     holds: NDArray[np.bool_]
     unknown: NDArray[np.bool_]
     fired: NDArray[np.bool_] | None = None
+    undecidable: Mapping[int, str] = field(default_factory=dict)
 
 
 Cause = Literal["missing", "text", "comma", "date", "no value"]
@@ -69,6 +71,47 @@ class UnknownBecause:
     variable: str
     cause: Cause
     records: int
+
+
+@dataclass(frozen=True)
+class Undecidable:
+    """Records, or nodes of a document, on which a test cannot be evaluated.
+
+    `code`: an engine's name of the error. `first`: number of a record (1-based; 0: above them), or XPath of a node.
+    """
+
+    code: str
+    count: int
+    first: int | str
+
+    def sentence(self, places: Places | None = None) -> str:
+        """What is the matter and where, without a value; of data in parts, with file and row."""
+        from maskwright.edits.engines.engine_tests import meaning_of  # of tests that an engine evaluates
+
+        if self.first == 0:
+            where = "above the records"
+        elif isinstance(self.first, int):
+            first = self.first if places is None else places.said(self.first - 1)
+            where = f"on record {first}" if self.count == 1 else f"on {self.count:,} records, the first is {first}"
+        else:
+            where = f"at {self.first}" if self.count == 1 else f"on {self.count:,} nodes, the first is {self.first}"
+        return f"its test cannot be evaluated {where} ({meaning_of(self.code)})"
+
+
+def count_undecidable(found: dict[str, Undecidable], code: str, where: int | str, count: int = 1) -> None:
+    """Add records or nodes to those that are counted, by the code of the error; the first stays the first."""
+    known = found.get(code, Undecidable(code, 0, where))
+    found[code] = replace(known, count=known.count + count)
+
+
+def merged_undecidable(shares: Iterable[tuple[int, tuple[Undecidable, ...]]]) -> tuple[Undecidable, ...]:
+    """Counts of parts of a file, each with the number of records before it."""
+    found: dict[str, Undecidable] = {}
+    for before, own in shares:
+        for each in own:
+            first = each.first + before if isinstance(each.first, int) and each.first else each.first
+            count_undecidable(found, each.code, first, each.count)
+    return tuple(found.values())
 
 
 def unknown_because(reasons: Sequence[UnknownBecause], total: int) -> list[str]:
@@ -163,7 +206,8 @@ class EditOutcome:
     records, at most 10. `message`, `text`: the edit's message and source text. `listed`: numbers (1-based) of violating
     records, at most 10,000; shape (m,). `reasons`: why verdicts are unknown, the most frequent first. `undecided`: the
     verdict is unknown in every record: whether the edit holds is not known. Where texts stand for numbers, every record
-    that the edit is for will do. `level`: level of the records that are counted; "" where there is only one.
+    that the edit is for will do. `undecidable`: records on which the test cannot be evaluated; they are among
+    `violations`. `level`: level of the records that are counted; "" where there is only one.
     """
 
     name: str
@@ -180,7 +224,13 @@ class EditOutcome:
     listed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     reasons: tuple[UnknownBecause, ...] = ()
     undecided: bool = False
+    undecidable: tuple[Undecidable, ...] = ()
     level: str = ""
+
+    @property
+    def undecidable_because(self) -> list[str]:
+        """On which records the test cannot be evaluated, and why, in sentences without values."""
+        return [each.sentence() for each in self.undecidable]
 
     @property
     def unknown_because(self) -> list[str]:
@@ -201,6 +251,7 @@ class EditOutcome:
                 "fired": self.fired,
                 "first_records": list(self.first_records),
             }
+            | ({"undecidable": [each.sentence(places) for each in self.undecidable]} if self.undecidable else {})
             | ({"level": self.level} if self.level else {})
         )
 
@@ -213,6 +264,12 @@ class Tally:
         self.records = self.violations = self.unknown = self.fired = self.kept = 0
         self.listed: list[NDArray[np.int64]] = []
         self.causes: Causes = Counter()
+        self.undecidable: dict[str, Undecidable] = {}
+
+    def take_undecidable(self, found: Mapping[int, str], before: int) -> None:
+        """Count records on which the test cannot be evaluated; 0 is above the records."""
+        for number, code in found.items():
+            count_undecidable(self.undecidable, code, number + before if number else 0)
 
     def add(self, verdict: Verdict, columns: RecordChunk, before: int, applies: int) -> None:
         """Count the verdict on the records after the first `before`; the edit is for `applies` of them."""
@@ -224,6 +281,7 @@ class Tally:
             self.causes += causes_of(self.edit, columns, verdict.unknown)
         violating = np.flatnonzero(np.logical_not(verdict.holds))
         self.violations += len(violating)
+        self.take_undecidable(verdict.undecidable, before)
         numbers = violating[: MOST_LISTED - self.kept].astype(np.int64) + (before + 1)
         if len(numbers):
             self.listed.append(numbers)
@@ -248,6 +306,7 @@ class Tally:
             listed=listed,
             reasons=reasons_of(self.causes),
             undecided=self._is_undecided(),
+            undecidable=tuple(self.undecidable.values()),
             level=edit.level,
         )
 
@@ -259,14 +318,25 @@ class Tally:
         return self.unknown == self.records
 
 
+class Failure(NamedTuple):
+    """Where a test fails: on the records of which level, and on which element.
+
+    `messages`: its own, and those that it refers to. `undecidable`: code of the error, where it cannot be evaluated.
+    """
+
+    places: tuple[int, ...]
+    location: str
+    messages: tuple[str, ...]
+    undecidable: str = ""
+
+
 @dataclass(frozen=True)
 class Placed:
     """What an engine said of one edit, on records that are inside each other.
 
-    `fired_on`: places of each record that the rule fired on, the top level's first, where that is wanted. `failed`:
-    places, location, and messages of each failure: its own, and those that it refers to.
+    `fired_on`: places of each record that the rule fired on, the top level's first, where that is wanted.
     """
 
     fired: int
     fired_on: Sequence[tuple[int, ...]]
-    failed: Sequence[tuple[tuple[int, ...], str, tuple[str, ...]]]
+    failed: Sequence[Failure]

@@ -175,7 +175,7 @@ def xpath_verdict(expression: x.Expression, record: Record) -> bool:
         return _boolean(_value(expression, record))
 
 
-def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any:
+def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any:  # noqa: PLR0911 - one case for each kind of node
     """Number of a term, for one record or arrays of many; `leaf` gives that of what is no arithmetic."""
     match node:
         case x.Number(value):
@@ -186,6 +186,8 @@ def xpath_number(node: x.Expression, leaf: Callable[[x.Expression], Any]) -> Any
             return ARITHMETIC[sign](xpath_number(left, leaf), xpath_number(right, leaf))
         case x.Function("number", (argument,)):
             return xpath_number(argument, leaf)
+        case x.Function("abs", (argument,)):
+            return np.abs(xpath_number(argument, leaf))
         case x.Function("floor" | "ceiling" | "round" as name, (argument,)):
             value = xpath_number(argument, leaf)
             below = np.floor(value)

@@ -8,44 +8,44 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import tempfile
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
-from xml.sax.saxutils import escape
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.edits.engines.record_form import NOT_XML
 from maskwright.edits.evaluation.binary64 import xpath_strings
 from maskwright.edits.evaluation.check import fires
-from maskwright.edits.expression import InOriginal, VariableReference, nodes
-from maskwright.edits.languages.xpath.parser import parse_xpath
-from maskwright.foundation.errors import EditError, InputError
+from maskwright.edits.evaluation.svrl_elements import (
+    SVRL_NAMESPACE,
+    attributes,
+    character_data,
+    content_of,
+    content_without_texts,
+    element_name,
+    escaped_cells,
+    opening_text,
+    quoted,
+    undecidable_instruction,
+)
+from maskwright.foundation.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from maskwright.data.parts.model import Places
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
-    from maskwright.edits.evaluation.outcomes import Placed, Verdict
-    from maskwright.edits.expression import Expression
+    from maskwright.edits.evaluation.outcomes import Failure, Placed, Verdict
 
-SVRL_NAMESPACE = "http://purl.oclc.org/dsdl/svrl"
-
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_NOT_XML_CHARACTERS = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-_REPLACEMENT = "\ufffd"
 _NO_ELEMENTS = ("records", "record")
 _LOCATION = ' location="'
 PIECE = 1 << 20
 """Bytes that are copied at a time."""
-Piece = TypeVar("Piece")
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
         self._places = places
         self._rules = _rules(self._edits, record_path)
         location = "/" + "/".join(record_path or _NO_ELEMENTS)
-        self._opening = [f"{_opening_text(edit)}{_quoted(location)[:-1]}[" for edit in self._edits]
-        self._closing = [f"</svrl:{_element_name(edit)}>\n" for edit in self._edits]
-        self._messages = [_content_of(edit) for edit in self._edits]
+        self._opening = [f"{opening_text(edit)}{quoted(location)[:-1]}[" for edit in self._edits]
+        self._closing = [f"</svrl:{element_name(edit)}>\n" for edit in self._edits]
+        self._messages = [content_of(edit) for edit in self._edits]
         self._records = 0
         self._failed = [0] * len(self._edits)
         self._fired = [0] * len(self._rules)
@@ -154,17 +154,21 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
             self._segments[number].append((self._size, len(content)))
             self._size += len(content)
 
-    def write_above(self, name: str, failures: int) -> None:
-        """Add failures of an edit on elements above the records, which no chunk holds: one line, with their number."""
+    def write_above(self, name: str, failures: int, undecidable: str = "") -> None:
+        """Add failures of an edit on elements above the records, which no chunk holds: one line, with their number.
+
+        `undecidable`: code of the error, where one of them is that the test cannot be evaluated.
+        """
         for number, rule in enumerate(self._rules):
             for position in rule.positions:
                 if self._edits[position].name == name and failures:
-                    opening = self._opening[position].removesuffix("[")
-                    location = opening.rpartition("/")[0]
-                    content = (
-                        f'{location}"><svrl:text>{failures} above the records</svrl:text>{self._closing[position]}'
-                    )
-                    self._keep(number, content)
+                    opening = self._opening[position].removesuffix("[").rpartition("/")[0]
+                    if undecidable:
+                        above = opening.rpartition(_LOCATION)[2]
+                        self._keep(number, undecidable_instruction(self._edits[position].name, undecidable, above))
+                    failed = failures - 1 if undecidable else failures
+                    content = f'{opening}"><svrl:text>{failed} above the records</svrl:text>{self._closing[position]}'
+                    self._keep(number, content if failed else "")
                     self._failed[position] += failures
                     self._fired[number] += 1
 
@@ -178,17 +182,20 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
                 lines = {key: [_fired(rule)] for key in first.fired_on}
             for position in rule.positions:
                 self._failed[position] += len(found[position].failed)
-                for key, location, messages in found[position].failed:
-                    lines.setdefault(key, []).append(self._placed(position, location, messages))
+                for each in found[position].failed:
+                    lines.setdefault(each.places, []).append(self._placed(position, each))
             self._keep(number, "".join(line for key in sorted(lines) for line in lines[key]))
         self._records += records
 
-    def _placed(self, position: int, location: str, messages: Sequence[str]) -> str:
+    def _placed(self, position: int, failure: Failure) -> str:
+        location = failure.location
+        if failure.undecidable:
+            return undecidable_instruction(self._edits[position].name, failure.undecidable, location)
         opening = self._opening[position]
         opening = opening[: opening.rindex(" location=")]
-        texts = iter(messages)
-        content = [piece or _character_data(next(texts, "")) for piece in _content_without_texts(self._edits[position])]
-        return f"{opening} location={_quoted(location)}>{''.join(content)}{self._closing[position]}"
+        texts = iter(failure.messages)
+        content = [piece or character_data(next(texts, "")) for piece in content_without_texts(self._edits[position])]
+        return f"{opening} location={quoted(location)}>{''.join(content)}{self._closing[position]}"
 
     def close(self) -> SvrlTotals:
         """Write the report and forget the temporary file."""
@@ -201,7 +208,7 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
             before: int | None = None
             for rule, segments, often in zip(self._rules, self._segments, self._fired, strict=True):
                 if rule.pattern_number != before:
-                    self._put(f"<svrl:active-pattern{_attributes(id=rule.pattern)}/>\n")
+                    self._put(f"<svrl:active-pattern{attributes(id=rule.pattern)}/>\n")
                     before = rule.pattern_number
                 if often and not self._each:
                     self._put(_fired(rule))
@@ -266,16 +273,27 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
             seen = verdicts[0].fired
             records = np.arange(columns.n) if seen is None else np.flatnonzero(seen)
         lines = pa.array([_fired(rule) if self._each else ""]).take(pa.array(np.zeros(len(records), dtype=np.int64)))
-        for row, position in zip(broken, rule.positions, strict=True):
+        for row, position, verdict in zip(broken, rule.positions, verdicts, strict=True):
             self._failed[position] += int(row.sum())
             chosen = np.flatnonzero(row)
             if len(chosen) == 0:
                 continue
             elements = self._elements(position, columns, chosen)
+            if verdict.undecidable:
+                elements = self._with_instructions(position, elements, chosen, verdict.undecidable)
             # Null where the record keeps this edit: joined as nothing.
             places = pa.array(np.searchsorted(chosen, records), mask=~row[records])
             lines = pc.binary_join_element_wise(lines, pc.fill_null(elements.take(places), ""), "")
         return lines
+
+    def _with_instructions(self, position: int, elements: Any, chosen: Any, undecidable: Mapping[int, str]) -> Any:
+        """Failures, with an instruction in place of each where the test cannot be evaluated."""
+        texts: list[str] = elements.to_pylist()
+        for place, record in enumerate(chosen.tolist()):
+            if record + 1 in undecidable:
+                location = texts[place].partition(_LOCATION)[2].partition('"')[0]
+                texts[place] = undecidable_instruction(self._edits[position].name, undecidable[record + 1], location)
+        return pa.array(texts, pa.string())
 
     def _elements(self, position: int, columns: RecordChunk, chosen: Any) -> Any:
         indices = pa.array(chosen)
@@ -289,7 +307,7 @@ class SvrlWriter(AbstractContextManager["SvrlWriter"]):
             if isinstance(piece, str):
                 pieces.append(piece)
             else:
-                pieces.append(_escaped_cells(xpath_strings(piece, columns).take(indices)))
+                pieces.append(escaped_cells(xpath_strings(piece, columns).take(indices)))
         pieces.append(self._closing[position])
         return pc.binary_join_element_wise(*pieces, "")
 
@@ -314,81 +332,4 @@ def _rules(edits: Sequence[Edit], record_path: tuple[str, ...] | None) -> list[_
 
 
 def _fired(rule: _Rule) -> str:
-    return f"<svrl:fired-rule{_attributes(context=rule.context)}/>\n"
-
-
-def _element_name(edit: Edit) -> str:
-    """Name of the element that says that a record breaks an edit."""
-    return "successful-report" if edit.assertion is not None and edit.assertion.report else "failed-assert"
-
-
-def _opening_text(edit: Edit) -> str:
-    """Tag of that element up to the location of the record."""
-    if edit.assertion is None:
-        role = "warning" if edit.severity == "warning" else None
-        stated = _attributes(test=edit.text, id=edit.name, role=role)
-    else:
-        written = edit.assertion
-        stated = _attributes(test=written.test, id=written.id or edit.name, role=written.role, flag=written.flag)
-    return f"<svrl:{_element_name(edit)}{stated} location="
-
-
-def _attributes(**values: str | None) -> str:
-    """Attributes of a tag that have a value."""
-    return "".join(f" {name}={_quoted(value)}" for name, value in values.items() if value is not None)
-
-
-def _quoted(text: str) -> str:
-    """Value of an attribute."""
-    # Double quotes always: the location is completed record by record inside them.
-    return f'"{escape(text, {chr(34): "&quot;"})}"'
-
-
-def _content_of(edit: Edit) -> list[str | Expression]:
-    """What stands inside a failure: markup, and expressions to fill in."""
-    return _content(edit, lambda message: _pieces(message, edit.variables))
-
-
-def _content(edit: Edit, shown: Callable[[str], Sequence[Piece]]) -> list[str | Piece]:
-    content: list[str | Piece] = ["<svrl:text>", *shown(edit.message or edit.name), "</svrl:text>"]
-    if edit.assertion is not None:
-        for kind, references in (("diagnostic", edit.assertion.diagnostics), ("property", edit.assertion.properties)):
-            for name, message in references:
-                opening = f"<svrl:{kind}-reference{_attributes(**{kind: name})}><svrl:text>"
-                content += [opening, *shown(message), f"</svrl:text></svrl:{kind}-reference>"]
-    return content
-
-
-def _content_without_texts(edit: Edit) -> list[str]:
-    """What stands inside a failure: markup, and an empty text where each message goes."""
-    return _content(edit, lambda _: [""])
-
-
-def _character_data(text: str) -> str:
-    """Text as XML character data."""
-    return escape(re.sub(_NOT_XML_CHARACTERS, _REPLACEMENT, text))
-
-
-def _pieces(message: str, variables: Sequence[str]) -> list[str | Expression]:
-    """Split a message into fixed text and expressions to fill in; ``{...}`` that is no expression stays as it is."""
-    pieces: list[str | Expression] = []
-    position = 0
-    for match in _PLACEHOLDER.finditer(message):
-        try:
-            named = match[1] in variables
-            expression = VariableReference(match[1]) if named else parse_xpath(match[1])
-        except EditError:
-            continue
-        if any(isinstance(node, InOriginal) for node in nodes(expression)):
-            continue
-        pieces += [escape(message[position : match.start()]), expression]
-        position = match.end()
-    return [*pieces, escape(message[position:])]
-
-
-def _escaped_cells(texts: Any) -> Any:
-    """Cell texts as XML character data; characters that XML cannot hold become U+FFFD."""
-    clean = pc.replace_substring_regex(texts, NOT_XML, _REPLACEMENT)
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        clean = pc.replace_substring(clean, character, entity)
-    return clean
+    return f"<svrl:fired-rule{attributes(context=rule.context)}/>\n"

@@ -11,11 +11,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 from maskwright.edits.engines.checker import EngineProcess
 from maskwright.edits.engines.engine_tests import ENGINE_OF
-from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
+from maskwright.edits.evaluation.outcomes import Undecidable, count_undecidable
+from maskwright.edits.evaluation.svrl_elements import MARK, SVRL_NAMESPACE, undecidable_instruction
 from maskwright.edits.whole_documents.document import FIRST_LOCATIONS, MEGABYTE, DocumentOutcome, TestOutcome
 from maskwright.edits.whole_documents.expressions import text_of
 from maskwright.edits.whole_documents.stylesheet import (
-    MARK,
     groups_of,
     prefix_of_svrl,
     stylesheet_of,
@@ -35,8 +35,7 @@ MEMORY, MEMORY_A_BYTE = 1024 * MEGABYTE, 40
 USUAL_MEMORY_A_BYTE = 25
 PROGRESS_FROM = 10 * MEGABYTE
 MOST_EXPRESSIONS_NAMED = 10
-_MARKS = re.compile(rf"<\?{MARK}\s[fv] [^?]*\?>")
-"""Those of tests that cannot be evaluated stay in the report."""
+_MARKS = re.compile(rf"<\?{MARK}\s(?P<kind>[fveE]) (?P<number>\d+)(?: (?P<code>\S+))?(?: (?P<location>.*?))?\?>")
 _LONGEST_MESSAGE = 500
 
 
@@ -169,10 +168,22 @@ def _write_svrl(stream: IO[bytes], schema: Schema, texts: Sequence[str]) -> None
     for text in texts:
         start, end = text.find(">", text.index(f"<{prefix}:schematron-output")), text.rfind("</")
         if end > start:
-            inner = _MARKS.sub("", text[start + 1 : end])
+            inner = _MARKS.sub(lambda mark: _reported(mark, schema), text[start + 1 : end])
             inner = re.sub(rf"(<{re.escape(prefix)}:(?:active|fired|failed|successful)-)", r"\n\1", inner)
             stream.write(inner.encode() + b"\n")
     stream.write(f"</{prefix}:schematron-output>\n".encode())
+
+
+def _reported(mark: re.Match[str], schema: Schema) -> str:
+    """What a report says in place of a mark: which tests cannot be evaluated, and where."""
+    number = int(mark["number"])
+    if mark["kind"] == "e":
+        names = [test.name for test in schema.tests if test.number == number]
+    else:
+        names = [
+            test.name for rule in schema.rules for test in rule.tests if (mark["kind"], rule.number) == ("E", number)
+        ]
+    return "".join(undecidable_instruction(name, mark["code"] or "", mark["location"] or "") for name in names)
 
 
 def _opening(text: str, prefix: str) -> str:
@@ -190,8 +201,7 @@ class _EngineOutput:
     violations: Counter[int] = field(default_factory=Counter)
     locations: dict[int, list[str]] = field(default_factory=dict)
     messages: dict[int, list[str]] = field(default_factory=dict)
-    undecided: Counter[int] = field(default_factory=Counter)
-    errors: dict[int, list[str]] = field(default_factory=dict)
+    undecidable: dict[int, dict[str, Undecidable]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._depth = 0
@@ -228,10 +238,11 @@ class _EngineOutput:
 
     def _cannot_decide(self, test: int, rest: Sequence[str]) -> None:
         code, location = [*rest, "", ""][:2]
-        self.undecided[test] += 1
-        kept = self.errors.setdefault(test, [])
+        self.violations[test] += 1
+        count_undecidable(self.undecidable.setdefault(test, {}), code, location)
+        kept = self.locations.setdefault(test, [])
         if len(kept) < FIRST_LOCATIONS:
-            kept.append(f"{location} ({code})".strip())
+            kept.append(location)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if self._depth == 1 and self._test is not None:
@@ -268,8 +279,7 @@ class _EngineOutput:
                 fired=self.fired[rule.number],
                 first_locations=tuple(self.locations.get(test.number, ())),
                 first_messages=self._messages(test.number) if self.keeps_messages else None,
-                undecided=self.undecided[test.number],
-                first_undecided=tuple(self.errors.get(test.number, ())),
+                undecidable=tuple(self.undecidable.get(test.number, {}).values()),
             )
             for rule in self.schema.rules
             for test in rule.tests

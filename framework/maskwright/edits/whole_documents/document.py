@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maskwright.edits.edit import Severity
+    from maskwright.edits.evaluation.outcomes import Undecidable
 
 
 MEGABYTE = 2**20
@@ -159,8 +160,8 @@ class TestOutcome:
 
     `violations`: nodes on which the assert failed, or the report's test was true. `fired`: nodes that its rule fired
     on. `first_locations`: XPaths of the first violating nodes, at most 10. `first_messages`: their messages, which
-    carry values of the document; None unless they were wanted. `undecided`: nodes on which the test cannot be
-    evaluated; `first_undecided`: places of the first of them, each with the code of the error.
+    carry values of the document; None unless they were wanted. `undecidable`: nodes on which the test cannot be
+    evaluated, and why; they are among `violations`.
     """
 
     __test__ = False
@@ -173,8 +174,7 @@ class TestOutcome:
     fired: int
     first_locations: tuple[str, ...]
     first_messages: tuple[str, ...] | None = None
-    undecided: int = 0
-    first_undecided: tuple[str, ...] = ()
+    undecidable: tuple[Undecidable, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Entry of ``validate --document --json``."""
@@ -187,8 +187,8 @@ class TestOutcome:
             "checked_by": self.checked_by,
             "first_locations": list(self.first_locations),
         }
-        if self.undecided:
-            entry |= {"undecided": self.undecided, "first_undecided": list(self.first_undecided)}
+        if self.undecidable:
+            entry |= {"undecidable": [each.sentence() for each in self.undecidable]}
         return entry if self.first_messages is None else entry | {"first_messages": list(self.first_messages)}
 
 
@@ -229,7 +229,7 @@ class DocumentOutcome:
     @property
     def ok(self) -> bool:
         """Whether no assert failed, no report was true and all were decided, of those of severity ``error``."""
-        return not any(edit.violations or edit.undecided for edit in self.edits if edit.severity == "error")
+        return not any(edit.violations for edit in self.edits if edit.severity == "error")
 
     @property
     def counts(self) -> Mapping[str, int]:

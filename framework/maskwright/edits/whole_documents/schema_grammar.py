@@ -40,8 +40,8 @@ def _identities(schema: Element) -> list[Problem]:
     spaces: dict[str, str] = {}
     for element in schema.named("ns"):
         prefix, uri = element.attributes.get("prefix", ""), element.attributes.get("uri", "")
-        if prefix in spaces:
-            found.append(problem(element, f"the prefix {prefix!r} is declared twice"))
+        if spaces.get(prefix, uri) != uri:
+            found.append(problem(element, f"the prefix {prefix!r} is declared twice, for different namespaces"))
         if prefix and not is_name(prefix):
             found.append(problem(element, f"{prefix!r} can be no prefix"))
         spaces[prefix] = uri

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, XSL
-from maskwright.edits.evaluation.svrl import SVRL_NAMESPACE
+from maskwright.edits.evaluation.svrl_elements import MARK, SVRL_NAMESPACE
 from maskwright.edits.whole_documents.expressions import alternatives, text_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.whole_documents.schema import Expression, Let, Pattern, Rule, Schema, Test
 
-MARK = "maskwright"
 
 # Prefixes and names that no schema would choose: ours must not meet those of the rules.
 X = "maskwright.xsl"

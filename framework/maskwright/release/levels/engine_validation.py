@@ -12,7 +12,7 @@ from maskwright.data.levels.linked_data import NestedElements
 from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.engines.nested_checker import Node, place_of
-from maskwright.edits.evaluation.outcomes import Placed
+from maskwright.edits.evaluation.outcomes import Failure, Placed
 from maskwright.edits.evaluation.svrl import SvrlWriter
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
@@ -97,7 +97,7 @@ def _placed(found: EditOutcome, linked: LinkedData, elements: NestedElements) ->
     numbers = np.stack([rows, *places], axis=1) + 1
     nodes = [Node(tuple(each)) for each in numbers.tolist()]
     message = found.message or found.name
-    failed = [(node.places, place_of(elements, node), (message,)) for node in nodes]
+    failed = [Failure(node.places, place_of(elements, node), (message,)) for node in nodes]
     return Placed(found.fired, [], failed)
 
 
@@ -238,11 +238,14 @@ def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome], on_missing: Cal
         if each.severity != "error" or own.violations:
             continue
         if each.violations:
-            missing = on_missing(each.name)
-            rounded = each.violations - missing
-            because = (f"in {missing} cells that it reads are missing" if missing else "",
+            undecidable = sum(one.count for one in each.undecidable)
+            missing = min(on_missing(each.name), each.violations - undecidable)
+            rounded = each.violations - undecidable - missing
+            because = (f"in {undecidable} its test cannot be evaluated" if undecidable else "",
+                       f"in {missing} cells that it reads are missing" if missing else "",
                        f"in {rounded} it holds by exact arithmetic" if rounded else "")  # fmt: skip
-            hints = (WHAT_TO_DO if missing else "",
+            hints = (*each.undecidable_because,
+                     WHAT_TO_DO if missing else "",
                      f"XPath adds binary numbers, in the order of the document: give sums a tolerance, {TOLERANCE}"
                      if rounded else "")  # fmt: skip
             yield Problem(

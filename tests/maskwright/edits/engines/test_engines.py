@@ -160,14 +160,22 @@ def test_later_versions_have_their_own_answers(
 
 
 @needs_saxon
-def test_what_cannot_be_evaluated_stops_the_run_without_the_value(
+def test_what_cannot_be_evaluated_leaves_the_other_verdicts_and_names_no_value(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = "<D><Record><V1>1</V1></Record><Record><V1>Geheim</V1></Record></D>"
-    code, said = validated(tmp_path, schema(rule("V1 &lt; 5"), "xslt2"), data, capsys)
-    assert code == 2
-    assert "on record 2 (FORG0001)" in said
-    assert "Geheim" not in said
+    data = "<D><Record><V1>1</V1></Record><Record><V1>Geheim</V1></Record><Record><V1>7</V1></Record></D>"
+    rules = schema(rule("V1 &lt; 5") + rule("number(V1) = 1", name="b"), "xslt2")
+    report = tmp_path / "report.svrl"
+    code, said = validated(tmp_path, rules, data, capsys, "--svrl", str(report))
+    assert code == 1
+    assert "Geheim" not in str(said)
+    assert '<?maskwright undecidable id="a" code="FORG0001" location="/D/Record[2]"?>' in report.read_text()
+    failed = [(each.get("id"), each.get("location")) for each in etree.parse(report).iter("{*}failed-assert")]
+    assert failed == [("a", "/D/Record[3]"), ("b", "/D/Record[2]"), ("b", "/D/Record[3]")]
+    first, second = said["edits"]
+    assert first["undecidable"] == ["its test cannot be evaluated on record 2 (FORG0001: a value cannot be cast)"]
+    assert (first["first_records"], second["first_records"]) == ([2, 3], [2, 3])
+    assert "undecidable" not in second
 
 
 # The rule of the source paper

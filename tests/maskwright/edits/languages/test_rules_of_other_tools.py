@@ -244,3 +244,46 @@ def test_a_pipeline_takes_them(tmp_path):
     assert {edit["name"]: edit["violations"] for edit in result.to_json()["edits"]} == {
         "total": 0, "edit-1": 0, "parts": 0
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("a %in% c(2, NA)", "a in {2} or a is missing"),
+        ("a %vin% c(NA)", "a is missing"),
+        ("ifelse(a > 0, b / a, NA) <= 2", "if a > 0 then b / a <= 2"),
+        ("ifelse(a > 0, NA, b) <= 2", "if not a > 0 then b <= 2"),
+        ("1 == ifelse(a > 0, b, c)", "if a > 0 then 1 == b else 1 == c"),
+        ("ifelse(a > 0, b > 0, NA)", "if a > 0 then b > 0"),
+        ("xor(a > 0, b > 0)", "a > 0 and not b > 0 or not a > 0 and b > 0"),
+        ("as.Date(a) <= as.Date('2005-12-31')", "a <= 2005-12-31"),
+        ("all_complete(a, b)", "a is not missing and b is not missing"),
+    ],
+)
+def test_what_can_be_said_of_one_record_is(tmp_path, rule, said):
+    (tmp_path / "r.yaml").write_text(f'rules:\n- expr: "{rule}"\n')
+    (edit,) = mw.read_edits(tmp_path / "r.yaml")
+    assert edit.expression == mw.EditSet.parse([said])["edit-1"].expression
+
+
+def test_a_group_of_variables_in_a_rule_is_an_edit_for_each(tmp_path):
+    (tmp_path / "r.yaml").write_text("rules:\n- {expr: 'var_group(a, b) >= 0', name: g}\n")
+    assert [(edit.name, edit.text) for edit in mw.read_edits(tmp_path / "r.yaml")] == [
+        ("g.1", "a >= 0"), ("g.2", "b >= 0"),
+    ]  # fmt: skip
+
+
+def test_one_rule_that_is_not_read_does_not_take_the_others_with_it(tmp_path, capsys):
+    rules = tmp_path / "r.yaml"
+    rules.write_text("rules:\n- {expr: 'a <= b', name: x}\n- {expr: 'is_unique(a)', name: u}\n")
+    data = tmp_path / "d.csv"
+    data.write_text("a,b\n1,2\n3,2\n")
+    assert main(["edits", str(rules), "--to", "yaml"]) == 2
+    said = capsys.readouterr()
+    assert "rule: a <= b" in said.out
+    assert "the rule 'u' is not understood" in said.err
+    assert main(["validate", str(data), "--edits", str(rules), "--json"]) == 2
+    assert main(["validate", str(data), "--edits", str(rules), "--allow-unread", "u"]) == 1
+    assert "left out, as was allowed: the rule 'u'" in " ".join(capsys.readouterr().err.split())
+    assert main(["validate", str(data), "--edits", str(rules), "--allow-unread", "x"]) == 2
+    assert "no rule that is not read called 'x'" in capsys.readouterr().err

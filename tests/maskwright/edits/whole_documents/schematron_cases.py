@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 Verdict = str
-"""``valid``, ``invalid``, ``undecided`` on a node, or ``error``: no schema, or none that can be carried out."""
+"""``valid``, ``invalid``, ``undecidable`` on a node, or ``error``: no schema, or none that can be carried out."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +214,7 @@ CASES = (
     Case(
         "let-of-another-pattern",
         pattern("<let name='v' value='1'/>", rule("b", holds("$v = 1"))) + pattern(rule("b", holds("$v = 1"))),
-        "error",
-        says="no let variable called 'v'",
+        "valid",
     ),
     Case(
         "let-of-another-rule",
@@ -791,9 +790,9 @@ CASES = (
     Case(
         "wrong-type-in-two",
         pattern(rule("b", holds("xs:integer(concat('x', @k)) = 1"))),
-        "undecided",
+        "undecidable",
         bindings=TWO,
-        says="/Q{}a[1]/Q{}b[1] (FORG0001)",
+        says="/Q{}a[1]/Q{}b[1] FORG0001",
     ),
     Case("comment-in-expression", pattern(rule("b", holds("@k (: ) $no ( :)"))), "invalid", bindings=TWO),
     Case(

@@ -35,7 +35,7 @@ def rounded_in_xpath(edits: EditSet) -> list[str]:
     return [edit.name for edit in tests if calculates(edit.expression)]
 
 
-def exact_rule(node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one case for each kind of node
+def exact_rule(node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911, PLR0912 - one case for each kind of node
     """Rule of the YAML language with the verdict of a test in XPath 1.0, on every record; never unknown."""
     match node:
         case x.Truth():
@@ -49,6 +49,8 @@ def exact_rule(node: x.Expression) -> x.Expression:  # noqa: C901, PLR0911 - one
             return conjunction([_same_texts(operand, pairs) or exact_rule(operand) for operand in operands])
         case x.Or(operands):
             return disjunction([exact_rule(operand) for operand in operands])
+        case x.IfThen():
+            return x.mapped(node, exact_rule)
         case x.Comparison(operator, left, right):
             return _comparison(operator, left, right)
         case x.InOriginal((name,)):
@@ -226,7 +228,7 @@ def _divisors(node: x.Expression) -> list[x.Expression]:
 
 
 def _is_truth(node: x.Expression) -> bool:
-    return isinstance(node, (x.Truth, x.Comparison, x.Not, x.And, x.Or, x.InOriginal)) or (
+    return isinstance(node, (x.Truth, x.Comparison, x.Not, x.And, x.Or, x.IfThen, x.InOriginal)) or (
         isinstance(node, x.Function) and node.name == "boolean"
     )
 

@@ -81,6 +81,11 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
             return " and ".join(_text(operand, _EQUAL) for operand in operands), _AND
         case x.Or(operands):
             return " or ".join(_text(operand, _AND) for operand in operands), _OR
+        case x.IfThen(condition, consequent, None):
+            return _with_level(x.Or((x.Not(condition), consequent)))
+        case x.IfThen(condition, consequent, otherwise) if otherwise is not None:
+            branches = x.And((condition, consequent)), x.And((x.Not(condition), otherwise))
+            return _with_level(x.Or(branches))
         case x.Comparison(operator, left, right):
             sign, own = _COMPARISONS.get(operator, (operator, _LESS))
             return f"{_text(left, own)} {sign} {_text(right, own + 1)}", own

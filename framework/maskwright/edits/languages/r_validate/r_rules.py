@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, cast
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from maskwright.data.date_texts import iso_day
 from maskwright.edits import expression as x
-from maskwright.edits.algebra.conditions import all_of
+from maskwright.edits.algebra.conditions import all_of, any_of
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.rule_language.rules import LONGEST_RULE
 
@@ -138,7 +139,7 @@ class Translator:
             case "compared":
                 return self._compared(*parts)
             case "special" if str(parts[1]) in ("%in%", "%vin%"):
-                return x.InSet(self.value(cast("Node", parts[0])), self._members(cast("Node", parts[2])))
+                return self._listed(cast("Node", parts[0]), cast("Node", parts[2]))
             case "call":
                 return self._call(str(parts[0]), [cast("Node", part) for part in parts[1:] if part is not None])
             case "name" if str(parts[0]) in _CONSTANTS:
@@ -186,7 +187,28 @@ class Translator:
     def _value_of(self, name: str) -> Node:
         return self._defined[name]
 
+    def _listed(self, node: Node, codes: Node) -> x.Expression:
+        """``x %in% c(1, NA)``: R finds a missing value where NA is listed, and nowhere else."""
+        members, holds_missing = self._members(codes)
+        found: list[x.Expression] = [x.InSet(self.value(node), members)] if members else []
+        if holds_missing:
+            found.append(x.IsMissing(self._variable(node, "%in% with NA")))
+        if not found:
+            raise Inexpressible("the code list is empty")
+        return any_of(found)
+
     def _compared(self, left: object, operator: object, right: object) -> x.Expression:
+        for chosen, is_left in ((cast("Node", left), True), (cast("Node", right), False)):
+            if is_call(chosen, "ifelse") and len(chosen.children) == 4:
+                condition, *branches = (cast("Node", child) for child in chosen.children[1:])
+                given = self.condition(condition)
+                # Where R chooses NA, nothing is said of the record.
+                compared = [
+                    None if is_name(each, "NA")
+                    else self._compared(each, operator, right) if is_left else self._compared(left, operator, each)
+                    for each in branches
+                ]  # fmt: skip
+                return chosen_of(given, *compared)
         first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
         return x.Comparison(cast("x.ComparisonOperator", str(operator)), first, second)
 
@@ -202,32 +224,42 @@ class Translator:
             case other:
                 raise Inexpressible(f"it uses {other}")
 
-    def _members(self, node: Node) -> tuple[x.Number | x.Text, ...]:
-        """Literals of ``c(1, 2)``, ``1:5`` or one literal."""
+    def _members(self, node: Node) -> tuple[tuple[x.Number | x.Text, ...], bool]:
+        """Literals of ``c(1, 2)``, ``1:5`` or one literal, and whether NA is among them."""
         if node.data == "name" and str(node.children[0]) in self._defined:
             return self._members(self._value_of(str(node.children[0])))
         if node.data == "call" and str(node.children[0]) == "c":
             listed = [cast("Node", child) for child in node.children[1:] if child is not None]
-            return tuple(member for child in listed for member in self._members(child))
+            found = [self._members(child) for child in listed]
+            return tuple(member for members, _ in found for member in members), any(each for _, each in found)
+        if is_name(node, "NA"):
+            return (), True
         if node.data == "sequence":
             first, last = (self.value(cast("Node", child)) for child in node.children)
             if isinstance(first, x.Number) and isinstance(last, x.Number) and first.value.denominator == 1:
                 size = int(last.value - first.value)
                 if not 0 <= size < LONGEST_SEQUENCE:
                     raise Inexpressible(f"the sequence has more than {LONGEST_SEQUENCE} numbers, or runs downwards")
-                return tuple(x.Number(first.value + step) for step in range(size + 1))
+                return tuple(x.Number(first.value + step) for step in range(size + 1)), False
         if node.data in ("number", "text", "signed"):
             value = self.value(node)
             if isinstance(value, (x.Number, x.Text)):
-                return (value,)
+                return (value,), False
         raise Inexpressible("the code list is not written out, as c('a', 'b') is")
 
     def _call(self, name: str, arguments: Sequence[Node]) -> x.Expression:
         match name:
             case "is.na" if len(arguments) == 1:
                 return x.IsMissing(self._variable(arguments[0], name))
-            case "is_complete" if arguments:
+            case "is_complete" | "all_complete" if arguments:
                 return all_of([x.Not(x.IsMissing(self._variable(argument, name))) for argument in arguments])
+            case "xor" if len(arguments) == 2:
+                one, other = (self.condition(argument) for argument in arguments)
+                return x.Or((x.And((one, x.Not(other))), x.And((x.Not(one), other))))
+            case "ifelse" if len(arguments) == 3:
+                given, *branches = arguments
+                said = [None if is_name(each, "NA") else self.condition(each) for each in branches]
+                return chosen_of(self.condition(given), *said)
             case "in_range" | "between":
                 return self._in_range(name, arguments)
             case _:
@@ -260,16 +292,50 @@ class Translator:
                 return x.Function(known[1:], tuple(self.value(argument) for argument in arguments))
             case (("as.numeric" | "as.character" | "as.integer"), 1) if name != "as.integer":
                 return self.value(arguments[0])
+            case "as.Date", 1:
+                return self._date(self.value(arguments[0]))
             case "sqrt", 1:
                 return x.Arithmetic("^", self.value(arguments[0]), x.Number(Fraction(1, 2)))
             case _:
                 raise Inexpressible(_reason(name))
+
+    @staticmethod
+    def _date(value: x.Expression) -> x.Expression:
+        """A variable is a date by its declaration, and a text by what it says."""
+        if isinstance(value, x.Text):
+            day = iso_day(value.value)
+            if day is None:
+                raise Inexpressible("as.Date() of a text that is no date written as 2005-12-31")
+            return x.Date(day)
+        if not isinstance(value, x.VariableReference):
+            raise Inexpressible("as.Date() of something computed")
+        return value
 
     def _variable(self, node: Node, taker: str) -> x.VariableReference:
         value = self.value(node)
         if not isinstance(value, x.VariableReference):
             raise Inexpressible(f"{taker}() of something computed")
         return value
+
+
+def is_call(node: Node, name: str) -> bool:
+    """Whether a tree calls a function."""
+    return node.data == "call" and str(node.children[0]) == name
+
+
+def is_name(node: Node, name: str) -> bool:
+    """Whether a tree is a name."""
+    return node.data == "name" and str(node.children[0]) == name
+
+
+def chosen_of(given: x.Expression, consequent: x.Expression | None, otherwise: x.Expression | None) -> x.Expression:
+    """``ifelse(given, consequent, otherwise)``, None where it is NA."""
+    if consequent is None and otherwise is None:
+        raise Inexpressible("both branches of ifelse() are NA")
+    if consequent is None:
+        assert otherwise is not None
+        return x.IfThen(x.Not(given), otherwise)
+    return x.IfThen(given, consequent, otherwise)
 
 
 def _reason(name: str) -> str:

@@ -9,11 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lark import Tree
+from lark import Token, Tree
 
 from maskwright.edits.algebra.conditions import with_tolerance
 from maskwright.edits.algebra.polynomial import polynomial_of
-from maskwright.edits.edit_set import read_items
+from maskwright.edits.edit_set import EditSet, UnreadRulesError, WrongRulesError, read_items
 from maskwright.edits.expression import Comparison
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
@@ -28,14 +28,15 @@ from maskwright.edits.languages.r_validate.r_rules import (
 from maskwright.edits.languages.yaml.documents import Inclusion, listed_nodes, load_rule_file, rule_text_of
 from maskwright.edits.rule_language.rules import RuleItem
 from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
     from maskwright.edits.languages.r_validate import r_rules
+    from maskwright.edits.languages.r_validate.options import ValidateOptions
 
 
 _COMMENT = re.compile(r"""("[^"\\]*"|'[^'\\]*'|`[^`]*`)|#.*""")
@@ -82,26 +83,39 @@ _CHANGES_MEANING = {
 }
 
 
-def read_validate(path: str | Path) -> EditSet:
+def read_validate(path: str | Path, options: ValidateOptions | None = None) -> EditSet:
     """Read a rule file of the R package validate as edits in exact arithmetic.
 
     ``name``, ``label``, ``description`` (the message) and ``meta: {severity}`` are kept; ``:=`` is written out, and
     ``var_group`` makes one edit for each variable. What R says of missing values is what an edit says. The option
     ``lin.eq.eps`` (``lin.ineq.eps``) becomes a tolerance of linear rules; without it, rules are exact, where validate
     allows 1e-8.
+
+    A rule that is refused does not take the others with it: the error holds them. Rules that `options` name may be
+    left out; a note says of each that it was.
     """
     file = Path(path)
-    reading = _Reading(file.parent.resolve())
+    reading = _Reading(file.parent.resolve(), allowed=frozenset(() if options is None else options.allow_unread))
     items = reading.items(file, ())
-    if reading.problems:
-        if reading.refused:
-            hint = "Remove them from the file, or write them in the YAML language."
-            count = f"{reading.refused} of {reading.refused + len(items)} rules are not understood"
-            reading.problems.append(Problem(count, Place(str(path)), hint))
-        raise EditError(reading.problems)
-    if not items:
+    unused = sorted(reading.allowed - reading.left_out)
+    if unused:
+        wrong = f"allow_unread: {unknown_name('rule that is not read', unused[0], reading.unread)}"
+        reading.problems.append(Problem(wrong, Place(str(path))))
+    if reading.refused:
+        hint = "Write them in the YAML language, or leave them out by name: --allow-unread NAME."
+        count = f"{reading.refused} of {reading.refused + len(items)} rules are not understood"
+        reading.problems.append(Problem(count, Place(str(path)), hint))
+    if not items and not reading.problems:
         raise EditError(Problem("there is no rule in this file", Place(str(path))))
-    return read_items(items, (*reading.notes, *reading.closing_notes(str(path))))
+    notes = (*reading.notes, *reading.closing_notes(str(path)))
+    try:
+        edits = read_items(items, notes) if items else EditSet((), notes)
+    except WrongRulesError as error:
+        raise WrongRulesError([*reading.problems, *error.problems], error.edits) from error
+    if reading.problems:
+        only_unread = len(reading.problems) == reading.refused + 1 and not unused
+        raise (UnreadRulesError if only_unread else WrongRulesError)(reading.problems, edits)
+    return edits
 
 
 @dataclass
@@ -111,6 +125,9 @@ class _Reading(Inclusion):
     equality: Fraction | None = None
     inequality: Fraction | None = None
     refused: int = 0
+    allowed: frozenset[str] = frozenset()
+    left_out: set[str] = field(default_factory=set)
+    unread: list[str] = field(default_factory=list)
     linear: int = 0
     unused: dict[str, int] = field(default_factory=dict)
 
@@ -219,12 +236,10 @@ class _Reading(Inclusion):
                 return []
             rules = [self._translated(instance, more) for instance, more in self._instances(tree)]
         except NotR as error:
-            self.refused += 1
-            self.problems.append(Problem(f"{called} is not read: {error}", _at(place, text, error.start)))
+            self._refuse(fields, Problem(f"{called} is not read: {error}", _at(place, text, error.start)))
             return []
         except Inexpressible as reason:
-            self.refused += 1
-            self.problems.append(Problem(f"{called} is not understood: {reason}", place))
+            self._refuse(fields, Problem(f"{called} is not understood: {reason}", place))
             return []
         if len(rules) == 1:
             return [RuleItem({"rule": rules[0], **fields}, place)]
@@ -232,6 +247,17 @@ class _Reading(Inclusion):
             RuleItem({"rule": rule, **fields, **({"name": f"{fields['name']}.{n}"} if "name" in fields else {})}, place)
             for n, rule in enumerate(rules, start=1)
         ]
+
+    def _refuse(self, fields: Mapping[str, Any], problem: Problem) -> None:
+        """Take up a rule that is not understood, or note that it is left out, as was allowed."""
+        name = str(fields.get("name", ""))
+        self.unread.append(name)
+        if name and name in self.allowed:
+            self.left_out.add(name)
+            self.notes.append(f"{problem.place}: left out, as was allowed: {problem.message}")
+        else:
+            self.refused += 1
+            self.problems.append(problem)
 
     def _translated(self, tree: r_rules.Node, chosen: Mapping[str, r_rules.Node]) -> str:
         expression = Translator({**self.defined, **chosen}).condition(tree)
@@ -247,8 +273,19 @@ class _Reading(Inclusion):
         self.linear += 1
         return with_tolerance(expression, self.equality or Fraction(0), self.inequality or Fraction(0))
 
+    def _with_named_groups(self, tree: r_rules.Node) -> r_rules.Node:
+        """Rule in which ``var_group(a, b)`` that stands in it has a name, as one that := defined."""
+        for node in subtrees(tree):
+            members = group_of(node)
+            if members is not None:
+                name = f"group {len(self.groups) + 1}"
+                self.groups[name] = members
+                tree = _replaced(tree, node, name)
+        return tree
+
     def _instances(self, tree: r_rules.Node) -> Iterator[tuple[r_rules.Node, dict[str, r_rules.Node]]]:
         """Copies of a rule with one variable of each group that it uses."""
+        tree = self._with_named_groups(tree)
         names = [str(node.children[0]) for node in subtrees(tree) if node.data == "name"]
         used = [name for name in names if name in self.groups]
         if len(set(used)) < len(used):
@@ -260,6 +297,13 @@ class _Reading(Inclusion):
             raise Inexpressible(f"its variable groups make more than {MOST_COPIES} rules")
         for members in itertools.product(*(self.groups[name] for name in used)):
             yield tree, dict(zip(used, members, strict=True))
+
+
+def _replaced(tree: r_rules.Node, node: r_rules.Node, name: str) -> r_rules.Node:
+    if tree is node:
+        found: r_rules.Node = Tree("name", [Token("NAME", name)])
+        return found
+    return Tree(tree.data, [_replaced(each, node, name) if isinstance(each, Tree) else each for each in tree.children])
 
 
 def _resolved(tree: r_rules.Node, defined: Mapping[str, r_rules.Node]) -> r_rules.Node:

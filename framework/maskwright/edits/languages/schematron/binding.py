@@ -37,15 +37,15 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
             continue
         context = _context(edit, stated, layout)
         if context is None and (stated.steps[-1] in variables or stated.steps[-1] in around):
-            if edit.engine is None:
+            if edit.for_validation.engine is None:
                 problems.append(_about_something_else(edit, stated))
             else:
-                found.append(edit)
+                found.append(_left_to_engine(edit))
             continue
         if context is None:
             # It fires on nothing in the file: no engine needs to say so.
             about = " / ".join(map(in_words, stated.steps))
-            found.append(replace(edit, context=about, stated=None, engine=None))
+            found.append(replace(edit, context=about, stated=None, engine=None, validated_by=None))
             continue
         wrong = list(_in_another_namespace(edit, stated, variables, elsewhere))
         problems += wrong
@@ -55,6 +55,15 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
     if problems:
         raise EditError(problems)
     return EditSet(tuple(found), edits.notes)
+
+
+def _left_to_engine(edit: Edit) -> Edit:
+    """A test on other elements than records: masking cannot keep it, and the result is checked."""
+    if edit.engine is not None:
+        return edit
+    text = edit.text if edit.assertion is None else edit.assertion.test
+    checked = replace(edit.for_validation, validated_by=None, binding="xpath1")
+    return replace(checked, expression=x.EngineCondition(text), parts=(), variables=())
 
 
 def _context(edit: Edit, stated: StatedNames, layout: Layout) -> str | None:

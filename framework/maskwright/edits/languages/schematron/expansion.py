@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from maskwright.edits.engines.engine_tests import XSL
 from maskwright.edits.languages.schematron.document import RAISE_LIMIT, Element, read_document
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 ALL, DEFAULT = "#ALL", "#DEFAULT"
 MOST_FILES = 100
+MOST_NAMED = 5
 PATTERNS = ("pattern", "group")
+_REFERRED_TO = {"diagnostics": "diagnostic", "properties": "property"}
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\")
 _PARAMETER = re.compile(rf"\$\s*({NCNAME})")
 
@@ -42,6 +46,13 @@ def with_included(schema: Element, options: SchematronOptions) -> Element:
 def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element, list[str]]:
     """Write a schema out that includes nothing any more; see `expand`."""
     expansion = _Expansion(options)
+    expansion.references = {
+        (kind, each.attributes["id"]): each
+        for kind in _REFERRED_TO
+        for holder in whole.named(kind)
+        for each in holder.named(_REFERRED_TO[kind])
+        if "id" in each.attributes
+    }
     rules = {
         rule.attributes["id"]: rule
         for pattern in (*whole.named("pattern"), *whole.named("group"), *whole.named("rules"))
@@ -60,7 +71,10 @@ def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element
         elif not part.is_abstract:
             pattern = expansion.instance(part, templates) if "is-a" in part.attributes else part
             content.append(expansion.with_rules(pattern, rules))
-    return _in_phase(replace(whole, content=content), options)
+    holders = [_with_copies(part, expansion.copies) for part in content]
+    chosen, notes = _in_phase(replace(whole, content=holders), options)
+    shared, more = with_shared_lets(chosen)
+    return shared, [*notes, *more]
 
 
 class _Expansion:
@@ -70,6 +84,8 @@ class _Expansion:
         self.options = options
         self.elements = 0
         self.files = 0
+        self.references: Mapping[tuple[str, str], Element] = {}
+        self.copies: list[tuple[str, Element]] = []
 
     def counted(self, element: Element) -> Element:
         self.elements += 1
@@ -83,7 +99,7 @@ class _Expansion:
         content: list[str | Element] = []
         for part in element.content:
             if isinstance(part, str) or part.namespace != element.namespace:
-                content.append(part)
+                content.append(_as_let(part, element))
             elif part.name == "include":
                 content.append(self.fetched(part, files, element.namespace)[0])
             elif part.name == "extends" and "href" in part.attributes:
@@ -150,7 +166,30 @@ class _Expansion:
             values[name] = value
         attributes = {name: value for name, value in pattern.attributes.items() if name != "is-a"}
         content = [self.substituted(part, values) for part in template.content if not _is(part, "param")]
+        self.refer_to_copies(content, values)
         return replace(pattern, attributes=attributes, content=content)
+
+    def refer_to_copies(self, content: Iterable[str | Element], values: Mapping[str, str]) -> None:
+        """Let the tests of an instance refer to diagnostics and properties in which its parameters are put in."""
+        tests = [each for part in content if isinstance(part, Element) for each in _descendants(part)]
+        for test in tests:
+            for kind in ("diagnostics", "properties"):
+                names = [self.copied(kind, name, values) for name in test.attributes.get(kind, "").split()]
+                if names:
+                    test.attributes[kind] = " ".join(names)
+
+    def copied(self, kind: str, name: str, values: Mapping[str, str]) -> str:
+        """Id of what a test refers to, or of a copy of it in which parameters are put in."""
+        stated = self.references.get((kind, name))
+        if stated is None:
+            return name
+        copy = self.substituted(stated, values)
+        assert isinstance(copy, Element)
+        if _without_copies(copy) == _without_copies(stated):
+            return name
+        number = 1 + sum(kind == of and each.attributes["id"].startswith(f"{name}.") for of, each in self.copies)
+        self.copies.append((kind, replace(copy, attributes={**copy.attributes, "id": f"{name}.{number}"})))
+        return f"{name}.{number}"
 
     def substituted(self, part: str | Element, values: Mapping[str, str]) -> str | Element:
         if isinstance(part, str):
@@ -220,6 +259,92 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
     note = f"{schema.file}: phase {wanted!r}: {left_out} pattern{'s are' if left_out != 1 else ' is'} left out"
     # Variables of a phase are seen in all its patterns, as those of the schema are.
     return replace(schema, attributes=attributes, content=[*phase.named("let"), *kept]), [note]
+
+
+def _as_let(part: str | Element, around: Element) -> str | Element:
+    """``xsl:variable`` beside rules or tests is what ``let`` is."""
+    if isinstance(part, str) or part.namespace != XSL or part.name not in ("variable", "param"):
+        return part
+    known = part.attributes.keys() <= {"name", "select", "as"}
+    if around.name not in ("schema", "phase", "rule", *PATTERNS) or not known or "name" not in part.attributes:
+        return part
+    attributes = {("value" if name == "select" else name): text for name, text in part.attributes.items()}
+    return replace(part, namespace=around.namespace, name="let", attributes=attributes)
+
+
+def _with_copies(part: str | Element, copies: Iterable[tuple[str, Element]]) -> str | Element:
+    own = () if isinstance(part, str) else [each for kind, each in copies if kind == part.name]
+    return replace(part, content=[*part.content, *own]) if isinstance(part, Element) and own else part
+
+
+def _without_copies(element: Element) -> list[object]:
+    """What an element says, whether it was written out or not."""
+    return [part if isinstance(part, str) else (part.attributes, _without_copies(part)) for part in element.content]
+
+
+def with_shared_lets(schema: Element) -> tuple[Element, list[str]]:
+    """Schema in which a variable of one pattern that others use is one of the schema.
+
+    The standard has it in its own pattern only. Processors that are written in XSLT have it everywhere, and schemas of
+    invoices rest on that. Of several patterns that define a name, each keeps its own.
+    """
+    patterns = [part for name in PATTERNS for part in schema.named(name)]
+    everywhere = {let.attributes.get("name", "").strip() for let in schema.named("let")}
+    own: dict[str, list[Element]] = {}
+    for pattern in patterns:
+        for let in pattern.named("let"):
+            own.setdefault(let.attributes.get("name", "").strip(), []).append(pattern)
+    used = {id(pattern): _used_in(pattern) for pattern in patterns}
+    wanted = [
+        name for name, holders in own.items()
+        if len(holders) == 1 and name not in everywhere
+        and any(pattern is not holders[0] and name in used[id(pattern)] for pattern in patterns)
+    ]  # fmt: skip
+    alone = {
+        name: let
+        for name, holders in own.items() if len(holders) == 1
+        for let in holders[0].named("let") if let.attributes.get("name", "").strip() == name
+    }  # fmt: skip
+    needs: dict[str, list[str]] = {}
+    while wanted:
+        name = wanted.pop()
+        if name not in needs and name in alone:
+            needs[name] = [each for each in _names_in(alone[name]) if each in alone and each != name]
+            wanted += needs[name]
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError:
+        # Variables that need each other: what reads them says so.
+        order = list(needs)
+    shared = {name: alone[name] for name in order}
+    if not shared:
+        return schema, []
+    moved = {id(let) for let in shared.values()}
+    content: list[str | Element] = [
+        replace(part, content=[each for each in part.content if id(each) not in moved])
+        if isinstance(part, Element) and part.name in PATTERNS else part
+        for part in schema.content
+    ]  # fmt: skip
+    first = next(place for place, part in enumerate(content) if isinstance(part, Element) and part.name in PATTERNS)
+    content[first:first] = shared.values()
+    let = shared[order[0]]
+    names = ", ".join(order[:MOST_NAMED]) + (f" and {len(order) - MOST_NAMED} others" if order[MOST_NAMED:] else "")
+    note = (
+        f"{let.file or schema.file}:{let.line}: variables of one pattern are used in another ({names}): they are taken "
+        "for variables of the schema, as processors written in XSLT do; the standard has them in their pattern only"
+    )
+    return replace(schema, content=content), [note]
+
+
+def _used_in(pattern: Element) -> set[str]:
+    """Names of variables that a pattern uses and none of its rules defines."""
+    rules = [each for each in _descendants(pattern) if each.name == "let"]
+    names = {name for each in _descendants(pattern) for name in _names_in(each)}
+    return names - {let.attributes.get("name", "").strip() for let in rules}
+
+
+def _names_in(element: Element) -> list[str]:
+    return [name for text in element.attributes.values() for name in _PARAMETER.findall(text)]
 
 
 def _is(part: str | Element, name: str) -> bool:

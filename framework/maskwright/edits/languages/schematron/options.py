@@ -51,6 +51,7 @@ EVERYWHERE = frozenset({"id", "icon", "see", "fpi"})
 ATTRIBUTES = {
     "schema": {"schemaVersion", "defaultPhase", "queryBinding", "version", "ns"},
     "pattern": {"name", "abstract", "is-a", "documents"},
+    "group": {"name", "abstract", "is-a", "documents"},
     "rule": {"context", "role", "flag", "severity", "subject", "abstract"},
     "assert": {"test", "role", "flag", "severity", "subject", "diagnostics", "properties"},
     "report": {"test", "role", "flag", "severity", "subject", "diagnostics", "properties"},
@@ -62,8 +63,9 @@ WRITTEN_FROM = "urn:maskwright:rules"
 """Namespace of the attributes ``rule`` and ``when`` of an assert: of the YAML language, which it was written from."""
 
 UNDERSTOOD = {
-    "schema": {"let", "pattern"},
+    "schema": {"let", "pattern", "group"},
     "pattern": {"let", "rule"},
+    "group": {"let", "rule"},
     "rule": {"let", "assert", "report"},
 }
 """Children that become edits or what they stand on, by element."""
@@ -80,7 +82,6 @@ NOT_READ = {
     "include": "it cannot stand here",
     "extends": "it cannot stand here",
     "library": "copy the rules into this file",
-    "group": "use pattern instead of group",
 }
 """Refused, and what to do instead."""
 

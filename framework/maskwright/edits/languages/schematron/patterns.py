@@ -10,19 +10,17 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import Assertion, Edit, Severity
 from maskwright.edits.element_names import StatedNames
 from maskwright.edits.engines.engine_tests import ENGINE_OF, EnginePattern, EngineRule, EngineTest, Screening, screen
-from maskwright.edits.expression import EngineCondition, Expression, Not, variable_names
+from maskwright.edits.expression import EngineCondition, Not, variable_names
 from maskwright.edits.languages.schematron.expressions import (
     Let,
     Scope,
     lets_of,
     message_of,
-    reason_to_refuse,
-    trees,
+    understood_test,
     with_lets,
 )
 from maskwright.edits.languages.schematron.state import Undecided, refusal
 from maskwright.edits.languages.xpath.conversions import as_condition
-from maskwright.edits.languages.xpath.parser import parse_xpath
 from maskwright.foundation.errors import EditError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.xml_syntax import NCNAME
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.languages.schematron.document import Element
     from maskwright.edits.languages.schematron.state import Reading
+    from maskwright.edits.languages.xpath.xpath2 import XPath2Test
     from maskwright.foundation.errors import Place
 
 _NAME = rf"(?:{NCNAME}:)?{NCNAME}"
@@ -43,12 +42,15 @@ _SEVERITIES = ("role", "flag", "severity")
 
 @dataclass
 class TestOfRule:
-    """An assert or report on its way to becoming an edit."""
+    """An assert or report on its way to becoming an edit.
+
+    `understood`: the test, where it is in the subset. `problem`: why an engine has to give its verdict, if one has to.
+    """
 
     element: Element
     name: str
     rule: int
-    tree: Expression | None
+    understood: XPath2Test | None
     problem: Problem | None
     place: int = 0
 
@@ -121,7 +123,7 @@ class PatternReader:
             seen.setdefault(context, element.line)
             rules.append(rule)
             self._read_tests(rule, len(rules) - 1, is_plain=is_plain)
-        left = [test for rule in rules for test in rule.tests if test.tree is None]
+        left = [test for rule in rules for test in rule.tests if test.problem is not None]
         pattern = self._engine_pattern(rules) if left else None
         for rule in rules:
             for test in rule.tests:
@@ -147,35 +149,14 @@ class PatternReader:
             if text is None:
                 reading.refuse(child, f"<{child.name}> needs a test")
                 continue
-            tree, problem = self._parsed(child, text, rule)
-            if not is_plain and tree is not None:
-                tree = None
+            understood, problem = understood_test(reading, child, text, rule.scope)
+            if not is_plain and understood is not None:
+                understood = None
                 message = f"which rule of the pattern fires on a record cannot be derived from {rule.context!r} alone"
                 problem = Problem(message, reading.place(child, " ".join(text.split())))
-            rule.tests.append(TestOfRule(child, name, number, tree, problem))
+            rule.tests.append(TestOfRule(child, name, number, understood, problem))
         if rule.element.attributes.keys() & set(_SEVERITIES):
             reading.note(rule.element, "role, flag and severity count on an assert, not on its rule")
-
-    def _parsed(self, element: Element, text: str, rule: RuleOfPattern) -> tuple[Expression | None, Problem | None]:
-        reading = self._reading
-        place = reading.place(element)
-        if reading.for_engine:
-            return None, Problem("this test is left to an engine", reading.place(element, " ".join(text.split())))
-        try:
-            tree = parse_xpath(text, place, trees(rule.scope), reading.options, reading.naming)
-        except EditError as error:
-            return None, error.problems[0]
-        if reading.later_binding is not None:
-            reason = reason_to_refuse(tree)
-            if reason is not None:
-                message = f"XPath 1.0 and the {reading.later_binding} binding may answer differently: {reason}"
-                return None, Problem(message, reading.place(element, " ".join(text.split())))
-        for name in variable_names(tree):
-            if "-" in name:
-                reading.note(
-                    element, f"{name!r} is read as one name; a difference needs spaces: {name.replace('-', ' - ')}"
-                )
-        return tree, None
 
     def _name(self, element: Element) -> str:
         """Name of the next edit, unique in the file."""
@@ -212,7 +193,7 @@ class PatternReader:
         stays = True
         made = []
         for rule in rules:
-            left = [test for test in rule.tests if test.tree is None]
+            left = [test for test in rule.tests if test.problem is not None]
             # An absolute path as context says where the records are, and is met by the records' own path.
             stays = stays and self._screened(rule.context.lstrip("/")).stays_in_record
             own: dict[str, str] = {}
@@ -275,11 +256,11 @@ class PatternReader:
     def _add(self, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern | None) -> None:
         """Take up the edit of a test, or the reason why there is none."""
         stated = self._stated(rule, test)
-        if test.tree is not None:
-            self._add_understood(stated, test, test.tree)
+        if test.problem is None:
+            assert test.understood is not None
+            self._take_up(self._as_understood(stated, test, test.understood))
         else:
             assert pattern is not None
-            assert test.problem is not None
             self._add_for_engine(stated, rule, test, pattern, test.problem)
 
     def _stated(self, rule: RuleOfPattern, test: TestOfRule) -> Edit:
@@ -320,19 +301,17 @@ class PatternReader:
             ),
         )
 
-    def _add_understood(self, stated: Edit, test: TestOfRule, tree: Expression) -> None:
-        """Take up an edit whose test is in the understood subset."""
-        expression = Not(tree) if test.is_report else tree
+    def _as_understood(self, stated: Edit, test: TestOfRule, understood: XPath2Test) -> Edit | list[Problem]:
+        """Edit whose test is in the understood subset."""
+        expression = Not(understood.tree) if test.is_report else understood.tree
         try:
             parts = classify(as_condition(expression), stated.place)
         except EditError as error:
-            self._reading.problems += error.problems
-            return
-        self._reading.edits.append(
-            replace(
-                stated, expression=expression, parts=parts, variables=variable_names(expression),
-                stated=self._names(stated.context or "", variable_names(expression)),
-            )
+            return list(error.problems)
+        names = variable_names(expression)
+        return replace(
+            stated, expression=expression, parts=parts, variables=names, binding=understood.binding,
+            stated=self._names(stated.context or "", names),
         )  # fmt: skip
 
     def _names(self, context: str, variables: Sequence[str]) -> StatedNames | None:
@@ -345,6 +324,12 @@ class PatternReader:
         known = tuple((name, naming.names.get(name, name)) for name in variables)
         # A prefix that nothing declares was refused.
         return StatedNames(tuple(step or "" for step in steps), known)
+
+    def _take_up(self, found: Edit | list[Problem]) -> None:
+        if isinstance(found, Edit):
+            self._reading.edits.append(found)
+        else:
+            self._reading.problems += found
 
     def _add_for_engine(
         self, stated: Edit, rule: RuleOfPattern, test: TestOfRule, pattern: EnginePattern, problem: Problem
@@ -359,7 +344,11 @@ class PatternReader:
         single = replace(engine_rule, tests=(engine_rule.tests[test.place],), reports=(test.is_report,))
         engine = EngineTest(pattern, test.rule, test.place, self._names_in(test, rule))
         reading.undecided.append(Undecided(replace(pattern, rules=(single,)), problem))
-        reading.edits.append(replace(stated, checked_by=ENGINE_OF[pattern.version], engine=engine))
+        edit = replace(stated, checked_by=ENGINE_OF[pattern.version], engine=engine)
+        if test.understood is not None:
+            kept = self._as_understood(stated, test, test.understood)
+            edit = replace(kept, validated_by=engine) if isinstance(kept, Edit) else edit
+        reading.edits.append(edit)
 
     def _names_in(self, test: TestOfRule, rule: RuleOfPattern) -> tuple[str, ...]:
         """Elements that a test and the variables it rests on mention."""

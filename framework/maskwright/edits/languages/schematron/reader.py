@@ -11,12 +11,12 @@ from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.document import Element, read_document
-from maskwright.edits.languages.schematron.expansion import expand
+from maskwright.edits.languages.schematron.expansion import PATTERNS, expand
 from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS, lets_of, trees
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM, NestedLevels, SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
 from maskwright.edits.languages.schematron.state import Reading
-from maskwright.edits.languages.xpath.nested import parse_context, parse_nested
+from maskwright.edits.languages.xpath.nested_tests import parse_context, parse_nested
 from maskwright.edits.languages.xpath.tokens import tokens_of
 from maskwright.foundation.errors import EditError, Problem
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration
     from maskwright.edits.expression import Expression
     from maskwright.edits.languages.schematron.expressions import Let
-    from maskwright.edits.languages.xpath.parser import OriginalNodes
+    from maskwright.edits.languages.xpath.parser import Parsed
 
 
 HINT = (
@@ -59,7 +59,7 @@ class LeveledPatternReader(PatternReader):
             context = " ".join(element.attributes.get("context", "").split())
             place = reading.place(element, context)
             try:
-                found = parse_context(self._local(context), self._levels, place, reading.options)
+                found = parse_context(self._local(context), self._levels, place, reading.options, self._namespaces)
             except EditError as error:
                 reading.problems += error.problems
                 continue
@@ -90,7 +90,10 @@ class LeveledPatternReader(PatternReader):
                 continue
             place = reading.place(child, " ".join(text.split()))
             try:
-                test = parse_nested(self._local(text), level, self._levels, place, variables, reading.options)
+                test = parse_nested(
+                    self._local(text), level, self._levels, place, variables, reading.options,
+                    namespaces=self._namespaces,
+                )  # fmt: skip
             except EditError as error:
                 reading.problems += [_with_hint(problem) for problem in error.problems]
                 continue
@@ -121,7 +124,13 @@ class LeveledPatternReader(PatternReader):
         """
         namespaces = self._reading.namespaces
         try:
-            names = [each for each in tokens_of(text, _no_tokens) if each.kind == "name" and ":" in each.text]
+            is_later = self._reading.later_binding is not None
+            tokens = tokens_of(text, _no_tokens, later=is_later)
+            names = [
+                each for before, each, after in zip([None, *tokens], tokens, tokens[1:], strict=False)
+                if each.kind == "name" and ":" in each.text and after.text != "("
+                and (before is None or before.text not in ("as", "of"))
+            ]  # fmt: skip
         except EditError:
             return text
         spaces: dict[str, str | None] = {}
@@ -135,7 +144,12 @@ class LeveledPatternReader(PatternReader):
             text = text[: token.start] + local + text[token.start + len(token.text) :]
         return text
 
-    def _variables(self, rule: RuleOfPattern, level: str) -> dict[str, Expression | OriginalNodes]:
+    @property
+    def _namespaces(self) -> Mapping[str, str] | None:
+        """Namespaces of tests in XPath 2; None: they are in XPath 1."""
+        return None if self._reading.later_binding is None else self._reading.namespaces
+
+    def _variables(self, rule: RuleOfPattern, level: str) -> dict[str, Parsed]:
         """What the variables of a rule stand for."""
         found = trees(rule.scope)
         for let in rule.element:
@@ -144,7 +158,10 @@ class LeveledPatternReader(PatternReader):
                 continue
             place, limits = self._reading.place(let, value), self._reading.options
             try:
-                found[name] = parse_nested(self._local(value), level, self._levels, place, found, limits, as_value=True)
+                found[name] = parse_nested(
+                    self._local(value), level, self._levels, place, found, limits, as_value=True,
+                    namespaces=self._namespaces,
+                )  # fmt: skip
             except EditError as error:
                 self._reading.problems += [_with_hint(problem) for problem in error.problems]
         return found
@@ -197,7 +214,7 @@ def read_schematron(
     scope = lets_of(reading, schema, {}, in_rule=False)
     asserts = [child for pattern in schema for rule in pattern for child in rule if child.name in ("assert", "report")]
     reading.names.update(child.attributes["id"] for child in asserts if "id" in child.attributes)
-    patterns = [child for child in reading.children(schema) if child.name == "pattern"]
+    patterns = [each for child in reading.children(schema) if child.name in PATTERNS for each in _patterns_of(child)]
     for number, pattern in enumerate(patterns, start=1):
         if levels is None:
             PatternReader(reading, pattern, number, scope).read()
@@ -230,6 +247,15 @@ def _check_root(reading: Reading, schema: Element) -> None:
         reading.refuse(schema, f"the queryBinding {binding!r} is not understood", f"understood are: {known}")
 
 
+def _patterns_of(element: Element) -> list[Element]:
+    """A pattern; a group is as many patterns as it has rules, for each of them fires."""
+    if element.name == "pattern":
+        return [element]
+    rules = element.named("rule")
+    others = [part for part in element.content if not (isinstance(part, Element) and part in rules)]
+    return [replace(element, name="pattern", content=[*others, rule]) for rule in rules]
+
+
 def _read_references(reading: Reading, schema: Element) -> None:
     """What asserts refer to: namespaces, diagnostics and properties."""
     for child in schema:
@@ -239,7 +265,8 @@ def _read_references(reading: Reading, schema: Element) -> None:
             prefix, uri = child.attributes.get("prefix", ""), child.attributes.get("uri", "")
             if not prefix or not uri:
                 reading.refuse(child, "<ns> needs a prefix and a uri")
-            reading.namespaces[prefix] = uri
+            if reading.namespaces.setdefault(prefix, uri) != uri:
+                reading.refuse(child, f"the prefix {prefix!r} is declared twice, for different namespaces")
         elif child.name in ("diagnostics", "properties"):
             single = "diagnostic" if child.name == "diagnostics" else "property"
             for each in child:

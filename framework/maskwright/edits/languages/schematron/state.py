@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.edits.element_names import ElementNaming
 from maskwright.edits.engines.checker import reasons_of
-from maskwright.edits.engines.engine_tests import ENGINE_OF, stylesheet_of
+from maskwright.edits.engines.engine_tests import ENGINE_OF, XSL, stylesheet_of
 from maskwright.edits.languages.schematron import options
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
@@ -87,9 +87,13 @@ class Reading:
     def children(self, element: Element) -> Iterator[Element]:
         """Understood children; the others are noted or refused."""
         for child in element:
-            if child.namespace != element.namespace:
-                where = f"the namespace {child.namespace}" if child.namespace else "no namespace"
-                self.refuse(child, f"<{child.name}> in {where} is refused: only Schematron elements are read")
+            if child.namespace == XSL:
+                hint = "`maskwright validate --document` carries out keys and functions of XSLT"
+                self.refuse(child, f"<xsl:{child.name}> is refused: only Schematron elements are read", hint)
+            elif not child.namespace:
+                self.refuse(child, f"<{child.name}> in no namespace is refused: only Schematron elements are read")
+            elif child.namespace != element.namespace:
+                self.left_out.setdefault(f"<{child.name}> of another namespace", child.line)
             elif child.name in options.UNDERSTOOD[element.name]:
                 self.check_attributes(child)
                 yield child

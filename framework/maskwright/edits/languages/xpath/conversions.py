@@ -16,7 +16,7 @@ from maskwright.edits import expression as x
 from maskwright.edits.languages.xpath.parser import LONGEST_NUMBER
 
 if TYPE_CHECKING:
-    from maskwright.edits.languages.xpath.parser import OriginalNodes
+    from maskwright.edits.languages.xpath.parser import Parsed
 
 _ZERO = x.Number(Fraction(0))
 
@@ -36,7 +36,7 @@ def as_condition(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one cas
             return as_condition(argument)
         case x.Function("string"):
             return x.Comparison("!=", node, x.Text(""))
-        case x.Not() | x.And() | x.Or():
+        case x.Not() | x.And() | x.Or() | x.IfThen():
             return x.mapped(node, as_condition)
         case x.Comparison():
             return _comparison(node)
@@ -72,7 +72,7 @@ def _comparison(node: x.Comparison) -> x.Expression:
 
 
 def _is_truth(node: x.Expression) -> bool:
-    return isinstance(node, (x.Truth, x.Comparison, x.InOriginal, x.Not, x.And, x.Or)) or (
+    return isinstance(node, (x.Truth, x.Comparison, x.InOriginal, x.Not, x.And, x.Or, x.IfThen)) or (
         (isinstance(node, x.Function) and node.name == "boolean")
         or (isinstance(node, x.GroupFunction) and node.function in ("any", "all", "no", "unique"))
     )
@@ -102,7 +102,7 @@ def _as_number(node: x.Expression) -> x.Expression:
             return node
 
 
-def chooses_by_position(tree: x.Expression | OriginalNodes) -> bool:
+def chooses_by_position(tree: Parsed) -> bool:
     """Whether a predicate would choose by position."""
     match tree:
         case x.Number() | x.Arithmetic() | x.Negative() | x.GroupFunction("sum" | "count"):

@@ -1,24 +1,22 @@
-"""Tests and contexts on nested records, parsed into what the language of levels says."""
+"""Expressions on nested records, parsed into what the language of levels says."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from maskwright.edits import expression as x
-from maskwright.edits.languages.schematron.options import SchematronOptions
+from maskwright.edits.element_names import ElementNaming
 from maskwright.edits.languages.xpath.conversions import as_condition, chooses_by_position, without_conversions
-from maskwright.edits.languages.xpath.parser import Grown, XPathParser
-from maskwright.foundation.errors import EditError, Problem
-from maskwright.foundation.xml_syntax import NCNAME
+from maskwright.edits.languages.xpath.parser import Grown
+from maskwright.edits.languages.xpath.xpath2 import XPath2Parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from maskwright.edits.languages.schematron.options import NestedLevels
-    from maskwright.edits.languages.xpath.parser import OriginalNodes
+    from maskwright.edits.languages.schematron.options import NestedLevels, SchematronOptions
+    from maskwright.edits.languages.xpath.parser import Parsed
     from maskwright.edits.languages.xpath.tokens import Token
     from maskwright.foundation.errors import Place
 
@@ -29,65 +27,34 @@ _BEFORE = "before."
 _NEIGHBOURS = {"preceding-sibling": "previous", "following-sibling": "following"}
 _COMPARISONS = frozenset({"=", "!=", "<", "<=", ">", ">="})
 
-_PATH, _FIRST = "members", "first member"
+PATH, FIRST = "members", "first member"
 """Paths to members, or to a variable of theirs, while a text is parsed: what they mean depends on where they stand."""
 
 
-def parse_nested(
-    text: str,
-    level: str,
-    levels: NestedLevels,
-    place: Place | None = None,
-    variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
-    limits: SchematronOptions | None = None,
-    *,
-    as_value: bool = False,
-) -> x.Expression:
-    """Parse a test on a record of a level into a condition of the language of levels."""
-    parser = _NestedParser(text, place, variables or {}, limits or SchematronOptions(), levels, level)
-    tree = parser.parse()
-    return parser.value(tree) if as_value else parser.condition(tree)
+class NestedParser(XPath2Parser):
+    """Reads one expression about a record of a level."""
 
-
-def parse_context(
-    text: str, levels: NestedLevels, place: Place | None = None, limits: SchematronOptions | None = None
-) -> tuple[str, x.Expression | None] | None:
-    """Level of a rule's context, and the condition of its records; None: it is no record of a level."""
-    match = re.fullmatch(rf"(?://?)?(?:{NCNAME}/)*(?P<name>{NCNAME})\s*(?:\[(?P<condition>.*)\])?", text, re.DOTALL)
-    level = None if match is None else levels.named(match["name"])
-    if match is None or level is None:
-        return None
-    if match["condition"] is None:
-        return level, None
-    parser = _NestedParser(match["condition"], place, {}, limits or SchematronOptions(), levels, level)
-    condition = parser.parse()
-    if chooses_by_position(condition):
-        wrong = "a record that is chosen by its number: rules are about all records of a level, or about some kind"
-        raise EditError(Problem(wrong, place))
-    return level, parser.condition(condition)
-
-
-class _NestedParser(XPathParser):
     def __init__(
         self,
         text: str,
         place: Place | None,
-        variables: Mapping[str, x.Expression | OriginalNodes],
+        variables: Mapping[str, Parsed],
         limits: SchematronOptions,
         levels: NestedLevels,
         level: str,
+        namespaces: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(text, place, variables, limits)
+        super().__init__(text, place, variables, limits, ElementNaming(namespaces or {}), later=namespaces is not None)
         self._levels, self._here, self._rule_level = levels, level, level
         self._inside = 0
 
-    def condition(self, tree: x.Expression | OriginalNodes) -> x.Expression:
+    def meant(self, tree: Parsed) -> x.Expression:
         """What was read, as a condition of the language of levels."""
-        return without_conversions(as_condition(self._as_truth(_leaf(tree)).value))
+        return without_conversions(as_condition(self._as_truth(leaf(tree)).value))
 
-    def value(self, tree: x.Expression | OriginalNodes) -> x.Expression:
+    def value(self, tree: Parsed) -> x.Expression:
         """What was read, as a value of the language of levels."""
-        return without_conversions(self._as_number(_leaf(tree)).value)
+        return without_conversions(self._as_number(leaf(tree)).value)
 
     def _primary(self) -> Grown:
         token = self._token
@@ -113,7 +80,7 @@ class _NestedParser(XPathParser):
         above = self._above(self._here)
         if self._is_member(self._token, above):
             return self._path_of_members(above)
-        return _leaf(x.VariableReference(f"{above}.{self._step()}"))
+        return leaf(x.VariableReference(f"{above}.{self._step()}"))
 
     def _above(self, level: str) -> str:
         """Level that the steps ``../`` lead to from a record of another."""
@@ -137,13 +104,13 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported(f"the axis {token.text}::", token)
         if self._inside and token.text == "preceding-sibling" and self._is_sign("/"):
             self._advance()
-            return _leaf(x.VariableReference(f"{_BEFORE}{self._step()}"))
+            return leaf(x.VariableReference(f"{_BEFORE}{self._step()}"))
         self._expect("[")
         if self._advance().text != "1":
             self._refuse.unsupported("a neighbour other than the next", token)
         self._expect("]")
         self._expect("/")
-        return _leaf(x.VariableReference(f"{_NEIGHBOURS[token.text]}.{self._step()}"))
+        return leaf(x.VariableReference(f"{_NEIGHBOURS[token.text]}.{self._step()}"))
 
     def _current(self) -> Grown:
         self._advance()
@@ -158,18 +125,18 @@ class _NestedParser(XPathParser):
             owner = f"{self._rule_level}."
         else:
             owner = _CURRENT
-        return _leaf(x.VariableReference(f"{owner}{self._step()}"))
+        return leaf(x.VariableReference(f"{owner}{self._step()}"))
 
     def _aggregate(self) -> Grown:
         token = self._advance()
         self._advance()
         found = self._expression(1).tree
         self._expect(")")
-        if not _is_path(found) or found.function == _FIRST or (token.text == "sum") != (found.operand is not None):
+        if not is_path(found) or found.function == FIRST or (token.text == "sum") != (found.operand is not None):
             what = f"{token.text}() of something else than members, and of their variables where it sums"
             self._refuse.unsupported(what, token)
         self._check_own(found, token.text)
-        return _leaf(replace(found, function=token.text))
+        return leaf(replace(found, function=token.text))
 
     def _path_of_members(self, base: str) -> Grown:
         """``Person[p]/x`` or ``Household/Person/x``: members of the records of a level that the record is in, or is."""
@@ -229,15 +196,15 @@ class _NestedParser(XPathParser):
         pointer = self._pointer(level, conditions) if is_direct else None
         if pointer is not None:
             if operand is None:
-                return _leaf(x.Not(x.IsMissing(x.VariableReference(f"{pointer}.{self._levels[level].key}"))))
-            return _leaf(x.VariableReference(f"{pointer}.{operand}"))
+                return leaf(x.Not(x.IsMissing(x.VariableReference(f"{pointer}.{self._levels[level].key}"))))
+            return leaf(x.VariableReference(f"{pointer}.{operand}"))
         if not is_direct and (first or compares_before or base != self._here or not self._are_seen_below(around)):
             # Rules say "first" of one group, and nothing of what is in other groups of the same group.
             self._refuse.unsupported("members across more than one level, other than all of a record", token)
         every = [*conditions, *around]
         condition = None if not every else every[0] if len(every) == 1 else x.And(tuple(every))
         variable = None if operand is None else x.VariableReference(operand)
-        return _leaf(x.GroupFunction(_FIRST if first else _PATH, level, variable, condition))
+        return leaf(x.GroupFunction(FIRST if first else PATH, level, variable, condition))
 
     def _are_seen_below(self, conditions: list[x.Expression]) -> bool:
         """Whether conditions of records say nothing but what records below these see of them."""
@@ -254,7 +221,7 @@ class _NestedParser(XPathParser):
         found = self._expression(1).tree
         if chooses_by_position(found):
             self._refuse.unsupported("a member that is chosen by its number", self._token)
-        condition = self.condition(found)
+        condition = self.meant(found)
         self._inside -= 1
         self._here = outer
         return condition
@@ -279,7 +246,7 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported(
                 "a comparison with all members before, other than whether they have the same", token
             )
-        return _leaf(x.Not(x.GroupFunction("unique", level, x.VariableReference(one))))
+        return leaf(x.Not(x.GroupFunction("unique", level, x.VariableReference(one))))
 
     def _pointer(self, level: str, conditions: list[x.Expression]) -> str | None:
         """Pointer that ``[pno = current()/mother]`` follows."""
@@ -327,7 +294,7 @@ class _NestedParser(XPathParser):
             return super()._combine(operator, self._as_number(left), self._as_number(right))
         for members, other, mirrored in ((left, right, False), (right, left, True)):
             path = members.tree
-            if _is_path(path) and path.operand is not None and path.function == _PATH:
+            if is_path(path) and path.operand is not None and path.function == PATH:
                 return self._some_member(operator, path, path.operand, other, mirrored=mirrored)
         return super()._combine(operator, self._as_number(left), self._as_number(right))
 
@@ -335,7 +302,7 @@ class _NestedParser(XPathParser):
         self, operator: str, members: x.GroupFunction, own: x.VariableReference, other: Grown, *, mirrored: bool
     ) -> Grown:
         """``Person/x = v``: some member has a variable that compares so."""
-        if _is_path(other.tree):
+        if is_path(other.tree):
             self._refuse.unsupported("a comparison of members with members", self._token)
         self._check_own(members, "a comparison")
         relation = cast("x.ComparisonOperator", "==" if operator == "=" else operator)
@@ -344,14 +311,14 @@ class _NestedParser(XPathParser):
             self._refuse.unsupported("a comparison of members with the record itself", self._token)
         value = x.rewritten(other.value, _of_level(self._here))
         pair = (value, own) if mirrored else (own, value)
-        compared = self.condition(x.Comparison(relation, *pair))
+        compared = self.meant(x.Comparison(relation, *pair))
         condition = compared if members.condition is None else x.And((members.condition, compared))
-        return _leaf(x.GroupFunction("any", members.level, None, condition))
+        return leaf(x.GroupFunction("any", members.level, None, condition))
 
     def _as_truth(self, grown: Grown) -> Grown:
         """A path to members as a condition: there is one."""
         found = grown.tree
-        if not _is_path(found):
+        if not is_path(found):
             return grown
         self._check_own(found, "a condition")
         condition = found.condition
@@ -360,18 +327,18 @@ class _NestedParser(XPathParser):
             condition = there if condition is None else x.And((condition, there))
         if condition is None:
             some: x.Expression = x.Comparison(">", x.GroupFunction("count", found.level), x.Number(Fraction(0)))
-            return _leaf(some)
-        return _leaf(x.GroupFunction("any", found.level, None, condition))
+            return leaf(some)
+        return leaf(x.GroupFunction("any", found.level, None, condition))
 
     def _as_number(self, grown: Grown) -> Grown:
         """A path to members as a value: that of the first."""
         found = grown.tree
-        if not _is_path(found):
+        if not is_path(found):
             return grown
         self._check_own(found, "a value")
         if found.operand is None:
             self._refuse.unsupported("the text of a member as a whole", self._token)
-        return _leaf(replace(found, function="first"))
+        return leaf(replace(found, function="first"))
 
 
 def _of_level(level: str) -> Callable[[x.Expression], x.Expression]:
@@ -385,9 +352,11 @@ def _of_level(level: str) -> Callable[[x.Expression], x.Expression]:
     return change
 
 
-def _is_path(tree: x.Expression | OriginalNodes) -> TypeGuard[x.GroupFunction]:
-    return isinstance(tree, x.GroupFunction) and tree.function in (_PATH, _FIRST)
+def is_path(tree: Parsed) -> TypeGuard[x.GroupFunction]:
+    """Whether a tree is a path to members, or to a variable of theirs."""
+    return isinstance(tree, x.GroupFunction) and tree.function in (PATH, FIRST)
 
 
-def _leaf(tree: x.Expression | OriginalNodes) -> Grown:
+def leaf(tree: Parsed) -> Grown:
+    """A tree whose size does not count."""
     return Grown(tree, 1, 1)

@@ -40,24 +40,34 @@ class OriginalNodes:
     column: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A sequence of XPath 2 that is not of one item: ``('M', 'F')``, ``()``; no value by itself."""
+
+    members: tuple[x.Expression, ...]
+
+
+Parsed = x.Expression | OriginalNodes | Items
+
+
 class Grown(NamedTuple):
     """A subtree with its depth and number of nodes, so that neither can explode through ``let``."""
 
-    tree: x.Expression | OriginalNodes
+    tree: Parsed
     depth: int
     size: int
 
     @property
     def value(self) -> x.Expression:
         """The tree, where it is known to be of the record."""
-        assert not isinstance(self.tree, OriginalNodes)
+        assert not isinstance(self.tree, OriginalNodes | Items)
         return self.tree
 
 
 def parse_xpath(
     text: str,
     place: Place | None = None,
-    variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
+    variables: Mapping[str, Parsed] | None = None,
     limits: SchematronOptions | None = None,
     naming: ElementNaming | None = None,
 ) -> x.Expression:
@@ -73,20 +83,34 @@ def parse_xpath(
     document that is named is never opened.
     """
     tree = parse_value(text, place, variables, limits, naming)
+    return condition_of_record(tree, place)
+
+
+def condition_of_record(tree: Parsed, place: Place | None) -> x.Expression:
+    """What was parsed, where it is a condition on a record."""
     if isinstance(tree, OriginalNodes):
         raise EditError(Problem("a document is no condition on a record", place, DOMAIN_HINT))
+    if isinstance(tree, Items):
+        raise EditError(Problem("a sequence is no condition on a record", place))
     return tree
 
 
 def parse_value(
     text: str,
     place: Place | None = None,
-    variables: Mapping[str, x.Expression | OriginalNodes] | None = None,
+    variables: Mapping[str, Parsed] | None = None,
     limits: SchematronOptions | None = None,
     naming: ElementNaming | None = None,
-) -> x.Expression | OriginalNodes:
+) -> Parsed:
     """Parse the value of a ``let``: as `parse_xpath`, or the original file as a whole."""
     return XPathParser(text, place, variables or {}, limits or SchematronOptions(), naming).parse()
+
+
+def grown_of(tree: Parsed) -> Grown:
+    """What was parsed before, with its size."""
+    parts = () if isinstance(tree, OriginalNodes) else tree.members if isinstance(tree, Items) else (tree,)
+    sizes = [x.size_and_depth(part) for part in parts]
+    return Grown(tree, max((depth for _, depth in sizes), default=1), sum(size for size, _ in sizes) or 1)
 
 
 class XPathParser:
@@ -96,28 +120,35 @@ class XPathParser:
         self,
         text: str,
         place: Place | None,
-        variables: Mapping[str, x.Expression | OriginalNodes],
+        variables: Mapping[str, Parsed],
         limits: SchematronOptions,
         naming: ElementNaming | None = None,
+        *,
+        later: bool = False,
     ) -> None:
         self._naming = ElementNaming() if naming is None else naming
         self._refuse = Refusals(text, place, limits.max_nesting)
         self._variables = variables
         self._limits = limits
         self._substituted: dict[str, Grown] = {}
+        self._operators: Mapping[str, int] = _PRECEDENCE
         self._level = 0
         self._next = 0
         if len(text) > limits.max_expression:
             self._refuse.fail(
                 f"this expression has {len(text):,} characters; at most {limits.max_expression:,} are read"
             )
-        self._tokens = tokens_of(text, self._refuse.fail)
+        self._tokens = tokens_of(text, self._refuse.fail, later=later)
 
-    def parse(self) -> x.Expression | OriginalNodes:
+    def parse(self) -> Parsed:
         """Read the whole text."""
         if self._tokens[0].kind == "end":
             self._refuse.fail("this expression is empty")
-        tree = self._expression(1).tree
+        try:
+            tree = self._expression(1).tree
+        except RecursionError:
+            # XPath 2 needs more frames for a level than XPath 1.
+            self._refuse.too_deep()
         if self._next != len(self._tokens) - 1:
             self._refuse.operator(self._token)
         return tree
@@ -149,7 +180,7 @@ class XPathParser:
         while True:
             # XPath 1.0 section 3.7: after an operand, `and`, `or`, `div`, `mod` and `*` are operators, never names.
             operator = self._token.text if self._token.kind in ("name", "sign") else ""
-            precedence = _PRECEDENCE.get(operator, 0)
+            precedence = self._operators.get(operator, 0)
             if precedence < lowest:
                 break
             self._advance()
@@ -173,11 +204,13 @@ class XPathParser:
         match token.kind:
             case "number":
                 self._advance()
-                if len(token.text) > LONGEST_NUMBER:
+                mantissa, _, exponent = token.text.lower().partition("e")
+                # A short text must not become a number of a billion digits.
+                if len(mantissa) > LONGEST_NUMBER or (exponent and abs(int(exponent[:9])) > LONGEST_NUMBER):
                     self._refuse.fail(
                         f"the number at character {token.start + 1} has more than {LONGEST_NUMBER} digits"
                     )
-                grown = Grown(x.Number(Fraction(token.text.removesuffix("."))), 1, 1)
+                grown = Grown(x.Number(Fraction(mantissa.removesuffix(".")) * Fraction(10) ** int(exponent or 0)), 1, 1)
             case "string":
                 self._advance()
                 grown = Grown(x.Text(token.text[1:-1]), 1, 1)
@@ -189,15 +222,23 @@ class XPathParser:
             case "sign" if token.text == "@":
                 grown = self._attribute(None)
             case "sign" if token.text == "(":
-                self._advance()
-                grown = self._expression(1)
-                self._expect(")")
+                grown = self._parenthesised()
             case "sign" if token.text == "." and self._tokens[self._next + 1].text == "/":
                 grown = self._step_from_here()
             case _:
                 self._refuse.operand(self._token)
         if isinstance(grown.tree, OriginalNodes):
             grown = self._steps(grown)
+        return self._ended(grown)
+
+    def _parenthesised(self) -> Grown:
+        self._advance()
+        grown = self._expression(1)
+        self._expect(")")
+        return grown
+
+    def _ended(self, grown: Grown) -> Grown:
+        """Operand after which nothing follows that belongs to it."""
         self._refuse.path(self._token)
         return grown
 
@@ -314,14 +355,14 @@ class XPathParser:
     def _check_of_record(self, *operands: Grown) -> None:
         if any(isinstance(operand.tree, OriginalNodes) for operand in operands):
             self._refuse.unsupported("this use of another document", self._token, DOMAIN_HINT)
+        if any(isinstance(operand.tree, Items) for operand in operands):
+            self._refuse.unsupported("a sequence where one value is needed", self._token)
 
     def _substitute(self, name: str) -> Grown:
         if name not in self._variables:
             self._refuse.fail(unknown_name("let variable", name, self._variables))
         if name not in self._substituted:
-            tree = self._variables[name]
-            size, depth = (1, 1) if isinstance(tree, OriginalNodes) else x.size_and_depth(tree)
-            self._substituted[name] = Grown(tree, depth, size)
+            self._substituted[name] = grown_of(self._variables[name])
         return self._substituted[name]
 
     def _combine(self, operator: str, left: Grown, right: Grown) -> Grown:

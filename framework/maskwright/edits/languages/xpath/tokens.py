@@ -22,6 +22,15 @@ _TOKEN = (
     rf"|(?P<sign>//|::|\.\.|!=|<=|>=|[()\[\]@,./|+\-=<>*])"
 )
 
+_LATER_TOKEN = (
+    rf"(?P<space>[ \t\r\n]+)"
+    rf"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![A-Za-z_]))"
+    rf"|(?P<string>\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*')"
+    rf"|(?P<reference>\$[ \t\r\n]*{NCNAME}(?::{NCNAME})?)"
+    rf"|(?P<name>{NCNAME}(?::(?!:)(?:{NCNAME}|\*))?)"
+    rf"|(?P<sign>//|::|:=|\.\.|!=|<=|>=|<<|>>|=>|\|\||[()\[\]{{}}@,./|+\-=<>*!?])"
+)
+
 TokenKind = Literal["number", "string", "reference", "name", "sign", "end"]
 
 
@@ -33,10 +42,10 @@ class Token(NamedTuple):
     start: int
 
 
-def tokens_of(text: str, fail: Callable[[str], NoReturn]) -> list[Token]:
-    """Cut a text into tokens, the last of which is the end."""
+def tokens_of(text: str, fail: Callable[[str], NoReturn], *, later: bool = False) -> list[Token]:
+    """Cut a text into tokens, the last of which is the end; `later`: as XPath 2 and 3 do."""
     tokens: list[Token] = []
-    pattern = re.compile(_TOKEN)
+    pattern = re.compile(_LATER_TOKEN if later else _TOKEN)
     position = 0
     while position < len(text):
         match = pattern.match(text, position)
@@ -44,7 +53,8 @@ def tokens_of(text: str, fail: Callable[[str], NoReturn]) -> list[Token]:
             character = text[position]
             if character in "\"'":
                 fail(f"the string that starts at character {position + 1} is not closed")
-            fail(f"XPath 1.0 has no {character!r} (U+{ord(character):04X}), at character {position + 1}")
+            version = "2.0" if later else "1.0"
+            fail(f"XPath {version} has no {character!r} (U+{ord(character):04X}), at character {position + 1}")
         if match.lastgroup != "space":
             tokens.append(Token(cast("TokenKind", match.lastgroup), match.group(), position))
         position = match.end()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.expression import Expression
+    from maskwright.edits.languages.r_validate.options import ValidateOptions
     from maskwright.foundation.yaml_document import Node
 
 MOST_RULES = 100_000
@@ -25,14 +26,14 @@ MOST_RULES = 100_000
 Aliases = dict[str, "Expression"]
 
 
-def read_edits_yaml(path: str | Path) -> EditSet:
+def read_edits_yaml(path: str | Path, options: ValidateOptions | None = None) -> EditSet:
     """Read a YAML file of rules: a list, or a mapping with the list under ``edits``.
 
     The mapping may hold ``aliases`` (other names, or names for calculations) and ``include`` (files whose rules come
     first); an item ``{include: file}`` of the list stands for the rules of that file. Included files are relative to
     the file that names them and lie inside the folder of `path`; a file that is included twice counts once, and a note
     says so. Aliases hold in their own file and in the files it includes. A file of the R package validate, ``rules:``
-    with ``expr:``, is read as such.
+    with ``expr:``, is read as such, with `options`.
     """
     file = Path(path)
     problems: list[Problem] = []
@@ -40,7 +41,7 @@ def read_edits_yaml(path: str | Path) -> EditSet:
     if _is_of_validate(root):
         from maskwright.edits.languages.r_validate.reader import read_validate
 
-        return read_validate(file)
+        return read_validate(file, options)
     reading = _Reading(file.parent.resolve())
     reading.problems.extend(problems)
     items = reading.items(file, root, (), {})

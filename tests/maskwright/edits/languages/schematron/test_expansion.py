@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import etree, isoschematron
 
+import maskwright as mw
 from maskwright.edits.languages.schematron.options import SchematronOptions
 from maskwright.edits.languages.schematron.reader import read_schematron
 from maskwright.foundation.errors import EditError
@@ -21,6 +22,7 @@ def written(folder: Path, body: str, attributes: str = "", name: str = "rules.sc
     return path
 
 
+XSLT = 'xmlns:xsl="http://www.w3.org/1999/XSL/Transform"'
 PHASES = """
 <phase id="release"><let name="limit" value="5"/><active pattern="a"/></phase>
 <phase id="all-of-it"><let name="limit" value="7"/><active pattern="a"/><active pattern="b"/></phase>
@@ -255,3 +257,58 @@ def test_included_doctypes_are_refused_too(tmp_path: Path) -> None:
     (tmp_path / "main" / "parts" / "evil.sch").write_text(evil)
     with pytest.raises(EditError, match="DOCTYPE"):
         read_schematron(main, SchematronOptions(include_folder=Path("parts")))
+
+
+# As third parties write schemas
+
+
+RULE = '<pattern><rule context="r"><assert id="t" test="number(x) &lt;= $MAX">m</assert></rule></pattern>'
+OWNER = '<pattern id="c"><let name="HALF" value="50"/><let name="MAX" value="$HALF * 2"/></pattern>'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        OWNER + RULE,
+        RULE + OWNER,
+        f'<xsl:variable {XSLT} name="MAX" select="100"/>' + RULE,
+        RULE.replace("<assert", f'<xsl:variable {XSLT} name="MAX" select="100"/><assert'),
+        '<ns prefix="a" uri="urn:a"/><ns prefix="a" uri="urn:a"/><let name="MAX" value="100"/>' + RULE,
+        '<let name="MAX" value="100"/>' + RULE.replace("pattern", "group"),
+        '<let name="MAX" value="100"/><note xmlns="urn:notes">for people</note>' + RULE,
+    ],
+)
+def test_schemas_of_third_parties_load_and_mean_what_the_engine_says(tmp_path: Path, body: str) -> None:
+    (tmp_path / "d.xml").write_text("<f><r><x>50</x></r><r><x>500</x></r></f>")
+    path = written(tmp_path, body)
+    edits = read_schematron(path)
+    assert [edit.kind for edit in edits] == ["range"]
+    by_record = mw.validate(mw.read(tmp_path / "d.xml"), edits)
+    assert by_record.counts == mw.validate_document(tmp_path / "d.xml", path).counts == {"t": 1}
+
+
+def test_variables_that_patterns_share_are_a_notice(tmp_path: Path) -> None:
+    (note,) = read_schematron(written(tmp_path, OWNER + RULE)).notes
+    assert "HALF, MAX" in note
+    own = OWNER.replace("100", "1") + RULE.replace("<rule", '<let name="MAX" value="7"/><rule')
+    assert read_schematron(written(tmp_path, own)).notes == ()
+
+
+def test_a_prefix_of_two_namespaces_is_refused(tmp_path: Path) -> None:
+    body = '<ns prefix="a" uri="urn:a"/><ns prefix="a" uri="urn:b"/><let name="MAX" value="1"/>' + RULE
+    with pytest.raises(EditError, match="for different namespaces"):
+        read_schematron(written(tmp_path, body))
+    with pytest.raises(EditError, match="for different namespaces"):
+        mw.validate_document(written(tmp_path, body), written(tmp_path, body))
+
+
+def test_parameters_are_put_into_diagnostics(tmp_path: Path) -> None:
+    body = (
+        '<pattern abstract="true" id="most"><rule context="r"><assert test="number(x) &lt;= $max" diagnostics="d">m'
+        '</assert></rule></pattern><pattern is-a="most" id="p"><param name="max" value="100"/></pattern>'
+        '<pattern is-a="most" id="q"><param name="max" value="number(y)"/></pattern>'
+        '<diagnostics><diagnostic id="d">at most <value-of select="$max"/></diagnostic></diagnostics>'
+    )
+    edits = read_schematron(written(tmp_path, body))
+    stated = [edit.assertion.diagnostics for edit in edits if edit.assertion is not None]
+    assert stated == [(("d.1", "at most {100}"),), (("d.2", "at most {y}"),)]
