@@ -6,7 +6,7 @@ a unit of the last decimal.
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -207,3 +207,37 @@ def test_quotients_of_binary64_have_one_verdict_too(tmp_path: Path) -> None:
     rules.write_text("edits: [3 * mean == total]\n")
     assert validate_file(path, [rules], reporter=Quiet()).counts == {"edit-1": 2}
     assert mw.validate(mw.read(path), ["3 * mean == total"]).counts == {"edit-1": 2}
+
+
+PRODUCTS: dict[str, Callable[[Decimal, Decimal, Decimal], bool]] = {
+    "abs(price * quantity - sales) <= 0.01": lambda a, b, t: abs(a * b - t) <= Decimal("0.01"),
+    "abs(price * quantity - sales) < 0.01": lambda a, b, t: abs(a * b - t) < Decimal("0.01"),
+    "round(price * quantity, 2) == sales": lambda a, b, t: (a * b).quantize(Decimal("0.01"), ROUND_HALF_UP) == t,
+    "price * quantity == sales": lambda a, b, t: a * b == t,
+    "sales / quantity == price": lambda a, b, t: t / b == a,
+    "price * (1 + quantity / 100) <= sales": lambda a, b, t: a * (1 + b / 100) <= t,
+}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_products_have_one_verdict_in_every_format(ending: str, tmp_path: Path) -> None:
+    """Of binary products, some of them wrong by a cent, as exact decimals have it; halves are rounded up."""
+    rng = np.random.default_rng(6)
+    price, quantity = rng.lognormal(1, 0.6, 150).round(2), rng.integers(1, 80, 150) / 4
+    sales = (price * quantity).round(2) + rng.choice([0, 0, 0.01], 150)
+    frame = pd.DataFrame({"price": price, "quantity": quantity, "sales": sales.round(2)})
+    path, rules = tmp_path / f"in.{ending}", tmp_path / "rules.yaml"
+    WRITERS[ending](frame, path)
+    rules.write_text("\n".join(["edits:", *(f"  - {rule}" for rule in PRODUCTS), ""]))
+    exact = [
+        tuple(Decimal(repr(each)) for each in row)
+        for row in zip(*(frame[name].tolist() for name in frame), strict=True)
+    ]
+    wrong = {f"edit-{n}": sum(not holds(*row) for row in exact) for n, holds in enumerate(PRODUCTS.values(), 1)}
+    described = {"maskwright": 1, "data": {"source": str(path)}, "edits": [*PRODUCTS]}
+    step = {"method": "additive_noise", "variables": [*frame]}
+    pipeline = read_pipeline({**described, "protect": [step], "output": {"data": str(tmp_path / "out.csv")}})
+    ready = prepare(pipeline, Quiet())
+    assert len({*wrong.values()}) > 2
+    assert dict(validate_file(path, [rules], reporter=Quiet()).counts) == dict(ready.arrival.counts) == wrong
+    assert {name: count for name, count in wrong.items() if count} == dict(ready.broken)

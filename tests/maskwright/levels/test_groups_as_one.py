@@ -332,6 +332,24 @@ def gaps(folder: Path, source: str) -> dict[str, Any]:
     return data
 
 
+def test_structural_zeros_of_whole_households_hold(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Households with zeros that fewer than k of their composition have are left out, not joined with others."""
+    path = pipeline(folder, whole(rare="drop", structural_zeros=["capital"]), "zeros")
+    assert main(["run", str(path), "--quiet"]) == 0
+    keys = pd.read_csv(folder / "zeros_keys.csv", dtype=str).drop_duplicates("hhid").set_index("new hhid")["hhid"]
+    capital = pd.read_csv(folder / "households.csv", dtype={"hhid": str}).set_index("hhid")["capital"]
+    masked = pd.read_csv(folder / "zeros_h.csv", dtype={"hhid": str}).set_index("hhid")["capital"]
+    assert ((masked == 0).to_numpy() == (capital[keys[masked.index]] == 0).to_numpy()).all()
+    assert 0 < (masked == 0).sum() < len(masked)
+    assert class_sizes(released(folder, "zeros")).min() >= 5
+
+    path = pipeline(folder, whole(rare="fail", structural_zeros=["capital"]), "zeros_fail")
+    capsys.readouterr()
+    assert main(["plan", str(path)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "what edits ask of them, and which cells are 0) that fewer than k = 5 have" in said
+
+
 def test_whole_households_with_missing_cells_keep_k(
     folder: Path, with_missing: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

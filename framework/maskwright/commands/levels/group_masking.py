@@ -123,13 +123,17 @@ def plan_group_masking(
     found = joined_groups(columns, first)
     notes: list[JoinedGroups] = []
     strict = all(step.planning.k_guarantee == "require" for step in described.steps if step.k is not None)
-    if strict and has_missing(loaded.linked, masked):
-        found, notes = rare_by_missing(loaded.linked, found, masked, k)
+    zeros = {name for step in described.steps if step.k is not None for name in step.planning.structural_zeros}
+    with_missing = has_missing(loaded.linked, masked)
+    if strict and (zeros or with_missing):
+        found, notes = rare_by_pattern(loaded.linked, found, masked, k, zeros)
+    if strict and with_missing:
         notes += rare_by_strata([each for each in found if len(each) >= k], lambda each: part(each)[2], k)
     rare = [*(each for each in found if len(each) < k), *notes]
     left_out = sum(map(len, rare))
     if rare:
-        loaded = _without_rare(described, loaded, rare, k, with_missing=bool(notes))
+        patterns = [*(["missing"] * with_missing), *(["0"] * bool(zeros))] if notes else []
+        loaded = _without_rare(described, loaded, rare, k, patterns)
         columns = LevelColumns.of(loaded.linked, loaded.bound, rules)
         found = joined_groups(columns, first)
     return loaded, GroupMasking(rules, tuple(map(part, found)), left_out)
@@ -158,16 +162,17 @@ def _joined_steps(
         yield replace(step, variables=own, groups=(own,), planning=planning, unit=None)
 
 
-def rare_by_missing(
-    linked: LinkedData, found: Sequence[JoinedGroups], masked: Mapping[str, Sequence[str]], k: int
-) -> tuple[list[JoinedGroups], list[JoinedGroups]]:
-    """Set apart groups that have cells missing as fewer than k of their composition have.
+def rare_by_pattern(
+    linked: LinkedData, found: Sequence[JoinedGroups], masked: Mapping[str, Sequence[str]], k: int,
+    zeros: Collection[str],
+) -> tuple[list[JoinedGroups], list[JoinedGroups]]:  # fmt: skip
+    """Set apart groups that have cells missing, or structural zeros, as fewer than k of their composition have.
 
-    Missing cells stay missing, and each missing code is published: whatever is done to the values, such groups are
-    alike with fewer than k.
+    Missing cells stay missing, and each missing code is published; zeros stay zeros: whatever is done to the values,
+    such groups are alike with fewer than k.
     """
     top, low = linked.names
-    gaps = {level: _gaps(linked, level, masked[level]) for level in (top, low)}
+    gaps = {level: _gaps(linked, level, masked[level], zeros) for level in (top, low)}
     kept: list[JoinedGroups] = []
     apart: list[JoinedGroups] = []
     for each in found:
@@ -224,26 +229,32 @@ def _of(found: JoinedGroups, chosen: NDArray[np.bool_]) -> list[JoinedGroups]:
     return [replace(found, groups=found.groups[chosen], members=found.members[chosen])] if chosen.any() else []
 
 
-def _gaps(linked: LinkedData, level: str, names: Sequence[str]) -> NDArray[np.int64]:
-    """Missing code of each cell, 0 where there is a value; shape (n, p)."""
+def _gaps(linked: LinkedData, level: str, names: Sequence[str], zeros: Collection[str]) -> NDArray[np.int64]:
+    """Missing code of each cell, 0 where there is a value, -1 where it is a structural zero; shape (n, p)."""
     data = linked[level].data
     found = [missing_codes(data[name]) for name in names]
+    for name, codes in zip(names, found, strict=True):
+        if name in zeros:
+            codes[(codes == 0) & (data[name].values == 0)] = -1
     return np.stack(found, axis=1) if found else np.zeros((len(data), 0), dtype=np.int64)
 
 
 def _without_rare(
-    described: Pipeline, loaded: LoadedLevels, rare: Sequence[JoinedGroups], k: int, *, with_missing: bool
+    described: Pipeline, loaded: LoadedLevels, rare: Sequence[JoinedGroups], k: int, patterns: Sequence[str]
 ) -> LoadedLevels:
     top, low = loaded.linked.levels
     lost = sum(map(len, rare))
+    cells = " or ".join(patterns)
     if any(step.planning.rare == "fail" for step in described.steps if step.k is not None):
-        what = "what edits ask of them, and which cells are missing" if with_missing else "and what edits ask of them"
+        what = f"what edits ask of them, and which cells are {cells}" if cells else "and what edits ask of them"
         message = (
             f"{lost} {top.name} records have a composition (number of {low.name}, {what}) that "
             f"fewer than k = {k} have: whole {top.name} records cannot be alike"
         )
         hint = "`params: {rare: drop}` leaves them out"
-        if with_missing:
+        if "0" in patterns:
+            hint += "; with fewer 'structural_zeros' fewer are lost"
+        if "missing" in patterns:
             hint += "; impute missing cells before, or set 'k_guarantee: report', and fewer are lost"
         raise InputError(Problem(message, described.steps[0].place, hint))
     kept = np.ones(len(top), dtype=np.bool_)
@@ -253,7 +264,7 @@ def _without_rare(
         raise InputError(f"every composition has fewer than k = {k} {top.name} records: none would be left")
     linked = loaded.linked.taken(np.flatnonzero(kept).astype(np.int64))
     members = len(low) - len(linked[low.name])
-    what = "composition and missing cells" if with_missing else "composition"
+    what = f"composition and the same cells {cells}" if cells else "composition"
     text = f"left out, since fewer than k = {k} {top.name} have their {what}: {lost} {top.name}, {members} "
     return replace(
         loaded,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.running.cost_estimates import costs_in_memory, refuse_too_large
@@ -56,4 +56,6 @@ class PlannedInMemory(PlannedRun):
         """Mask, write, read back, validate and measure."""
         from maskwright.commands.running.candidate_in_memory import carried_out  # with all that masks
 
-        return carried_out(self.pipeline, self.ready, release, self.reporter, self.clock)
+        # The record has what was said of the files to be written too.
+        ready = replace(self.ready, notices=self.notices)
+        return carried_out(self.pipeline, ready, release, self.reporter, self.clock)

@@ -164,6 +164,9 @@ def _record(doubt: Doubt, because: str | None) -> DoubtRecord:
 
 
 ActingOn = Literal["records", "representatives"]
+RowsAre = Annotated[ActingOn, Field(
+    description="Whether rows are records, of the level of these variables, or representatives of their clusters."
+)]  # fmt: skip
 
 
 class StratumRecord(RecordPart):
@@ -286,7 +289,6 @@ class PlanRecord(RecordPart):
     levels: dict[str, int] = Field(
         default_factory=dict, description="Of ``maskwright plan`` on data of several levels: records of each."
     )
-
     costs: CostsRecord | None = Field(default=None, description="Of ``maskwright plan``; null of a run.")
 
     @property
@@ -314,9 +316,7 @@ class AdjustedUnit(RecordPart):
 
     variables: tuple[str, ...]
     edits: tuple[str, ...]
-    acting_on: ActingOn = Field(
-        description="Whether rows are records, of the level of these variables, or representatives of their clusters."
-    )
+    acting_on: RowsAre
     rows: int
     moved: int = Field(description="Rows, not cells, that adjusting changed.")
     fallback: int = Field(description="Rows taken from the nearest feasible one.")
@@ -330,9 +330,7 @@ class AdjustedUnit(RecordPart):
 class MovedRows(RecordPart):
     """Rows that adjusting moved, each counted once however many sets of variables it was moved in."""
 
-    acting_on: ActingOn = Field(
-        description="Whether rows are records, of the level of these variables, or representatives of their clusters."
-    )
+    acting_on: RowsAre
     variables: tuple[tuple[str, ...], ...]
     rows: int
     moved: int = Field(description="Rows, not cells, that adjusting changed.")

@@ -41,7 +41,7 @@ def attribute_inference(
     (base): what an intruder believes and what is wrong protects.
 
     Cells that are missing in the original are not counted. Sampling weights are read by the attacks as any variable is,
-    and weigh nothing; of a household each member counts by itself. No interval is given: every hidden cell is examined.
+    and weigh nothing; of a household each member counts by itself. There is no interval: every hidden cell is examined.
     """
     comparison.require_pairs("attribute_inference counts how many cells of each masked record are named rightly")
     original = comparison.original
@@ -63,8 +63,11 @@ def attribute_inference(
             f"{name}_precision": 100.0 * right / claims if claims else 0.0,
             f"{name}_base": 100.0 * base / claims if claims else 0.0,
         }
-    notes = () if found else ("no attack names a cell that the release does not show",)
-    return Measurement(max(known.values(), default=0.0), parts=parts, per_variable=known, notes=notes)
+    notes = [] if found else ["no attack names a cell that the release does not show"]
+    missing = sum(int(column.missing.sum()) for column in original)
+    if missing:
+        notes.append(f"{missing} missing cells of the original are not counted")
+    return Measurement(max(known.values(), default=0.0), parts=parts, per_variable=known, notes=tuple(notes))
 
 
 def _all(params: AttributeInferenceParams, measurable: Measurable) -> Iterator[str]:  # noqa: ARG001 - for all
