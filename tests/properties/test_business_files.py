@@ -109,6 +109,7 @@ def test_adjusting_rounded_products_and_totals_costs_little_beside_the_method() 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.waived("adjustment-distorts", "spike-lost")
 def test_adjusting_costs_little_in_many_files() -> None:
     """The same of five hundred files."""

@@ -23,7 +23,7 @@ HOUSEHOLDS = 600
 INCOMES = ["wages", "selfe", "pens", "bene", "income"]
 ROWS = ["child_benefit", "capital", "tax", "total", "disp"]
 STEPS = [
-    {"method": "microaggregation", "variables": ROWS, "params": {"k": 5}},
+    {"method": "microaggregation", "variables": ROWS, "params": {"k": 5, "structural_zeros": ["capital"]}},
     {"method": "microaggregation", "variables": INCOMES, "params": {"k": 5}},
 ]
 OUTPUTS = {"flat": "masked.csv", "linked": {"household": "h.csv", "person": "p.csv"}}
