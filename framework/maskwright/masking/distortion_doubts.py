@@ -150,11 +150,17 @@ def least_moved(present: float, declared: float | None, least: float = LEAST_MOV
     return max(least, 1 / float(np.sqrt(max(present, 1.0)))) if declared is None else declared
 
 
+def signed(moved: float) -> str:
+    """A number of standard deviations, with its sign; 0 where it rounds to that."""
+    shown = round(moved, 2)
+    return f"{shown:+.2f}" if shown else "0"
+
+
 def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: EditSet) -> Doubt:
     message = (
-        f"adjusting and rounding moved its mean by {shift.mean:+.2f}, its standard deviation by {shift.deviation:+.2f} "
-        f"and a decile by {shift.decile:+.2f} standard deviations of the original (the methods: mean "
-        f"{shift.method_mean:+.2f}, standard deviation {shift.method_deviation:+.2f})"
+        f"adjusting and rounding moved its mean by {signed(shift.mean)}, its standard deviation by "
+        f"{signed(shift.deviation)} and a decile by {signed(shift.decile)} standard deviations of the original (the "
+        f"methods: mean {signed(shift.method_mean)}, standard deviation {signed(shift.method_deviation)})"
     )
     if named:
         message += " to keep " + ", ".join(

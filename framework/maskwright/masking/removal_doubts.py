@@ -16,6 +16,7 @@ from maskwright.masking.distortion_doubts import (
     DistortionDoubts,
     declaration,
     least_moved,
+    signed,
 )
 from maskwright.masking.protecting.variable_group import sampling_weights
 
@@ -80,8 +81,8 @@ def removal_doubts(
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (
-            f"removing {gone} of its {cells} values moved its mean by {moved.mean:+.2f} and its standard deviation by "
-            f"{moved.deviation:+.2f} standard deviations of the original"
+            f"removing {gone} of its {cells} values moved its mean by {signed(moved.mean)} and its standard deviation "
+            f"by {signed(moved.deviation)} standard deviations of the original"
             f"{', more than by chance' * moved.is_beyond(least)}: those that are {way.became} differ from the others"
         )
         if moved.is_beyond(most, by_chance=by_chance):
