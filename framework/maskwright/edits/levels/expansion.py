@@ -220,8 +220,11 @@ class _Writer:
                 x.IsMissing(x.VariableReference(name))
                 | x.MissingAs(x.VariableReference(name))
                 | x.IsNumber(x.VariableReference(name))
+                | x.Matches(x.VariableReference(name))
             ):
                 read = self._read(name, level, place, decided)
+                if read in self._pattern.keys and isinstance(node, x.Matches):
+                    raise UndefinedValue
                 if read in self._pattern.keys:
                     return x.Truth(isinstance(node, x.IsNumber) and isinstance(read, x.Number))
                 if not isinstance(read, x.VariableReference):

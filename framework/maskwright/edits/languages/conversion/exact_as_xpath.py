@@ -99,6 +99,8 @@ class XPathWriter:
                 )
             case x.Truth(value):
                 return x.Truth(value == holds)
+            case x.Matches():
+                raise Inexpressible("XPath 1.0 has no regular expressions")
             case x.KindCondition(name):
                 raise Inexpressible(f"{name}() is a kind of constraint that XPath cannot express")
             case _:
