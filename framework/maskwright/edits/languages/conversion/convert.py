@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 import yaml
 
 from maskwright.edits.algebra.conditions import conjunction
-from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
+from maskwright.edits.expression import Aggregate, Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.code_conditions import conditions_without_codes
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
@@ -52,6 +52,8 @@ def schematron_file(
                 "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
                 "schematron --pipeline PIPELINE` reads it from `data: levels:`"
             )
+        if any(isinstance(node, Aggregate) for node in nodes(tree)):
+            raise Inexpressible("it is about all records together")
         return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
 
     def write(edit: Edit, position: int) -> tuple[str, bool]:  # noqa: ARG001 - patterns have names

@@ -101,6 +101,8 @@ class XPathWriter:
                 return x.Truth(value == holds)
             case x.Matches():
                 raise Inexpressible("XPath 1.0 has no regular expressions")
+            case x.Unique():
+                raise Inexpressible("it is about all records together")
             case x.KindCondition(name):
                 raise Inexpressible(f"{name}() is a kind of constraint that XPath cannot express")
             case _:
