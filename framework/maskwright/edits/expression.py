@@ -195,7 +195,7 @@ class IsNumber:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """``code matches "[A-Z]{2}[0-9]+"``: a pattern of `maskwright.edits.text_patterns` is the whole text of the cell."""
+    """``code matches "[A-Z]{2}[0-9]+"``: the pattern (`maskwright.edits.text_patterns`) is the whole text."""
 
     operand: VariableReference
     pattern: str

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from maskwright.edits.engines.checker import Answer, EngineChecker, RecordForm
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.outcomes import EditOutcome
-    from maskwright.edits.expression import Expression
-
 
 
 @dataclass(frozen=True, eq=False)

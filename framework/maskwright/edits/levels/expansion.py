@@ -194,7 +194,7 @@ class _Writer:
             case = self._cases(expression, level, place, {**decided, key: NO_MEMBER})
             return all_of((*cases, implied(all_of(tuple(others)), case)))
 
-    def _written(  # noqa: C901, PLR0911 - one for each kind of node
+    def _written(  # noqa: C901, PLR0911, PLR0912 - one for each kind of node
         self, node: x.Expression, level: str, place: int | None, decided: Decided
     ) -> x.Expression:
         match node:

@@ -190,7 +190,8 @@ BY_HINT = "Write 'sum(wages by household) == total', 'mean(x by g, h)' or 'sum(x
 def _across_records(function: str, start: int, arguments: Sequence[Typed]) -> Typed | None:
     """Call about records of the same file, without levels: ``unique(id, year)``, ``sum(x by g, h)``."""
     node = arguments[0].expression if arguments else None
-    if function == "unique" and (len(arguments) > 1 or (isinstance(node, x.VariableReference) and "." not in node.name)):
+    is_plain = isinstance(node, x.VariableReference) and "." not in node.name
+    if function == "unique" and (len(arguments) > 1 or is_plain):
         return Typed(x.Unique(_names(arguments, "unique()", "Write 'unique(id, year)'.")), "truth", 2, start)
     if not isinstance(node, x.Aggregate):
         later = next((each for each in arguments if isinstance(each.expression, x.Aggregate)), None)
@@ -252,7 +253,7 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
             )
         )  # fmt: skip
 
-    def change(node: x.Expression) -> x.Expression:
+    def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
         nonlocal size
         match node:
             case x.VariableReference(name) if name in aliases:

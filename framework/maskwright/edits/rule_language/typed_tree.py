@@ -33,7 +33,7 @@ from maskwright.edits.text_patterns import WrongPattern, pattern_of
 from maskwright.foundation.nearest_names import unknown_name
 
 KEYWORDS = frozenset(
-    {"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "number", "original", "inf", "matches", "by"}
+    "if then else and or not in is missing integer number original inf matches by".split()  # noqa: SIM905
 )
 
 # Smallest and largest number of arguments; None is any number.

@@ -69,10 +69,9 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
     blind = [name for name, each in own.items() if not each.values]
     if blind:
         return Translation(None, None, edit, f"what the categories of {blind[0]} stand for is not known")
-    if is_file_test(edit):
-        return Translation(None, None, edit, "it is about all records together")
     if edit.engine is not None:
-        return Translation(None, None, edit, "only an engine understands it")
+        why = "it is about all records together" if is_file_test(edit) else "only an engine understands it"
+        return Translation(None, None, edit, why)
     work = _Work(own, whole)
     try:
         stated = edit.expression if edit.binding == "exact" else exact_rule(edit.expression)

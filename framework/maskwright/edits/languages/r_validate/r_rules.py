@@ -159,7 +159,8 @@ class Translator:
 
     def _of_length(self, left: Node, operator: str, right: Node) -> x.Expression | None:
         """``nchar(x) == 4``; None where no length is compared."""
-        for call, other, sign in ((left, right, operator), (right, left, x.MIRRORED.get(operator, operator))):
+        mirrored = x.MIRRORED[cast("x.ComparisonOperator", operator)]
+        for call, other, sign in ((left, right, operator), (right, left, mirrored)):
             if is_call(call, "nchar") and len(call.children) == 2:
                 length = self.value(other)
                 if not isinstance(length, x.Number) or length.value.denominator != 1:
@@ -248,7 +249,7 @@ class Translator:
                 return (value,), False
         raise Inexpressible("the code list is not written out, as c('a', 'b') is")
 
-    def _call(self, name: str, arguments: Sequence[Node]) -> x.Expression:
+    def _call(self, name: str, arguments: Sequence[Node]) -> x.Expression:  # noqa: PLR0911 - one for each function
         match name:
             case "is.na" if len(arguments) == 1:
                 return x.IsMissing(self._variable(arguments[0], name))

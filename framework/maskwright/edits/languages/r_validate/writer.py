@@ -117,7 +117,7 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
         case x.IsInteger(operand):
             return f"{_text(operand, _SIGNED)} %% 1 == 0", _COMPARED
         case x.Unique() | x.Aggregate():
-            raise Inexpressible("validate has no 'unknown' where records are compared, and takes missing values as equal")
+            raise Inexpressible("validate takes missing values as equal where it compares records")
         case x.Function(name) | x.KindCondition(name):
             raise Inexpressible(f"it uses {name}()")
         case _:
