@@ -17,6 +17,7 @@ DEEPEST_GROUPS = 20
 _SPECIAL = frozenset("\\^$.|?*+()[]{}")
 _NAMED = {"d": (("0", "9"),), "s": ((" ", " "), ("\t", "\t"), ("\n", "\n"), ("\r", "\r"))}
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r"}
+_WRITTEN_CONTROL = {sign: letter for letter, sign in _CONTROL.items()}
 _UNKNOWN_ESCAPE = "Write the characters out: [A-Za-z0-9_] for \\w."
 
 Ranges = tuple[tuple[str, str], ...]
@@ -245,7 +246,7 @@ def _written(patterns: tuple[Pattern, ...]) -> list[tuple[Pattern, str]]:
 
 
 def _range_text(ends: tuple[str, str]) -> str:
-    first, last = (f"\\{each}" if each in "\\^-[]" else each for each in ends)
+    first, last = (f"\\{_WRITTEN_CONTROL.get(each, each)}" if each in "\\^-[]\t\n\r" else each for each in ends)
     return first if first == last else f"{first}-{last}"
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -102,3 +104,23 @@ def test_a_variable_may_be_called_like_a_word_of_the_language():
     edits = mw.EditSet.parse(["matches == 1", "by > 2", 'by matches "3"'])
     assert mw.validate(pd.DataFrame({"matches": [1], "by": [3]}), edits).ok
     assert mw.convert_edits(edits, "yaml").text == "- '`matches` == 1'\n- '`by` > 2'\n- '`by` matches ''3'''\n"
+
+
+@given(PATTERNS)
+@settings(max_examples=15, deadline=None)
+def test_schematron_has_the_same_verdict(pattern):
+    pytest.importorskip("saxonche")
+    edits = mw.EditSet.parse([f"code matches '{pattern}'", "code not matches 'a[ab]*' or kind in {'x'}"])
+    texts = ["a", "ab", "b1", ".", "1a", "c", "é", "-", "]a", "aa", "abab", "", "11"]
+    data = pd.DataFrame({"code": texts, "kind": ["x", "y", "y"] * 4 + ["y"]})
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder) / "r.sch"
+        rules.write_text(mw.convert_edits(edits, "schematron").text, encoding="utf-8")
+        assert 'queryBinding="xslt2"' in rules.read_text(encoding="utf-8")
+        assert mw.validate(data, mw.read_edits(rules)).counts == mw.validate(data, edits).counts
+
+
+def test_patterns_are_not_written_beside_rules_that_calculate():
+    edits = mw.EditSet.parse(["code matches '[a-z]'", "a + b == c"])
+    with pytest.raises(EditError, match="edit edit-1 cannot be written: a pattern needs XPath 2"):
+        mw.convert_edits(edits, "schematron")

@@ -10,11 +10,11 @@ from xml.sax.saxutils import escape, quoteattr
 import yaml
 
 from maskwright.edits.algebra.conditions import conjunction
-from maskwright.edits.expression import Aggregate, Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
+from maskwright.edits.expression import Aggregate, Expression, Function, GroupFunction, IfThen, InOriginal, Truth, nodes
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.code_conditions import conditions_without_codes
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
-from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
+from maskwright.edits.languages.conversion.exact_as_xpath import MATCHES, xpath_test
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text, simplified_rule
@@ -44,6 +44,8 @@ def schematron_file(
     """Write edits as Schematron, one pattern each."""
     taken: set[str] = set()
     renamed: list[str] = []
+    newer: list[Edit] = []
+    older: list[Edit] = []
 
     def alone(edit: Edit) -> tuple[str, Expression]:
         tree = tree_of(edit)
@@ -59,6 +61,10 @@ def schematron_file(
     def write(edit: Edit, position: int) -> tuple[str, bool]:  # noqa: ARG001 - patterns have names
         context, test = (written or alone)(edit)
         text = xpath_text(test)
+        if any(isinstance(node, Function) and node.name == MATCHES for node in nodes(test)):
+            newer.append(edit)
+        elif edit.binding == "xpath1" or calculates(test):
+            older.append(edit)
         identifier = _identifier(edit.name, taken)
         if identifier != edit.name:
             renamed.append(f"{edit.name} -> {identifier}")
@@ -68,6 +74,10 @@ def schematron_file(
     is_name = re.fullmatch(NCNAME, record) is not None
     problems = () if is_name else (Problem(f"{record!r} cannot be the name of an XML element"),)
     found, notes = each_written(edits, "XPath 1.0", write, problems)
+    if newer and older:
+        why = f"a pattern needs XPath 2, where a rule that calculates may say something else ({older[0].name})"
+        hint = "Write the rules with patterns to a file of their own."
+        raise EditError([Problem(f"edit {edit.name} cannot be written: {why}", edit.place, hint) for edit in newer])
     if renamed:
         notes.append(f"renamed, because an XML id has no such characters: {', '.join(renamed)}")
     if any(calculated for _, calculated in found):
@@ -76,13 +86,14 @@ def schematron_file(
         notes.append(
             f"{ORIGINAL_FILE} stands for the original file: Maskwright takes it from --original, other engines read it"
         )
+    language = "xslt2" if newer else "xslt"
     prefix = f' xmlns:mw="{WRITTEN_FROM}"' if rules else ""
     # A comment of XML holds no two hyphens in a row.
     remarks = "".join(f"<!-- {re.sub('-(?=-|$)', '- ', note)} -->\n" for note in notes)
     return Converted(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         + remarks
-        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="xslt">\n'
+        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="{language}">\n'
         + "".join(pattern for pattern, _ in found)
         + "</schema>\n",
         tuple(notes),

@@ -21,12 +21,16 @@ from maskwright.edits.languages.conversion.binary_comparison import compared, wh
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import DateNumbers
 
+from maskwright.edits.text_patterns import pattern_of, pattern_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from maskwright.edits.languages.conversion.binary_comparison import Grids
 
 MOST_COMPARISONS = 500
+MATCHES = "matches"
+"""Function that only XPath 2 has."""
 _EMPTY = x.Text("")
 
 
@@ -99,8 +103,11 @@ class XPathWriter:
                 )
             case x.Truth(value):
                 return x.Truth(value == holds)
-            case x.Matches():
-                raise Inexpressible("XPath 1.0 has no regular expressions")
+            case x.Matches(variable, pattern):
+                text = x.Text(f"^({pattern_text(pattern_of(pattern))})$")
+                matched = x.Function(MATCHES, (x.Function("string", (variable,)), text, x.Text("s")))
+                said = matched if holds else negation(matched)
+                return self.guarded(node, conjunction([negation(_blank(variable)), said]))
             case x.Unique():
                 raise Inexpressible("it is about all records together")
             case x.KindCondition(name):
