@@ -10,7 +10,17 @@ from xml.sax.saxutils import escape, quoteattr
 import yaml
 
 from maskwright.edits.algebra.conditions import conjunction
-from maskwright.edits.expression import Aggregate, Expression, Function, GroupFunction, IfThen, InOriginal, Truth, nodes
+from maskwright.edits.expression import (
+    Aggregate,
+    Expression,
+    Function,
+    GroupFunction,
+    IfThen,
+    InOriginal,
+    Truth,
+    Unique,
+    nodes,
+)
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.code_conditions import conditions_without_codes
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
@@ -48,14 +58,7 @@ def schematron_file(
     older: list[Edit] = []
 
     def alone(edit: Edit) -> tuple[str, Expression]:
-        tree = tree_of(edit)
-        if any(isinstance(node, GroupFunction) for node in nodes(tree)):
-            raise Inexpressible(
-                "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
-                "schematron --pipeline PIPELINE` reads it from `data: levels:`"
-            )
-        if any(isinstance(node, Aggregate) for node in nodes(tree)):
-            raise Inexpressible("it is about all records together")
+        tree = _about_a_record(edit)
         return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
 
     def write(edit: Edit, position: int) -> tuple[str, bool]:  # noqa: ARG001 - patterns have names
@@ -74,10 +77,7 @@ def schematron_file(
     is_name = re.fullmatch(NCNAME, record) is not None
     problems = () if is_name else (Problem(f"{record!r} cannot be the name of an XML element"),)
     found, notes = each_written(edits, "XPath 1.0", write, problems)
-    if newer and older:
-        why = f"a pattern needs XPath 2, where a rule that calculates may say something else ({older[0].name})"
-        hint = "Write the rules with patterns to a file of their own."
-        raise EditError([Problem(f"edit {edit.name} cannot be written: {why}", edit.place, hint) for edit in newer])
+    language = _binding(newer, older)
     if renamed:
         notes.append(f"renamed, because an XML id has no such characters: {', '.join(renamed)}")
     if any(calculated for _, calculated in found):
@@ -86,7 +86,6 @@ def schematron_file(
         notes.append(
             f"{ORIGINAL_FILE} stands for the original file: Maskwright takes it from --original, other engines read it"
         )
-    language = "xslt2" if newer else "xslt"
     prefix = f' xmlns:mw="{WRITTEN_FROM}"' if rules else ""
     # A comment of XML holds no two hyphens in a row.
     remarks = "".join(f"<!-- {re.sub('-(?=-|$)', '- ', note)} -->\n" for note in notes)
@@ -98,6 +97,28 @@ def schematron_file(
         + "</schema>\n",
         tuple(notes),
     )
+
+
+def _binding(newer: list[Edit], older: list[Edit]) -> str:
+    """Query language of a file with edits that need XPath 2, and with some that are sure of XPath 1 only."""
+    if newer and older:
+        why = f"a pattern needs XPath 2, where a rule that calculates may say something else ({older[0].name})"
+        hint = "Write the rules with patterns to a file of their own."
+        raise EditError([Problem(f"edit {edit.name} cannot be written: {why}", edit.place, hint) for edit in newer])
+    return "xslt2" if newer else "xslt"
+
+
+def _about_a_record(edit: Edit) -> Expression:
+    """Tree of an edit that is about one record."""
+    tree = tree_of(edit)
+    if any(isinstance(node, GroupFunction) for node in nodes(tree)):
+        raise Inexpressible(
+            "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
+            "schematron --pipeline PIPELINE` reads it from `data: levels:`"
+        )
+    if any(isinstance(node, Aggregate | Unique) for node in nodes(tree)):
+        raise Inexpressible("it is about all records together")
+    return tree
 
 
 def _decimals_note(grids: Grids) -> str:

@@ -20,7 +20,6 @@ from maskwright.edits.algebra.conditions import conjunction, disjunction, interv
 from maskwright.edits.languages.conversion.binary_comparison import compared, whole
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import DateNumbers
-
 from maskwright.edits.text_patterns import pattern_of, pattern_text
 
 if TYPE_CHECKING:
@@ -108,8 +107,6 @@ class XPathWriter:
                 matched = x.Function(MATCHES, (x.Function("string", (variable,)), text, x.Text("s")))
                 said = matched if holds else negation(matched)
                 return self.guarded(node, conjunction([negation(_blank(variable)), said]))
-            case x.Unique():
-                raise Inexpressible("it is about all records together")
             case x.KindCondition(name):
                 raise Inexpressible(f"{name}() is a kind of constraint that XPath cannot express")
             case _:
