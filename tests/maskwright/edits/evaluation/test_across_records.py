@@ -154,3 +154,8 @@ def test_they_are_only_checked_and_a_release_that_breaks_one_is_none(tmp_path, c
     with pytest.raises(mw.EditViolation, match="edit 'edit-2' does not hold in"):
         mw.run(pipeline)
     assert not (tmp_path / "m.csv").exists()
+
+
+def test_fields_are_not_located_by_them():
+    with pytest.raises(EditError, match="fields are located record by record"):
+        mw.localize(pd.DataFrame({"id": [1, 1]}), ["unique(id)"])
