@@ -160,6 +160,7 @@ def _localize_arguments(localize: argparse.ArgumentParser) -> None:
     localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
     localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
                           help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
+    _unread_argument(localize)
     localize.add_argument("--workers", type=int, metavar="N", help="processes; one for each processor if not given")
     localize.add_argument("--allow-unknown", action="store_true",
                           help="accept a rule whose verdict is unknown in every record")  # fmt: skip

@@ -21,9 +21,9 @@ from maskwright.data.declaration import VariableDeclaration, declared_together
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.edit_set import WrongRulesError
-from maskwright.edits.evaluation.check import unknown_variables
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
+from maskwright.edits.evaluation.edit_names import unknown_variables
 from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.errors import DataError, EditError, InputError, Problem, refuse_problems

@@ -262,6 +262,13 @@ PART_KINDS: tuple[tuple[type, EditKind], ...] = (
 
 
 @dataclass(frozen=True)
+class FileTest:
+    """A test on all records of a file together, in exact arithmetic; the `names` of the variables that it reads."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Assertion:
     """How a Schematron file states an edit, for the report that goes back to Schematron tools.
 
@@ -329,8 +336,8 @@ class Edit:
     assertion : Assertion or None
         Schematron: how the file states it. None (YAML).
     engine : EngineTest or None
-        For tests outside the subset: what the engine is asked. The edit then has no parts and no variables: masking and
-        adjustment cannot work on it, and the result is checked.
+        For tests outside the subset: what the engine is asked; for rules about all records together a `FileTest`. The
+        edit then has no parts and no variables: masking and adjustment cannot work on it, and the result is checked.
     validated_by : EngineTest or None
         For tests in XPath 2 and 3 that are understood, so that masking keeps them, while a value could make them answer
         otherwise than as understood (a cast that fails): what the engine is asked for the verdict on a file.

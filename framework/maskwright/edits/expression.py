@@ -194,6 +194,34 @@ class IsNumber:
 
 
 @dataclass(frozen=True, slots=True)
+class Matches:
+    """``code matches "[A-Z]{2}[0-9]+"``: the pattern (`maskwright.edits.text_patterns`) is the whole text."""
+
+    operand: VariableReference
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """``unique(id, year)``: no other record has the same values."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``sum(wages by household)``: of the records with the same values of `by`, and which meet the condition.
+
+    `function`: ``sum``, ``mean``, ``min`` or ``max``.
+    """
+
+    function: str
+    operand: VariableReference
+    by: tuple[str, ...]
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class IsInteger:
     """``x is integer``."""
 
@@ -256,6 +284,9 @@ Expression = (
     | IsMissing
     | MissingAs
     | IsNumber
+    | Matches
+    | Unique
+    | Aggregate
     | IsInteger
     | GroupFunction
     | KindCondition
@@ -274,8 +305,10 @@ _OPERANDS: dict[type, tuple[str, ...]] = {
 
 def children(expression: Expression) -> tuple[Expression, ...]:
     """Operands of a node, in written order."""
-    if isinstance(expression, (IsMissing, MissingAs, IsNumber)):
+    if isinstance(expression, (IsMissing, MissingAs, IsNumber, Matches)):
         return (expression.operand,)
+    if isinstance(expression, Aggregate):
+        return (expression.operand,) if expression.condition is None else (expression.operand, expression.condition)
     found: list[Expression] = []
     for name in _OPERANDS.get(type(expression), ()):
         part = getattr(expression, name)
@@ -298,8 +331,10 @@ def variable_names(expression: Expression) -> tuple[str, ...]:
     for node in nodes(expression):
         if isinstance(node, VariableReference):
             found.setdefault(node.name)
-        elif isinstance(node, InOriginal):
+        elif isinstance(node, (InOriginal, Unique)):
             found.update(dict.fromkeys(node.names))
+        elif isinstance(node, Aggregate):
+            found.update(dict.fromkeys(node.by))
         elif isinstance(node, VariableRange):
             found.update(dict.fromkeys((node.first, node.last)))
     return tuple(found)

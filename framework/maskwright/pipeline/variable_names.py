@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from maskwright.data.dataset import Dataset
 from maskwright.data.levels.linked_data import NO_PLACES, LevelDeclaration
-from maskwright.edits.evaluation.check import unknown_variables
+from maskwright.edits.evaluation.edit_names import unknown_variables
 from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_document import Node

@@ -15,6 +15,7 @@ from maskwright.edits.edit import (
     ProductPart,
     RangePart,
 )
+from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.expression import KindCondition, VariableReference, nodes
 from maskwright.edits.normalisation import conjuncts, reading
 from maskwright.foundation.counts import plural
@@ -145,6 +146,8 @@ def limit_keeper(edit: Edit) -> Keeper:
 def _only_checked(edit: Edit, touched: Collection[str]) -> str | None:
     if edit.shadowed:
         return "it is about no record of this file"
+    if is_file_test(edit):
+        return "it is about all records together"
     if edit.engine is not None:
         return "only an engine understands it"
     if not touched:

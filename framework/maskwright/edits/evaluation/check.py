@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,12 @@ import numpy as np
 
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.binary64 import evaluate_xpath
+from maskwright.edits.evaluation.edit_names import refuse_unknown_codes, unknown_variables
 from maskwright.edits.evaluation.exact import evaluate_exact
 from maskwright.edits.evaluation.outcomes import Tally, Verdict
-from maskwright.edits.expression import GroupFunction, IfThen, MissingAs, nodes, unquoted_text
+from maskwright.edits.evaluation.whole_files import FileVerdicts, condition_of, is_file_test
 from maskwright.edits.normalisation import written_out
-from maskwright.foundation.errors import EditError, Place, Problem
-from maskwright.foundation.nearest_names import nearest_name, unknown_name
+from maskwright.foundation.errors import EditError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,12 +30,6 @@ if TYPE_CHECKING:
     from maskwright.edits.engines.record_form import RecordForm
     from maskwright.edits.evaluation.domain import Domain
     from maskwright.edits.evaluation.outcomes import EditOutcome
-    from maskwright.edits.expression import Expression
-
-MEMBERS_HINT = (
-    "A pipeline says which records are members of which, `data: levels:`, and --pipeline FILE names it to `maskwright "
-    "validate`; in Python, mw.linked_data does (maskwright explain levels)."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +214,7 @@ def fires(edit: Edit, record_path: tuple[str, ...] | None) -> bool:
 
 def record_form(details: Mapping[str, Any], edits: Iterable[Edit]) -> RecordForm | None:
     """How a file writes its records, for edits that an engine checks; None where there are none."""
-    if all(edit.for_validation.engine is None for edit in edits):
+    if all(edit.for_validation.engine is None or is_file_test(edit) for edit in edits):
         return None
     from maskwright.edits.engines.record_form import RecordForm  # of tests that an engine evaluates
 
@@ -256,7 +249,8 @@ class Checker(AbstractContextManager["Checker"]):
         self._tallies = [Tally(edit, fires(edit, record_path)) for edit in stated]
         self._domain = domain
         self._records = 0
-        by_engine = [tally.edit for tally in self._tallies if tally.edit.engine is not None]
+        self._together = FileVerdicts(stated)
+        by_engine = [each for each in stated if each.engine is not None and not is_file_test(each)]
         self._engines = _engine_checker(by_engine, record_path, form) if by_engine else None
         self._whole: dict[str, Answer] = {}
 
@@ -269,10 +263,13 @@ class Checker(AbstractContextManager["Checker"]):
     def needs_whole(self, names: tuple[str, ...]) -> bool:
         """Whether an edit looks beyond a record, so that `prepare` must come before `add`."""
         engines = self._engines
+        if self._together.edits:
+            return True
         return engines is not None and not all(engines.stays_in_record(edit, names) for edit in engines.edits)
 
     def prepare(self, columns: RecordChunk) -> dict[str, Answer]:
         """Ask about edits that look beyond a record, given all records; the answers by edit."""
+        self._together.prepare(columns, self._domain)
         self._whole = {} if self._engines is None else self._engines.answers(columns, in_pieces=False)
         for tally in self._tallies:
             if tally.edit.name in self._whole:
@@ -293,13 +290,14 @@ class Checker(AbstractContextManager["Checker"]):
         if problems:
             raise EditError(problems)
         if not self._records:
-            _refuse_unknown_codes([tally.edit for tally in active], columns)
+            refuse_unknown_codes([tally.edit for tally in active], columns)
         verdicts: list[Verdict] = []
         engines = self._engines
         answers = {} if engines is None else engines.answers(columns, in_pieces=True, before=self._records)
         for tally in self._tallies:
             if tally.edit.engine is not None:
-                verdict = self._engine_verdict(tally.edit, columns, answers)
+                together = self._together.of_records(tally.edit, self._records, columns.n)
+                verdict = self._engine_verdict(tally.edit, columns, answers) if together is None else together
                 applies = columns.n if verdict.fired is None else int(np.count_nonzero(verdict.fired))
                 tally.add(verdict, columns, self._records, applies)
                 verdicts.append(verdict)
@@ -337,61 +335,3 @@ def _applies(edit: Edit, columns: RecordChunk, domain: Domain | None) -> int:
     if condition is None:
         return columns.n
     return int(np.count_nonzero(evaluate_exact(condition, columns, domain).holds))
-
-
-def condition_of(edit: Edit) -> Expression | None:
-    """Condition of the records that an edit in YAML is for; None: all, or those that the context matches."""
-    rule = edit.expression
-    own = rule.condition if isinstance(rule, IfThen) and rule.otherwise is None and edit.binding == "exact" else None
-    return own if edit.when is None else edit.when
-
-
-def unknown_variables(edits: Sequence[Edit], names: Sequence[str]) -> list[Problem]:
-    """Problems of edits that read variables which are not there.
-
-    One for each edit and name; what the variables are, where no name is near, is stated only once.
-    """
-    problems: list[Problem] = []
-    is_listed = has_hint = False
-    for edit in edits:
-        if any(isinstance(node, GroupFunction) for node in nodes(edit.expression)):
-            hint = None if has_hint else MEMBERS_HINT
-            has_hint = True
-            problems.append(Problem("it is about the members of a group", edit.place, hint, edit=edit.name))
-        for name in edit.variables:
-            if name in names:
-                continue
-            wrong = f"no variable called {name!r}"
-            has_near = nearest_name(name, names) is not None
-            if has_near or not is_listed:
-                wrong = unknown_name("variable", name, names)
-            is_listed = is_listed or not has_near
-            hint = None if has_near else unquoted_text(edit.expression, name)
-            problems.append(Problem(f"{wrong}", _place_of_name(edit.place, name), hint, edit=edit.name))
-    return problems
-
-
-def _refuse_unknown_codes(edits: Sequence[Edit], columns: RecordChunk) -> None:
-    """Refuse edits that name a missing code which is not declared: they would never be about any record."""
-    problems: list[Problem] = []
-    for edit in edits:
-        for node in nodes(edit.expression):
-            if isinstance(node, MissingAs):
-                codes = columns[node.operand.name].codes
-                known = list(dict.fromkeys(text for pair in codes for text in pair if text))
-                if node.meaning not in known:
-                    wrong = unknown_name(f"missing code of {node.operand.name}", node.meaning, known)
-                    near = nearest_name(node.meaning, known) is not None
-                    hint = None if near else f"Declare it: `{node.operand.name}: {{missing: {{-1: {node.meaning}}}}}`."
-                    problems.append(Problem(f"{wrong}", edit.place, hint, edit=edit.name))
-    if problems:
-        raise EditError(problems)
-
-
-def _place_of_name(place: Place | None, name: str) -> Place | None:
-    """Place of a variable in the line of its rule, where the line shows it."""
-    if place is None or place.text is None:
-        return place
-    start = (place.column or 1) - 1
-    found = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").search(place.text, start)
-    return place if found is None else replace(place, column=found.start() + 1)

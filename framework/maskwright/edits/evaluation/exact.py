@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 from maskwright.data.dates import CALENDAR
 from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
+from maskwright.edits.evaluation import across_records
 from maskwright.edits.evaluation import exact_numbers as numbers
 from maskwright.edits.evaluation.domain import ORIGINAL_FILE
 from maskwright.edits.evaluation.exact_vectors import approximate, constant, from_cells
 from maskwright.edits.evaluation.outcomes import Verdict
+from maskwright.edits.text_patterns import pattern_of, pattern_text
 from maskwright.foundation.arrays import arrow_texts, scalar, truths_of
 from maskwright.foundation.errors import EditError, Problem
 
@@ -87,6 +89,12 @@ class _Evaluation:
             case x.IsNumber(x.VariableReference(name)):
                 cells = self.columns[name]
                 return _certain(np.logical_not(cells.missing | np.isnan(cells.xpath_numbers)))
+            case x.Matches(x.VariableReference(name), pattern):
+                cells = self.columns[name]
+                matched = pc.match_substring_regex(_text_array(cells.text()), _whole_text(pattern))
+                return _known(truths_of(matched), cells.missing)
+            case x.Unique(names):
+                return _known(*across_records.unique(self.columns, names))
             case x.KindCondition():
                 return self._of_kind(node)
             case x.IsInteger(operand):
@@ -114,6 +122,11 @@ class _Evaluation:
                 return self._arithmetic(operator, self.number(left), self.number(right))
             case x.Function(name, arguments):
                 return self._function(name, arguments)
+            case x.Aggregate(function, operand, by, condition):
+                counted = None if condition is None else self.truth(condition)
+                groups = across_records.groups_of(self.columns, by)
+                terms = (None, None) if counted is None else (counted.true, counted.unknown)
+                return across_records.aggregated(function, self.number(operand), groups, *terms)
             case _:
                 raise EditError("this rule computes with something that is no number")
 
@@ -242,6 +255,11 @@ class _Evaluation:
             raise EditError(Problem("a rule with 'in original' needs the original file", hint=ORIGINAL_FILE))
         missing = functools.reduce(np.logical_or, (self.columns[name].missing for name in names))
         return _known(self.domain.contains(names, self.columns), missing)
+
+
+def _whole_text(pattern: str) -> str:
+    """Pattern for RE2, whose time is linear in the text."""
+    return f"(?s)^(?:{pattern_text(pattern_of(pattern))})$"
 
 
 def _as_text(node: x.Expression) -> x.Expression:

@@ -27,6 +27,7 @@ from maskwright.edits.evaluation.reference_values import (
     truth,
     xpath_verdict,
 )
+from maskwright.edits.text_patterns import matches_whole, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,11 +38,16 @@ if TYPE_CHECKING:
 Combination = tuple[float | str, ...]
 STORED = tuple(f"{form}{part}" for form in (ISO_MOMENT, ISO_MOMENT.replace("T", " ")) for part in ("", ".%3f", ".%6f"))
 ALLOWANCE = Fraction(1, 10**12)
+LONGEST_MATCHED = 1_000
+"""Characters of a text that is matched with a pattern a second time."""
 DOUBT = Fraction(1, 1000)
 """Binary64 arithmetic of the first evaluation is off by less than this share of the allowance."""
 
 
 LEADING_ZERO = re.compile(r"-?0[0-9]")
+
+LONGEST_MATCHED = 1_000
+"""Characters of a text that is matched with a pattern a second time."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,11 @@ class _RecordEvaluation:
                 return self.opinion.says(operand.name, self.record[operand.name], meaning)
             case x.IsNumber(operand):
                 return exact(self._text(operand)) is not None
+            case x.Matches(operand, pattern):
+                text = self._text(operand)
+                if text is not None and len(text) > LONGEST_MATCHED:
+                    raise Undetermined
+                return None if text is None else matches_whole(pattern_of(pattern), text)
             case x.KindCondition(_, _, columns):
                 # The kind's evaluation has no second one; the numbers are read anew.
                 cells = [self._number(column) for column in columns]

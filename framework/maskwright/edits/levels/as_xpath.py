@@ -129,7 +129,7 @@ class _Writer(XPathWriter):
             match inner:
                 case x.VariableReference():
                     return self._path(inner, guards)
-                case x.IsMissing(operand) | x.IsNumber(operand) | x.MissingAs(operand):
+                case x.IsMissing(operand) | x.IsNumber(operand) | x.MissingAs(operand) | x.Matches(operand):
                     return replace(inner, operand=self._path(operand, guards))
                 case x.InOriginal(names):
                     if any(isinstance(self._path(x.VariableReference(name), guards), PathReference) for name in names):

@@ -194,7 +194,12 @@ class _Binder:
                     return self._members(node, level)
                 case x.VariableReference(name):
                     return x.VariableReference(self._name(name, level, through))
-                case x.IsMissing(operand) | x.MissingAs(operand):
+                case x.Unique() | x.Aggregate():
+                    raise _Unbound(
+                        "unique(a) and sum(a by b) are about a file without levels",
+                        "Of members: unique(person.pno), sum(person.income) == total.",
+                    )
+                case x.IsMissing(operand) | x.MissingAs(operand) | x.Matches(operand):
                     return replace(node, operand=x.VariableReference(self._name(operand.name, level, {})))
                 case x.IsNumber(operand):
                     return x.IsNumber(x.VariableReference(self._name(operand.name, level, through)))

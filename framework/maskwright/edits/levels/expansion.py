@@ -194,7 +194,7 @@ class _Writer:
             case = self._cases(expression, level, place, {**decided, key: NO_MEMBER})
             return all_of((*cases, implied(all_of(tuple(others)), case)))
 
-    def _written(  # noqa: C901, PLR0911 - one for each kind of node
+    def _written(  # noqa: C901, PLR0911, PLR0912 - one for each kind of node
         self, node: x.Expression, level: str, place: int | None, decided: Decided
     ) -> x.Expression:
         match node:
@@ -220,8 +220,11 @@ class _Writer:
                 x.IsMissing(x.VariableReference(name))
                 | x.MissingAs(x.VariableReference(name))
                 | x.IsNumber(x.VariableReference(name))
+                | x.Matches(x.VariableReference(name))
             ):
                 read = self._read(name, level, place, decided)
+                if read in self._pattern.keys and isinstance(node, x.Matches):
+                    raise UndefinedValue
                 if read in self._pattern.keys:
                     return x.Truth(isinstance(node, x.IsNumber) and isinstance(read, x.Number))
                 if not isinstance(read, x.VariableReference):

@@ -157,6 +157,9 @@ HINT = "Write 'count(person where age < 16)' or 'sum(person.income where age < 1
 def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
     """Call that is about the members of a group; None where it is about variables of one record."""
     function, start = str(name), int(name.start_pos or 0)
+    across = _across_records(function, start, arguments)
+    if across is not None:
+        return across
     if function not in GROUP_FUNCTIONS or (function in OF_BOTH and not _is_of_group(arguments)):
         return None
     if len(arguments) != 1:
@@ -178,6 +181,46 @@ def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
             raise Mistake(argument.start, f"{function}() needs a variable of a level, as person.income", HINT)
         found = x.GroupFunction(function, level, x.VariableReference(variable), condition)
     return Typed(found, GROUP_FUNCTIONS[function], argument.depth + 1, start)
+
+
+AGGREGATES = ("sum", "mean", "min", "max")
+BY_HINT = "Write 'sum(wages by household) == total', 'mean(x by g, h)' or 'sum(x by g where x is not missing)'."
+
+
+def _across_records(function: str, start: int, arguments: Sequence[Typed]) -> Typed | None:
+    """Call about records of the same file, without levels: ``unique(id, year)``, ``sum(x by g, h)``."""
+    node = arguments[0].expression if arguments else None
+    is_plain = isinstance(node, x.VariableReference) and "." not in node.name
+    if function == "unique" and (len(arguments) > 1 or is_plain):
+        return Typed(x.Unique(_names(arguments, "unique()", "Write 'unique(id, year)'.")), "truth", 2, start)
+    if not isinstance(node, x.Aggregate):
+        later = next((each for each in arguments if isinstance(each.expression, x.Aggregate)), None)
+        if later is not None and later.kind == "members":
+            raise Mistake(later.start, "'by' follows the first variable", BY_HINT)
+        return None
+    if arguments[0].kind != "members":
+        return None
+    if function not in AGGREGATES:
+        raise Mistake(start, f"{function}() has no 'by'; {', '.join(AGGREGATES)} have it", BY_HINT)
+    *keys, last = arguments[1:] or [arguments[0]]
+    condition = node.condition
+    if isinstance(last.expression, x.GroupFunction) and last.expression.operand is not None:
+        condition = last.expression.condition
+        last = replace(last, expression=last.expression.operand)
+    more = [*keys, last] if len(arguments) > 1 else []
+    found = x.Aggregate(function, node.operand, (*node.by, *_names(more, "'by'", BY_HINT)), condition)
+    return Typed(found, "number", 1 + max(each.depth for each in arguments), start)
+
+
+def _names(arguments: Sequence[Typed], taker: str, hint: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for each in arguments:
+        if not isinstance(each.expression, x.VariableReference):
+            raise Mistake(each.start, f"{taker} needs variables; found {each.described}", hint)
+        if each.expression.name in found:
+            raise Mistake(each.start, f"the variable {each.expression.name} is listed twice")
+        found.append(each.expression.name)
+    return tuple(found)
 
 
 def _is_of_group(arguments: Sequence[Typed]) -> bool:
@@ -205,11 +248,12 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
         raise EditError(
             Problem(
                 f"the alias {name!r} stands for a calculation; here only a variable can stand", place,
-                "'is missing', 'is number', 'in original' and ranges are about variables of the file.",
+                "'is missing', 'is number', 'matches', 'in original', unique(), 'by' and ranges are about variables of "
+                "the file.",
             )
         )  # fmt: skip
 
-    def change(node: x.Expression) -> x.Expression:
+    def change(node: x.Expression) -> x.Expression:  # noqa: PLR0911 - one for each kind of node
         nonlocal size
         match node:
             case x.VariableReference(name) if name in aliases:
@@ -219,10 +263,14 @@ def without_aliases(  # noqa: C901 - one case for each kind of node
                 return aliases[name]
             case x.GroupFunction(_, _, _, condition) if condition is not None:
                 return replace(node, condition=x.rewritten(condition, change))
-            case x.IsMissing(operand) | x.MissingAs(operand) | x.IsNumber(operand):
+            case x.Aggregate(_, operand, by, condition):
+                inner = None if condition is None else x.rewritten(condition, change)
+                own = x.VariableReference(variable(operand.name))
+                return replace(node, operand=own, by=tuple(map(variable, by)), condition=inner)
+            case x.IsMissing(operand) | x.MissingAs(operand) | x.IsNumber(operand) | x.Matches(operand):
                 return replace(node, operand=x.VariableReference(variable(operand.name)))
-            case x.InOriginal(names):
-                return x.InOriginal(tuple(variable(name) for name in names))
+            case x.InOriginal(names) | x.Unique(names):
+                return replace(node, names=tuple(map(variable, names)))
             case x.VariableRange(first, last):
                 return x.VariableRange(variable(first), variable(last))
             case _:

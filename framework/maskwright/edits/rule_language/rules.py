@@ -18,6 +18,7 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import with_tolerance
 from maskwright.edits.edit import CheckedPart, Edit, Part, Severity
 from maskwright.edits.expression import Expression, IfThen, has_ranges, variable_names
+from maskwright.edits.rule_language.across_records import as_file_test
 from maskwright.edits.rule_language.operands import Mistake, without_aliases
 from maskwright.edits.rule_language.rule_entry import RULE_KEYS, SEVERITIES
 from maskwright.edits.rule_language.typed_tree import KEYWORDS, TreeBuilder, checked_condition, checked_value
@@ -46,6 +47,8 @@ _WORDS: dict[str, str] = {
     "OR": "'or'",
     "THEN": "'then'",
     "ELSE": "'else'",
+    "MATCHES": "'matches'",
+    "BY": "'by'",
     "MISSING": "'missing'",
     "INTEGER": "'integer'",
     "A_NUMBER": "'number'",
@@ -229,7 +232,7 @@ def edit_of(item: RuleItem, position: int) -> Edit:
         expression = IfThen(when, expression)
     ranged = has_ranges(expression)
     parts: tuple[Part, ...] = (CheckedPart(expression),) if ranged else classify(expression, item.place)
-    return Edit(
+    edit = Edit(
         name=cast("str", fields.get("name")) or f"edit-{position + 1}",
         expression=expression,
         parts=parts,
@@ -242,6 +245,7 @@ def edit_of(item: RuleItem, position: int) -> Edit:
         ranged=ranged,
         place=item.place,
     )
+    return as_file_test(edit)
 
 
 def _condition(text: str, place: Place, aliases: Mapping[str, Expression]) -> Expression:

@@ -13,6 +13,7 @@ from maskwright.data.dates import FUNCTIONS_OF_DATES
 from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import CONSTRAINT_KINDS, wrong_numbers
 from maskwright.edits.rule_language.operands import (
+    BY_HINT,
     GROUP_FUNCTIONS,
     HINT,
     Mistake,
@@ -28,10 +29,11 @@ from maskwright.edits.rule_language.operands import (
     start_of,
     summed,
 )
+from maskwright.edits.text_patterns import WrongPattern, pattern_of
 from maskwright.foundation.nearest_names import unknown_name
 
 KEYWORDS = frozenset(
-    {"if", "then", "else", "and", "or", "not", "in", "is", "missing", "integer", "number", "original", "inf"}
+    "if then else and or not in is missing integer number original inf matches by".split()  # noqa: SIM905
 )
 
 # Smallest and largest number of arguments; None is any number.
@@ -278,22 +280,40 @@ class TreeBuilder(Transformer[Token, Typed]):
 
     def is_missing(self, operand: Typed, negated: Token | None, word: Token) -> Typed:
         """Missing cell."""
-        return perhaps_not(negated, made_of(x.IsMissing(self._cell(operand, word)), "truth", [operand]))
+        return perhaps_not(negated, made_of(x.IsMissing(self._cell(operand, f"is {word}")), "truth", [operand]))
 
     @staticmethod
-    def _cell(operand: Typed, word: Token) -> x.VariableReference:
+    def _cell(operand: Typed, word: str) -> x.VariableReference:
         if not isinstance(operand.expression, x.VariableReference):
-            raise Mistake(operand.start, f"expected a variable before 'is {word}'")
+            raise Mistake(operand.start, f"expected a variable before {word!r}")
         return operand.expression
 
     def is_missing_as(self, operand: Typed, negated: Token | None, meaning: Token) -> Typed:
         """Missing cell of one kind."""
-        node = x.MissingAs(self._cell(operand, meaning), str(meaning)[1:-1])
+        node = x.MissingAs(self._cell(operand, f"is {meaning}"), str(meaning)[1:-1])
         return perhaps_not(negated, made_of(node, "truth", [operand]))
+
+    def matches(self, operand: Typed, negated: Token | None, pattern: Token) -> Typed:
+        """Text that is as a pattern says."""
+        cell = self._cell(operand, "matches")
+        try:
+            pattern_of(str(pattern)[1:-1])
+        except WrongPattern as wrong:
+            raise Mistake(start_of(pattern) + 1 + wrong.start, wrong.message, wrong.hint) from None
+        return perhaps_not(negated, made_of(x.Matches(cell, str(pattern)[1:-1]), "truth", [operand]))
+
+    def across_records(self, measured: Typed, key: Typed, condition: Typed | None) -> Typed:
+        """``wages by household``: what comes after it belongs to the call."""
+        if not isinstance(measured.expression, x.VariableReference):
+            raise Mistake(measured.start, f"expected a variable before 'by', found {measured.described}", BY_HINT)
+        inner = None if condition is None else condition_operand(condition, "'where'").expression
+        keys = (cast("x.VariableReference", key.expression).name,)
+        depth = 1 if condition is None else 1 + condition.depth
+        return Typed(x.Aggregate("", measured.expression, keys, inner), "members", depth, measured.start)
 
     def is_number(self, operand: Typed, negated: Token | None, word: Token) -> Typed:
         """Cell that holds a number."""
-        return perhaps_not(negated, made_of(x.IsNumber(self._cell(operand, word)), "truth", [operand]))
+        return perhaps_not(negated, made_of(x.IsNumber(self._cell(operand, f"is {word}")), "truth", [operand]))
 
     def is_integer(self, operand: Typed, negated: Token | None, word: Token) -> Typed:  # noqa: ARG002
         """Whole number."""

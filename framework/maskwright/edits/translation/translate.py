@@ -16,6 +16,7 @@ from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import conjunction, disjunction, interval_comparisons, negate
 from maskwright.edits.algebra.conjunctions import distances
 from maskwright.edits.edit import CheckedPart
+from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_as_exact import exact_rule
 from maskwright.edits.languages.conversion.yaml_text import rule_text
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 Form = Literal["translated", "weakened"]
 """Whether an edit on published categories has the same verdict as the original one, or is its possible form."""
 
-_NOT_OF_VALUES = (x.IsMissing, x.MissingAs, x.IsNumber, x.InOriginal)
+_NOT_OF_VALUES = (x.IsMissing, x.MissingAs, x.IsNumber, x.Matches, x.InOriginal)
 """Conditions that are not about the value alone."""
 
 Whole = Callable[[tuple[str, ...]], bool | None]
@@ -69,7 +70,8 @@ def translate(edit: Edit, variables: Mapping[str, Recoded], whole: Whole) -> Tra
     if blind:
         return Translation(None, None, edit, f"what the categories of {blind[0]} stand for is not known")
     if edit.engine is not None:
-        return Translation(None, None, edit, "only an engine understands it")
+        why = "it is about all records together" if is_file_test(edit) else "only an engine understands it"
+        return Translation(None, None, edit, why)
     work = _Work(own, whole)
     try:
         stated = edit.expression if edit.binding == "exact" else exact_rule(edit.expression)
@@ -196,7 +198,7 @@ class _Work:
     def _condition(self, node: x.Expression, *, weaker: bool) -> tuple[x.Expression, bool]:
         own = {name: self.variables[name] for name in x.variable_names(node) if name in self.variables}
         if any(isinstance(each, _NOT_OF_VALUES) for each in x.nodes(node)):
-            raise Untranslatable("it asks whether a text is a number")
+            raise Untranslatable("it asks how a cell is written")
         simpler = _simpler(node)
         if simpler is not None:
             return self.truth(simpler, weaker=weaker)

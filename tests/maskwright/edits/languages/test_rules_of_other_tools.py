@@ -115,7 +115,7 @@ def test_free_text_with_a_header(tmp_path):
         ("sum(x, y) == z", "uses all records together"),
         ("min(x) >= 0", "uses all records together"),
         ("round(x) == y", "halves to the even"),
-        ("nchar(id) == 5", "do not look inside texts"),
+        ("nchar(id) == b", "where it is compared with a number"),
         ("is.numeric(x)", "type of a column"),
         ("x ~ y", "functional dependency"),
         ("x %in% codes", "code list is not written out"),
@@ -258,12 +258,51 @@ def test_a_pipeline_takes_them(tmp_path):
         ("xor(a > 0, b > 0)", "a > 0 and not b > 0 or not a > 0 and b > 0"),
         ("as.Date(a) <= as.Date('2005-12-31')", "a <= 2005-12-31"),
         ("all_complete(a, b)", "a is not missing and b is not missing"),
+        ("grepl('^[0-9]{4}$', a)", 'a is not missing and a matches "[0-9]{4}"'),
+        ("grepl('x|y', a)", 'a is not missing and a matches ".*(x|y).*"'),
+        ("grepl('a.c', a, fixed = TRUE)", r'a is not missing and a matches ".*a\.c.*"'),
+        ("field_format(a, '^[a-z]+$', type = 'regex')", 'a is not missing and a matches "[a-z]+"'),
+        ("nchar(a) == 4", 'a matches ".{4}"'),
+        ("4 > nchar(a)", 'a matches ".{0,3}"'),
+        ("nchar(a) >= 2", 'a matches ".{2,}"'),
+        ("nchar(a) != 2", 'not a matches ".{2}"'),
+        ("field_length(a, min = 2, max = 3)", 'a matches ".{2,}" and a matches ".{0,3}"'),
+        ("is_unique(a, b)", "unique(a, b)"),
+        ("sum_by(a, by = b) == 1", "sum(a by b) == 1"),
+        ("mean_by(a, list(b, c), na.rm = TRUE) <= 1", "mean(a by b, c where a is not missing) <= 1"),
+        ("do_by(a, by = b, fun = max) <= c", "max(a by b) <= c"),
     ],
 )
 def test_what_can_be_said_of_one_record_is(tmp_path, rule, said):
     (tmp_path / "r.yaml").write_text(f'rules:\n- expr: "{rule}"\n')
     (edit,) = mw.read_edits(tmp_path / "r.yaml")
     assert edit.expression == mw.EditSet.parse([said])["edit-1"].expression
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("grepl('^a|b$', a)", "one of several alternatives"),
+        ("grepl('(?i)a', a)", "looks around or sets options"),
+        ("grepl('a', a, ignore.case = TRUE)", "is understood with pattern, x, fixed"),
+        ("grepl(b, a)", "not written out"),
+        ("field_format(a, 'a*')", "type = 'regex'"),
+        ("do_by(a, by = b, fun = median) == 1", "sum, mean, min, max are understood"),
+        ("sum_by(a + b, by = c) == 1", "something computed"),
+        ("sum(a, b, na.rm = TRUE) == c", "all records together"),
+    ],
+)
+def test_what_means_something_else_is_refused_by_name(tmp_path, rule, said):
+    (tmp_path / "r.yaml").write_text(f'rules:\n- {{expr: "{rule}", name: n}}\n')
+    with pytest.raises(EditError, match="the rule 'n' is not understood") as raised:
+        mw.read_edits(tmp_path / "r.yaml")
+    assert said in str(raised.value)
+
+
+def test_backslashes_of_r_are_read(tmp_path):
+    path = written(tmp_path, 'grepl("^\\\\d\\\\.#$", a) # a comment\n', "rules.R")
+    (edit,) = mw.read_edits(path, language="validate")
+    assert edit.expression == mw.EditSet.parse([r'a is not missing and a matches "\d\.#"'])["edit-1"].expression
 
 
 def test_a_group_of_variables_in_a_rule_is_an_edit_for_each(tmp_path):
@@ -275,7 +314,7 @@ def test_a_group_of_variables_in_a_rule_is_an_edit_for_each(tmp_path):
 
 def test_one_rule_that_is_not_read_does_not_take_the_others_with_it(tmp_path, capsys):
     rules = tmp_path / "r.yaml"
-    rules.write_text("rules:\n- {expr: 'a <= b', name: x}\n- {expr: 'is_unique(a)', name: u}\n")
+    rules.write_text("rules:\n- {expr: 'a <= b', name: x}\n- {expr: 'all_unique(a)', name: u}\n")
     data = tmp_path / "d.csv"
     data.write_text("a,b\n1,2\n3,2\n")
     assert main(["edits", str(rules), "--to", "yaml"]) == 2

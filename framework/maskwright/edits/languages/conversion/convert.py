@@ -10,11 +10,21 @@ from xml.sax.saxutils import escape, quoteattr
 import yaml
 
 from maskwright.edits.algebra.conditions import conjunction
-from maskwright.edits.expression import Expression, GroupFunction, IfThen, InOriginal, Truth, nodes
+from maskwright.edits.expression import (
+    Aggregate,
+    Expression,
+    Function,
+    GroupFunction,
+    IfThen,
+    InOriginal,
+    Truth,
+    Unique,
+    nodes,
+)
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.code_conditions import conditions_without_codes
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
-from maskwright.edits.languages.conversion.exact_as_xpath import xpath_test
+from maskwright.edits.languages.conversion.exact_as_xpath import MATCHES, xpath_test
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
 from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text, simplified_rule
@@ -44,19 +54,20 @@ def schematron_file(
     """Write edits as Schematron, one pattern each."""
     taken: set[str] = set()
     renamed: list[str] = []
+    newer: list[Edit] = []
+    older: list[Edit] = []
 
     def alone(edit: Edit) -> tuple[str, Expression]:
-        tree = tree_of(edit)
-        if any(isinstance(node, GroupFunction) for node in nodes(tree)):
-            raise Inexpressible(
-                "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
-                "schematron --pipeline PIPELINE` reads it from `data: levels:`"
-            )
+        tree = _about_a_record(edit)
         return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
 
     def write(edit: Edit, position: int) -> tuple[str, bool]:  # noqa: ARG001 - patterns have names
         context, test = (written or alone)(edit)
         text = xpath_text(test)
+        if any(isinstance(node, Function) and node.name == MATCHES for node in nodes(test)):
+            newer.append(edit)
+        elif edit.binding == "xpath1" or calculates(test):
+            older.append(edit)
         identifier = _identifier(edit.name, taken)
         if identifier != edit.name:
             renamed.append(f"{edit.name} -> {identifier}")
@@ -66,6 +77,7 @@ def schematron_file(
     is_name = re.fullmatch(NCNAME, record) is not None
     problems = () if is_name else (Problem(f"{record!r} cannot be the name of an XML element"),)
     found, notes = each_written(edits, "XPath 1.0", write, problems)
+    language = _binding(newer, older)
     if renamed:
         notes.append(f"renamed, because an XML id has no such characters: {', '.join(renamed)}")
     if any(calculated for _, calculated in found):
@@ -80,11 +92,33 @@ def schematron_file(
     return Converted(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         + remarks
-        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="xslt">\n'
+        + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="{language}">\n'
         + "".join(pattern for pattern, _ in found)
         + "</schema>\n",
         tuple(notes),
     )
+
+
+def _binding(newer: list[Edit], older: list[Edit]) -> str:
+    """Query language of a file with edits that need XPath 2, and with some that are sure of XPath 1 only."""
+    if newer and older:
+        why = f"a pattern needs XPath 2, where a rule that calculates may say something else ({older[0].name})"
+        hint = "Write the rules with patterns to a file of their own."
+        raise EditError([Problem(f"edit {edit.name} cannot be written: {why}", edit.place, hint) for edit in newer])
+    return "xslt2" if newer else "xslt"
+
+
+def _about_a_record(edit: Edit) -> Expression:
+    """Tree of an edit that is about one record."""
+    tree = tree_of(edit)
+    if any(isinstance(node, GroupFunction) for node in nodes(tree)):
+        raise Inexpressible(
+            "it is about members, and nothing says of which level each variable is: `maskwright edits FILE --to "
+            "schematron --pipeline PIPELINE` reads it from `data: levels:`"
+        )
+    if any(isinstance(node, Aggregate | Unique) for node in nodes(tree)):
+        raise Inexpressible("it is about all records together")
+    return tree
 
 
 def _decimals_note(grids: Grids) -> str:

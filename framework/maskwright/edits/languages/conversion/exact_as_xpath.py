@@ -20,6 +20,7 @@ from maskwright.edits.algebra.conditions import conjunction, disjunction, interv
 from maskwright.edits.languages.conversion.binary_comparison import compared, whole
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.xpath_text import DateNumbers
+from maskwright.edits.text_patterns import pattern_of, pattern_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from maskwright.edits.languages.conversion.binary_comparison import Grids
 
 MOST_COMPARISONS = 500
+MATCHES = "matches"
+"""Function that only XPath 2 has."""
 _EMPTY = x.Text("")
 
 
@@ -99,6 +102,11 @@ class XPathWriter:
                 )
             case x.Truth(value):
                 return x.Truth(value == holds)
+            case x.Matches(variable, pattern):
+                text = x.Text(f"^({pattern_text(pattern_of(pattern))})$")
+                matched = x.Function(MATCHES, (x.Function("string", (variable,)), text, x.Text("s")))
+                said = matched if holds else negation(matched)
+                return self.guarded(node, conjunction([negation(_blank(variable)), said]))
             case x.KindCondition(name):
                 raise Inexpressible(f"{name}() is a kind of constraint that XPath cannot express")
             case _:

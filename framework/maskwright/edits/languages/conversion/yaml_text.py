@@ -106,6 +106,7 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
             | x.IsMissing()
             | x.MissingAs()
             | x.IsNumber()
+            | x.Matches()
             | x.IsInteger() as inner
         ):
             return _membership(inner, "not "), _CONDITION
@@ -114,7 +115,21 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
         case x.IfThen(condition, consequent, otherwise):
             text = f"if {_text(condition, _OR)} then {_text(consequent, _OR)}"
             return (text if otherwise is None else f"{text} else {_text(otherwise, _OR)}"), _RULE
-        case x.InInterval() | x.InSet() | x.InOriginal() | x.IsMissing() | x.MissingAs() | x.IsNumber() | x.IsInteger():
+        case x.Unique(names):
+            return f"unique({', '.join(map(name_text, names))})", _ATOM
+        case x.Aggregate(function, operand, by, condition):
+            where = "" if condition is None else f" where {_text(condition, _RULE)}"
+            return f"{function}({name_text(operand.name)} by {', '.join(map(name_text, by))}{where})", _ATOM
+        case (
+            x.InInterval()
+            | x.InSet()
+            | x.InOriginal()
+            | x.IsMissing()
+            | x.MissingAs()
+            | x.IsNumber()
+            | x.Matches()
+            | x.IsInteger()
+        ):
             return _membership(node, ""), _CONDITION
         case x.Function(name):
             raise Inexpressible(f"{name}() is no function of the YAML language")
@@ -141,6 +156,8 @@ def _membership(node: x.Expression, negated: str) -> str:  # noqa: PLR0911 - one
             return f"{name_text(name)} is {negated}{quoted_text(meaning)}"
         case x.IsNumber(x.VariableReference(name)):
             return f"{name_text(name)} is {negated}number"
+        case x.Matches(x.VariableReference(name), pattern):
+            return f"{name_text(name)} {negated}matches {quoted_text(pattern)}"
         case x.IsInteger(operand):
             return f"{_text(operand, _SUM)} is {negated}integer"
     raise AssertionError(f"no text for {type(node).__name__}")

@@ -1,4 +1,4 @@
-"""Rules in R, as the package validate has them: text to expression trees of our language.
+"""Rules in R, as the package validate has them: trees of R to expression trees of our language.
 
 Source: M. van der Loo, E. de Jonge, "The Data Validation Cookbook" (package validate), chapters on variable checks,
 multivariate checks and rule files; R's ``?Syntax`` for the binding of operators.
@@ -6,28 +6,21 @@ multivariate checks and rule files; R's ``?Syntax`` for the binding of operators
 
 from __future__ import annotations
 
-import functools
 from fractions import Fraction
-from importlib.resources import files
 from typing import TYPE_CHECKING, cast
-
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from maskwright.data.date_texts import iso_day
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import all_of, any_of
 from maskwright.edits.languages.conversion.converted import Inexpressible
-from maskwright.edits.rule_language.rules import LONGEST_RULE
+from maskwright.edits.languages.r_validate.r_syntax import DEEPEST, Node, arguments_of, is_call, is_name
+from maskwright.edits.languages.r_validate.text_rules import BY_GROUP, by_group, found_in, of_length, unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-Node = Tree[Token]
-
 LONGEST_SEQUENCE = 1_000
 LARGEST_TREE = 10_000
-DEEPEST = 100
 
 _AGGREGATES = frozenset(
     "sum mean median min max var sd quantile cor length nrow any all all_complete all_unique is_unique unique "  # noqa: SIM905
@@ -38,62 +31,11 @@ _REASONS = {
     "round": "R rounds halves to the even digit, the YAML language upwards",
     "is.numeric": "it asks for the type of a column, which the data's declaration settles",
     "is.character": "it asks for the type of a column, which the data's declaration settles",
-    "nchar": "rules do not look inside texts", "field_length": "rules do not look inside texts",
-    "field_format": "rules do not look inside texts", "grepl": "rules do not look inside texts",
-    "number_format": "rules do not look inside texts",
+    "nchar": "a number of characters is understood where it is compared with a number: nchar(x) == 4",
+    "field_format": "a pattern is understood with type = 'regex', as grepl() is",
+    "number_format": "rules do not look at how a number is written",
 }  # fmt: skip
 _CONSTANTS = {"TRUE": True, "T": True, "FALSE": False, "F": False}
-
-
-class NotR(Exception):  # noqa: N818 - never leaves the import
-    """Text that the grammar does not read; `start` is the 0-based offset."""
-
-    def __init__(self, start: int, message: str) -> None:
-        super().__init__(message)
-        self.start = start
-
-
-@functools.cache
-def _parser() -> Lark:
-    grammar = files("maskwright.edits.languages.r_validate").joinpath("r_rules.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start="statement", parser="lalr", maybe_placeholders=True)
-
-
-def parse_statement(text: str) -> Node:
-    """Read one statement: a rule, or an assignment with ``:=``."""
-    if len(text) > LONGEST_RULE:
-        raise NotR(0, f"the rule has {len(text)} characters; at most {LONGEST_RULE} are read")
-    try:
-        tree = _parser().parse(text)
-    except UnexpectedToken as error:
-        if error.token.type == "$END":
-            raise NotR(len(text.rstrip()), "the rule ends too early") from None
-        raise NotR(
-            int(error.token.start_pos or 0), f"found {str(error.token)!r}, which R does not allow here"
-        ) from None
-    except UnexpectedCharacters as error:
-        offset = int(error.pos_in_stream or 0)
-        raise NotR(offset, f"found {text[offset]!r}, which is not read here") from None
-    except UnexpectedInput:
-        raise NotR(0, "this is no rule in R") from None
-    if _depth(tree) > DEEPEST:
-        raise NotR(0, f"the rule is nested more than {DEEPEST} deep")
-    return tree
-
-
-def assignment(tree: Node) -> tuple[str, Node] | None:
-    """Name and value of ``name := value``; None for a rule."""
-    if tree.data != "assignment":
-        return None
-    name, value = tree.children
-    return str(name), cast("Node", value)
-
-
-def group_of(node: Node) -> list[Node] | None:
-    """Variables of ``var_group(a, b)``; None for anything else."""
-    if node.data != "call" or str(node.children[0]) != "var_group":
-        return None
-    return [cast("Node", child) for child in node.children[1:] if child is not None]
 
 
 class Translator:
@@ -157,7 +99,7 @@ class Translator:
             case "number":
                 return x.Number(Fraction(str(parts[0]).removesuffix("L")))
             case "text":
-                return x.Text(str(parts[0])[1:-1])
+                return x.Text(unescaped(str(parts[0])[1:-1]))
             case "quoted":
                 return x.VariableReference(str(parts[0])[1:-1])
             case "name":
@@ -209,8 +151,68 @@ class Translator:
                     for each in branches
                 ]  # fmt: skip
                 return chosen_of(given, *compared)
+        length = self._of_length(cast("Node", left), str(operator), cast("Node", right))
+        if length is not None:
+            return length
         first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
         return x.Comparison(cast("x.ComparisonOperator", str(operator)), first, second)
+
+    def _of_length(self, left: Node, operator: str, right: Node) -> x.Expression | None:
+        """``nchar(x) == 4``; None where no length is compared."""
+        mirrored = x.MIRRORED[cast("x.ComparisonOperator", operator)]
+        for call, other, sign in ((left, right, operator), (right, left, mirrored)):
+            if is_call(call, "nchar") and len(call.children) == 2:
+                length = self.value(other)
+                if not isinstance(length, x.Number) or length.value.denominator != 1:
+                    raise Inexpressible(_reason("nchar"))
+                return of_length(self._variable(cast("Node", call.children[1]), "nchar"), sign, int(length.value))
+        return None
+
+    def _flag(self, given: Mapping[str, Node], name: str) -> bool:
+        """Whether an argument that is left out, TRUE or FALSE is TRUE."""
+        if name not in given:
+            return False
+        said = self.condition(given[name])
+        if not isinstance(said, x.Truth):
+            raise Inexpressible(f"{name} is neither TRUE nor FALSE")
+        return said.value
+
+    def _found(self, name: str, arguments: Sequence[Node]) -> x.Expression:
+        """``grepl("^[0-9]+$", x)``, ``field_format(x, "^[0-9]+$", type = "regex")``."""
+        order = ("pattern", "x") if name == "grepl" else ("x", "pattern", "type")
+        given = arguments_of(name, arguments, order, ("fixed",) if name == "grepl" else ())
+        pattern = self.value(given["pattern"])
+        if not isinstance(pattern, x.Text):
+            raise Inexpressible("its pattern is not written out")
+        if name == "field_format" and ("type" not in given or self.value(given["type"]) != x.Text("regex")):
+            raise Inexpressible(_reason(name))
+        variable = self._variable(given["x"], name)
+        return found_in(pattern.value, variable, fixed=self._flag(given, "fixed"))
+
+    def _field_length(self, arguments: Sequence[Node]) -> x.Expression:
+        given = arguments_of("field_length", arguments, ("x", "n", "min", "max"), (), needed=1)
+        variable = self._variable(given["x"], "field_length")
+        held: list[x.Expression] = []
+        for name, operator in (("n", "=="), ("min", ">="), ("max", "<=")):
+            if name in given:
+                length = self.value(given[name])
+                if not isinstance(length, x.Number) or length.value.denominator != 1:
+                    raise Inexpressible("its length is not written out")
+                held.append(of_length(variable, operator, int(length.value)))
+        if not held:
+            raise Inexpressible("its length is not written out")
+        return all_of(held)
+
+    def _by_group(self, name: str, arguments: Sequence[Node]) -> x.Expression:
+        order = ("x", "by", "fun") if name == "do_by" else ("x", "by")
+        given = arguments_of(name, arguments, order, ("na.rm",))
+        keys = given["by"]
+        listed = [cast("Node", each) for each in keys.children[1:]] if is_call(keys, "list") else [keys]
+        said: dict[str, object] = {"x": self.value(given["x"])}
+        said["by"] = tuple(self._variable(each, name).name for each in listed)
+        if "fun" in given:
+            said["fun"] = str(given["fun"].children[0]) if given["fun"].data == "name" else "?"
+        return by_group(name, said, skips_missing=self._flag(given, "na.rm"))
 
     def _special(self, left: object, operator: object, right: object) -> x.Expression:
         first, second = self.value(cast("Node", left)), self.value(cast("Node", right))
@@ -247,7 +249,7 @@ class Translator:
                 return (value,), False
         raise Inexpressible("the code list is not written out, as c('a', 'b') is")
 
-    def _call(self, name: str, arguments: Sequence[Node]) -> x.Expression:
+    def _call(self, name: str, arguments: Sequence[Node]) -> x.Expression:  # noqa: PLR0911 - one for each function
         match name:
             case "is.na" if len(arguments) == 1:
                 return x.IsMissing(self._variable(arguments[0], name))
@@ -260,6 +262,12 @@ class Translator:
                 given, *branches = arguments
                 said = [None if is_name(each, "NA") else self.condition(each) for each in branches]
                 return chosen_of(self.condition(given), *said)
+            case "grepl" | "field_format":
+                return self._found(name, arguments)
+            case "field_length":
+                return self._field_length(arguments)
+            case "is_unique" if arguments and not any(each.data == "named" for each in arguments):
+                return x.Unique(tuple(dict.fromkeys(self._variable(each, name).name for each in arguments)))
             case "in_range" | "between":
                 return self._in_range(name, arguments)
             case _:
@@ -283,7 +291,9 @@ class Translator:
         return x.InInterval(self.value(given["x"]), bounds[0], bounds[1], not strict, not strict)
 
     def _function(self, name: str, arguments: Sequence[Node]) -> x.Expression:
-        if any(argument.data == "named" for argument in arguments):
+        if name in BY_GROUP:
+            return self._by_group(name, arguments)
+        if any(argument.data == "named" for argument in arguments) and name not in _AGGREGATES:
             raise Inexpressible(f"it calls {name}() with named arguments")
         match name, len(arguments):
             case ("abs" | "floor" | "ceiling") as known, 1:
@@ -318,16 +328,6 @@ class Translator:
         return value
 
 
-def is_call(node: Node, name: str) -> bool:
-    """Whether a tree calls a function."""
-    return node.data == "call" and str(node.children[0]) == name
-
-
-def is_name(node: Node, name: str) -> bool:
-    """Whether a tree is a name."""
-    return node.data == "name" and str(node.children[0]) == name
-
-
 def chosen_of(given: x.Expression, consequent: x.Expression | None, otherwise: x.Expression | None) -> x.Expression:
     """``ifelse(given, consequent, otherwise)``, None where it is NA."""
     if consequent is None and otherwise is None:
@@ -342,24 +342,3 @@ def _reason(name: str) -> str:
     if name in _AGGREGATES:
         return f"{name}() uses all records together; a rule here is about one record"
     return _REASONS.get(name, f"the function {name}() is not known here")
-
-
-def subtrees(tree: Node) -> list[Node]:
-    """All nodes of a tree, in written order."""
-    found: list[Node] = []
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        found.append(node)
-        stack.extend(child for child in reversed(node.children) if isinstance(child, Tree))
-    return found
-
-
-def _depth(tree: Node) -> int:
-    deepest = 0
-    stack: list[tuple[Node, int]] = [(tree, 1)]
-    while stack:
-        node, level = stack.pop()
-        deepest = max(deepest, level)
-        stack.extend((child, level + 1) for child in node.children if isinstance(child, Tree))
-    return deepest

@@ -17,14 +17,8 @@ from maskwright.edits.edit_set import EditSet, UnreadRulesError, WrongRulesError
 from maskwright.edits.expression import Comparison
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
-from maskwright.edits.languages.r_validate.r_rules import (
-    NotR,
-    Translator,
-    assignment,
-    group_of,
-    parse_statement,
-    subtrees,
-)
+from maskwright.edits.languages.r_validate.r_rules import Translator
+from maskwright.edits.languages.r_validate.r_syntax import NotR, assignment, group_of, parse_statement, subtrees
 from maskwright.edits.languages.yaml.documents import Inclusion, listed_nodes, load_rule_file, rule_text_of
 from maskwright.edits.rule_language.rules import RuleItem
 from maskwright.foundation.errors import EditError, Place, Problem
@@ -35,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from maskwright.edits.expression import Expression
-    from maskwright.edits.languages.r_validate import r_rules
+    from maskwright.edits.languages.r_validate import r_syntax
     from maskwright.edits.languages.r_validate.options import ValidateOptions
 
 
-_COMMENT = re.compile(r"""("[^"\\]*"|'[^'\\]*'|`[^`]*`)|#.*""")
-_QUOTED = re.compile(r"""("[^"\\]*"|'[^'\\]*'|`[^`]*`)""")
+_COMMENT = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)|#.*""")
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)""")
 _GOES_ON = re.compile(r"(?:[-+*/^&|<>=!,~({]|:=|%[^%]*%|\belse)\s*$")
 
 
@@ -120,8 +114,8 @@ def read_validate(path: str | Path, options: ValidateOptions | None = None) -> E
 
 @dataclass
 class _Reading(Inclusion):
-    defined: dict[str, r_rules.Node] = field(default_factory=dict)
-    groups: dict[str, list[r_rules.Node]] = field(default_factory=dict)
+    defined: dict[str, r_syntax.Node] = field(default_factory=dict)
+    groups: dict[str, list[r_syntax.Node]] = field(default_factory=dict)
     equality: Fraction | None = None
     inequality: Fraction | None = None
     refused: int = 0
@@ -259,7 +253,7 @@ class _Reading(Inclusion):
             self.refused += 1
             self.problems.append(problem)
 
-    def _translated(self, tree: r_rules.Node, chosen: Mapping[str, r_rules.Node]) -> str:
+    def _translated(self, tree: r_syntax.Node, chosen: Mapping[str, r_syntax.Node]) -> str:
         expression = Translator({**self.defined, **chosen}).condition(tree)
         return rule_text(self._tolerant(expression))
 
@@ -273,7 +267,7 @@ class _Reading(Inclusion):
         self.linear += 1
         return with_tolerance(expression, self.equality or Fraction(0), self.inequality or Fraction(0))
 
-    def _with_named_groups(self, tree: r_rules.Node) -> r_rules.Node:
+    def _with_named_groups(self, tree: r_syntax.Node) -> r_syntax.Node:
         """Rule in which ``var_group(a, b)`` that stands in it has a name, as one that := defined."""
         for node in subtrees(tree):
             members = group_of(node)
@@ -283,7 +277,7 @@ class _Reading(Inclusion):
                 tree = _replaced(tree, node, name)
         return tree
 
-    def _instances(self, tree: r_rules.Node) -> Iterator[tuple[r_rules.Node, dict[str, r_rules.Node]]]:
+    def _instances(self, tree: r_syntax.Node) -> Iterator[tuple[r_syntax.Node, dict[str, r_syntax.Node]]]:
         """Copies of a rule with one variable of each group that it uses."""
         tree = self._with_named_groups(tree)
         names = [str(node.children[0]) for node in subtrees(tree) if node.data == "name"]
@@ -299,18 +293,18 @@ class _Reading(Inclusion):
             yield tree, dict(zip(used, members, strict=True))
 
 
-def _replaced(tree: r_rules.Node, node: r_rules.Node, name: str) -> r_rules.Node:
+def _replaced(tree: r_syntax.Node, node: r_syntax.Node, name: str) -> r_syntax.Node:
     if tree is node:
-        found: r_rules.Node = Tree("name", [Token("NAME", name)])
+        found: r_syntax.Node = Tree("name", [Token("NAME", name)])
         return found
     return Tree(tree.data, [_replaced(each, node, name) if isinstance(each, Tree) else each for each in tree.children])
 
 
-def _resolved(tree: r_rules.Node, defined: Mapping[str, r_rules.Node]) -> r_rules.Node:
+def _resolved(tree: r_syntax.Node, defined: Mapping[str, r_syntax.Node]) -> r_syntax.Node:
     if tree.data == "name" and str(tree.children[0]) in defined:
         return defined[str(tree.children[0])]
     children = [_resolved(child, defined) if isinstance(child, Tree) else child for child in tree.children]
-    found: r_rules.Node = Tree(tree.data, children)
+    found: r_syntax.Node = Tree(tree.data, children)
     return found
 
 

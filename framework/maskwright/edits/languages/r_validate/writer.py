@@ -116,6 +116,8 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
             return f"!is.na({_name(name)})", _NOT
         case x.IsInteger(operand):
             return f"{_text(operand, _SIGNED)} %% 1 == 0", _COMPARED
+        case x.Unique() | x.Aggregate():
+            raise Inexpressible("validate takes missing values as equal where it compares records")
         case x.Function(name) | x.KindCondition(name):
             raise Inexpressible(f"it uses {name}()")
         case _:

@@ -74,7 +74,28 @@ def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element
     holders = [_with_copies(part, expansion.copies) for part in content]
     chosen, notes = _in_phase(replace(whole, content=holders), options)
     shared, more = with_shared_lets(chosen)
-    return shared, [*notes, *more]
+    return shared, [*notes, *_borrowed_rules(whole), *more]
+
+
+def _borrowed_rules(whole: Element) -> list[str]:
+    """Notice of abstract rules that are extended outside of the pattern that they stand in."""
+    names: dict[str, Element] = {}
+    holders = [part for name in PATTERNS for part in whole.named(name)]
+    homes = [{rule.attributes.get("id") for rule in holder.named("rule")} for holder in holders]
+    for holder, own in zip(holders, homes, strict=True):
+        for each in _descendants(holder):
+            name = each.attributes.get("rule", "") if each.name == "extends" else ""
+            if name and name not in own and any(name in home for home in homes):
+                names.setdefault(name, each)
+    if not names:
+        return []
+    first = next(iter(names.values()))
+    more = f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
+    note = (
+        f"{first.file or whole.file}:{first.line}: abstract rules of one pattern are extended in another "
+        f"({', '.join([*names][:MOST_NAMED])}{more}), which the standard has as an error: they are taken as they are"
+    )
+    return [note]
 
 
 class _Expansion:

@@ -312,3 +312,13 @@ def test_parameters_are_put_into_diagnostics(tmp_path: Path) -> None:
     edits = read_schematron(written(tmp_path, body))
     stated = [edit.assertion.diagnostics for edit in edits if edit.assertion is not None]
     assert stated == [(("d.1", "at most {100}"),), (("d.2", "at most {y}"),)]
+
+
+def test_an_abstract_rule_of_another_pattern_is_taken_with_a_notice(tmp_path: Path) -> None:
+    abstract = '<rule abstract="true" id="r"><assert test="V1 &lt; 5">m</assert></rule>'
+    plain = '<rule context="R"><extends rule="r"/></rule>'
+    borrowed = read_schematron(written(tmp_path, f"<pattern>{abstract}</pattern><pattern>{plain}</pattern>"))
+    assert [edit.assertion.test for edit in borrowed if edit.assertion] == ["V1 < 5"]
+    assert any("extended in another (r), which the standard has as an error" in note for note in borrowed.notes)
+    own = read_schematron(written(tmp_path, f"<pattern>{abstract}{plain}</pattern>"))
+    assert not any("extended in another" in note for note in own.notes)
