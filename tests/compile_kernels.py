@@ -36,7 +36,7 @@ def microaggregate(partition: str | dict[str, Any], **params: Any) -> None:
 
 def partitions() -> None:
     """MDAV and what builds on it."""
-    for name in ("mdav", "refine", "variable_size_mdav"):
+    for name in ("mdav", "mu_approx", "refine", "variable_size_mdav"):
         microaggregate(name)
     microaggregate({"refine": {"start": "kd_cut"}})
     microaggregate("univariate", group_size=1)
