@@ -14,6 +14,7 @@ import maskwright as mw
 from maskwright import Block, Variable
 from maskwright.plugins.registry import find_method
 from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression
+from maskwright_builtin.methods.synthetic.radial_basis import radial_functions
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 METHOD = find_method("fuzzy_c_regression")
@@ -187,3 +188,64 @@ def test_census_ipso_rows(reference):
         spread = computed[scenario, "IPSO-C sd of 10"]
         draws = [loss(seed, **roles) for seed in range(10)]
         assert np.mean(draws) == pytest.approx(computed[scenario, "IPSO-C mean of 10"], abs=3 * spread)
+
+
+def curve(n: int = 500, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return pd.DataFrame({"y": np.sin(2 * x) + 0.1 * rng.normal(size=n), "z": x**2 + 0.1 * rng.normal(size=n), "x": x})
+
+
+def explained(data: pd.DataFrame, masked: mw.Masked) -> np.ndarray:
+    values = data[["y", "z"]].to_numpy()
+    return 1 - ((values - masked.values) ** 2).sum(axis=0) / ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+
+
+def test_radial_functions_follow_curves_that_lines_do_not():
+    data = curve()
+    linear, radial = (explained(data, protected(data, c=1, basis=basis, centres=12)) for basis in ("linear", "radial"))
+    assert linear.max() < 0.3
+    assert radial.min() > 0.9
+
+
+def test_one_radial_model_is_least_squares_on_gaussian_functions():
+    data = curve()
+    x = data[["x"]].to_numpy()
+    functions = radial_functions(x, 7, np.random.default_rng(1))
+    assert ((functions > 0) & (functions <= 1)).all()
+    # Gaussian in the distance from a centre: the logarithm is a parabola of one width for all.
+    second = [np.polyfit((x[:, 0] - x.mean()) / x.std(ddof=1), np.log(column), 2)[0] for column in functions.T]
+    np.testing.assert_allclose(second, second[0], rtol=1e-6)
+    assert second[0] < 0
+    design = np.column_stack([np.ones(len(data)), functions])
+    fitted = design @ np.linalg.lstsq(design, data[["y", "z"]].to_numpy(), rcond=None)[0]
+    masked = protected(data, c=1, basis="radial", centres=7)
+    np.testing.assert_allclose(masked.values, fitted, atol=1e-6)
+
+
+def test_radial_models_with_edits_and_what_is_refused():
+    data = curve().assign(y=lambda each: each["y"].clip(lower=-0.7), z=lambda each: each["z"] + 2)
+    data["total"] = data["y"] + data["z"]
+    params = {"c": 2, "basis": "radial", "models": "joint", "dependent": ("y", "z", "total"), "independent": ("x",)}
+    masked = protect(data, "fuzzy_c_regression", seed=1, params=params, edits=["y + z == total", "y >= -0.7"])
+    assert mw.validate(masked, ["y + z == total", "y >= -0.7"]).ok
+    free = protect(data, "fuzzy_c_regression", seed=1, params=params)
+    assert free["y"].min() < -0.7 <= masked["y"].min()
+    with pytest.raises(mw.InputError, match="basis: radial needs independent variables"):
+        block = block_of(data, ["y"], [])
+        METHOD.protect(block, METHOD.params(basis="radial"), np.random.default_rng(0))
+    with pytest.raises(mw.InputError, match="two more than centres"):
+        protected(data.head(20), c=1, basis="radial", centres=19)
+    with pytest.raises(mw.InputError, match="basis: linear"):
+        block = block_of(data, ["y"], ["x"])
+        next(METHOD.iterations(block, METHOD.params(basis="radial", independent=("x",)), np.random.default_rng(0)))
+
+
+def test_constant_and_repeated_independents_do_no_harm():
+    data = curve(60).assign(x=np.repeat([0.0, 1.0, 2.0], 20))
+    masked = protected(data, c=1, basis="radial", centres=10)
+    # Three places: whatever the functions, the fitted values are the means there.
+    expected = data.groupby("x")[["y", "z"]].transform("mean")
+    np.testing.assert_allclose(masked.values, expected, atol=1e-6)
+    constant = protected(data.assign(x=1.0), c=1, basis="radial", centres=3)
+    np.testing.assert_allclose(constant.values, np.tile(data[["y", "z"]].mean(), (60, 1)), atol=1e-6)
