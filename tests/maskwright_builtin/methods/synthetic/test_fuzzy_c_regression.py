@@ -223,22 +223,30 @@ def test_one_radial_model_is_least_squares_on_gaussian_functions():
     np.testing.assert_allclose(masked.values, fitted, atol=1e-6)
 
 
-def test_radial_models_with_edits_and_what_is_refused():
-    data = curve().assign(y=lambda each: each["y"].clip(lower=-0.7), z=lambda each: each["z"] + 2)
+def test_radial_models_keep_edits_as_others_do():
+    data = curve()
+    data[["y", "z"]] += np.random.default_rng(3).normal(scale=0.4, size=(500, 2))
     data["total"] = data["y"] + data["z"]
-    params = {"c": 2, "basis": "radial", "models": "joint", "dependent": ("y", "z", "total"), "independent": ("x",)}
-    masked = protect(data, "fuzzy_c_regression", seed=1, params=params, edits=["y + z == total", "y >= -0.7"])
-    assert mw.validate(masked, ["y + z == total", "y >= -0.7"]).ok
-    free = protect(data, "fuzzy_c_regression", seed=1, params=params)
-    assert free["y"].min() < -0.7 <= masked["y"].min()
+    roles = {"dependent": ("y", "z", "total"), "independent": ("x",)}
+    params = {"c": 1, "basis": "radial", "residuals": "resample", "models": "joint", **roles}
+    least = round(data["y"].min(), 2) - 0.01
+    edits = ["y + z == total", f"y >= {least:.2f}"]
+    free, masked = (protect(data, "fuzzy_c_regression", seed=1, params=params, edits=each) for each in ([], edits))
+    assert free["y"].min() < least <= masked["y"].min()
+    assert mw.validate(masked, edits).ok
+
+
+def test_what_radial_models_need():
+    data = curve()
+    alone, block = block_of(data, ["y"], []), block_of(data, ["y"], ["x"])
+    rng = np.random.default_rng(0)
     with pytest.raises(mw.InputError, match="basis: radial needs independent variables"):
-        block = block_of(data, ["y"], [])
-        METHOD.protect(block, METHOD.params(basis="radial"), np.random.default_rng(0))
+        METHOD.protect(alone, METHOD.params(basis="radial"), rng)
     with pytest.raises(mw.InputError, match="two more than centres"):
         protected(data.head(20), c=1, basis="radial", centres=19)
+    states = METHOD.iterations(block, METHOD.params(basis="radial", independent=("x",)), rng)
     with pytest.raises(mw.InputError, match="basis: linear"):
-        block = block_of(data, ["y"], ["x"])
-        next(METHOD.iterations(block, METHOD.params(basis="radial", independent=("x",)), np.random.default_rng(0)))
+        next(states)
 
 
 def test_constant_and_repeated_independents_do_no_harm():
