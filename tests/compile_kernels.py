@@ -36,7 +36,7 @@ def microaggregate(partition: str | dict[str, Any], **params: Any) -> None:
 
 def partitions() -> None:
     """MDAV and what builds on it."""
-    for name in ("mdav", "refine", "variable_size_mdav"):
+    for name in ("mdav", "mu_approx", "refine", "variable_size_mdav"):
         microaggregate(name)
     microaggregate({"refine": {"start": "kd_cut"}})
     microaggregate("univariate", group_size=1)
@@ -98,7 +98,13 @@ def others() -> None:
     count_keys(codes, "wildcard")
     count_keys(codes, "wildcard", households=np.array([0, 0, 1]))
     individual_risk(np.array([1]), np.array([0.5]))
-    for name in ("distance_record_linkage", "interval_disclosure", "order_statistics_attack"):
+    for name in (
+        "distance_record_linkage",
+        "interval_disclosure",
+        "microaggregation_record_linkage",
+        "order_statistics_attack",
+        "rank_swapping_record_linkage",
+    ):
         mw.measure(DATA, MASKED, [name])
     for measure in ("contingency_tables", {"propensity": {"model": "tree", "permutations": 2}}):
         mw.measure(DATA.astype(str), MASKED.astype(str), [measure])

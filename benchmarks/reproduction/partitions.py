@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from maskwright import Block, Column, Comparison, Dataset, Variable, find_measure, find_partition
+from maskwright.experiments.advice.standardisation import Standardised
 from maskwright.experiments.advice.variable_partitions import coded, partitions
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
@@ -116,10 +117,10 @@ def correlations(
     census: pd.DataFrame, found: pd.DataFrame, codes: list[tuple[int, int]]
 ) -> dict[tuple[int, int, str], float]:
     """Correlation of each indicator with each measure over the partitions of one shape; NaN where it is constant."""
-    correlation = np.corrcoef(census.to_numpy(float).T)
+    of = Standardised(np.corrcoef(census.to_numpy(float).T), np.zeros(census.shape[1]))
     result = {}
     for a, b in codes:
-        indicator = np.array([coded(correlation, blocks, a, b) for blocks in found["blocks"]])
+        indicator = np.array([coded(of, blocks, a, b) for blocks in found["blocks"]])
         varies = np.std(indicator) > 1e-9 and not np.isnan(indicator).any()
         for measure in MEASURES:
             result[a, b, measure] = float(np.corrcoef(indicator, found[measure])[0, 1]) if varies else np.nan

@@ -63,6 +63,10 @@ def add_advising(
     variables.add_argument("--candidates", type=int, default=5, metavar="N",
                            help="partitions of each shape to mask and measure (5)")  # fmt: skip
     variables.add_argument("--seed", type=int, default=0, metavar="N", help="for partitions drawn at random (0)")
+    variables.add_argument("--standardise", choices=("S_T", "S_X", "S_N", "S_M", "S_D"), default="S_T",
+                           help="variables for the indicator: deviations from the mean over their standard deviation "
+                           "(S_T), or values over the largest (S_X) or smallest (S_N) absolute value, the mean (S_M), "
+                           "the standard deviation (S_D)")  # fmt: skip
     add_reading_options(variables)
     with_json(variables)
     keys = about("keys", _advise_keys, "Which sets of variables single people out, and which to treat first.")
@@ -95,7 +99,7 @@ def _advise_variables(chosen: argparse.Namespace) -> int:
     advice = advise_variables(
         data, edits, exclude=chosen.exclude, only=only, k=chosen.k, measures=chosen.measures or ("mg",),
         shapes=[_shape(text) for text in chosen.shapes], candidates=chosen.candidates, seed=chosen.seed,
-        reporter=reporter,
+        standardise=chosen.standardise, reporter=reporter,
     )  # fmt: skip
     show(chosen, advice.to_json(), lambda: _print(advice))
     return EXIT_FINE

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from maskwright.commands.declared_variables import naming_recoded
+from maskwright.commands.named_originals import named_originals
 from maskwright.commands.options import (
     NO_OPTIONS,
     ReadingOptions,
@@ -168,6 +169,8 @@ def validate_file(
         rules = _rules_of_flat(edits, options, checked) if leveled is None else leveled.rules
     refuse_xpath_on_commas(rules, (checked,))
     notify(reporter, rules.notes)
+    if original is not None:
+        notify(reporter, tuple(named_originals(rules, original)))
     domain = _domain(others, rules, reporter)
 
     def described(of_file: Mapping[str, VariableDeclaration]) -> dict[str, Variable]:

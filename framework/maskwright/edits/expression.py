@@ -6,7 +6,7 @@ truth values (YAML), `maskwright.edits.evaluation.binary64` as an XPath 1.0 engi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -166,9 +166,13 @@ class InSet:
 
 @dataclass(frozen=True, slots=True)
 class InOriginal:
-    """``town in original``, ``(region, town) in original``: the combination occurs in the original file."""
+    """``town in original``, ``(region, town) in original``: the combination occurs in the original file.
+
+    `document`: what the rule calls that file, where it does, as Schematron's ``document('microdata.xml')``.
+    """
 
     names: tuple[str, ...]
+    document: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

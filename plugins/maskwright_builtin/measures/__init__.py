@@ -57,6 +57,10 @@ MEASURES = (
     Deferred("mg", f"{__name__}.scores:THESIS_SCORE"),
     Deferred("microaggregation_gap", f"{__name__}.information_loss.microaggregation_gap:MICROAGGREGATION_GAP"),
     Deferred(
+        "microaggregation_record_linkage",
+        f"{__name__}.record_linkage.transparency_linkage:MICROAGGREGATION_RECORD_LINKAGE",
+    ),
+    Deferred(
         "mixed_probabilistic_record_linkage",
         f"{__name__}.record_linkage.mixed.mixed_probabilistic_record_linkage:MIXED_PROBABILISTIC_RECORD_LINKAGE",
     ),
@@ -79,6 +83,10 @@ MEASURES = (
         f"{__name__}.record_linkage.probabilistic_record_linkage:PROBABILISTIC_RECORD_LINKAGE",
     ),
     Deferred("propensity", f"{__name__}.information_loss.propensity:PROPENSITY"),
+    Deferred(
+        "rank_swapping_record_linkage",
+        f"{__name__}.record_linkage.transparency_linkage:RANK_SWAPPING_RECORD_LINKAGE",
+    ),
     Deferred("regression_overlap", f"{__name__}.information_loss.regression_overlap:REGRESSION_OVERLAP"),
     Deferred("score", f"{__name__}.scores:SCORE"),
     Deferred("spikes", f"{__name__}.information_loss.spikes:SPIKES"),

@@ -30,6 +30,7 @@ METHODS = (
     Deferred("probability_distribution", f"{__name__}.distribution.distortion:PROBABILITY_DISTRIBUTION"),
     Deferred("rank_swapping", f"{__name__}.swapping.value_swapping:RANK_SWAPPING"),
     Deferred("recoding", f"{__name__}.recoding:RECODING"),
+    Deferred("record_resampling", f"{__name__}.distribution.distortion:RECORD_RESAMPLING"),
     Deferred("record_suppression", f"{__name__}.suppression.local_suppression:RECORD_SUPPRESSION"),
     Deferred("resampling", f"{__name__}.distribution.distortion:RESAMPLING"),
     Deferred("rounding", f"{__name__}.rounding:ROUNDING"),

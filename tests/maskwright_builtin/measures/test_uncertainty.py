@@ -22,6 +22,8 @@ SHARES = [
     "probabilistic_record_linkage",
     "interval_disclosure",
     "order_statistics_attack",
+    "rank_swapping_record_linkage",
+    "microaggregation_record_linkage",
 ]
 """Risks that are means of what records contribute, and need nothing but two files."""
 OTHERS = ["edit_knowledge_disclosure", "mixed_record_linkage", "mixed_probabilistic_record_linkage"]

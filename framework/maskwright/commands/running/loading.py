@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.named_originals import named_originals
 from maskwright.commands.reading import load, refuse_xpath_on_commas
 from maskwright.data.dataset import Dataset
 from maskwright.data.variable import Variable
@@ -158,9 +159,14 @@ def load_input(
         *original.doubts, *wrong, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated),
     )  # fmt: skip
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
-    read = (*notices_of("reading", original.notes), *notices_of("rules", stated.notes))
+    read = (*notices_of("reading", original.notes), *notices_of("rules", _notes_of_rules(request, rules, stated)))
     notices = (*gone, *unpublished, *read, *silent_notices, *more, *rule_notices)
     return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
+
+
+def _notes_of_rules(request: MaskingRequest, rules: EditSet, stated: EditSet) -> tuple[str, ...]:
+    file = request.data.path if isinstance(request.data, DataSource) else None
+    return (*stated.notes, *named_originals(rules, file))
 
 
 def _with_errors_located(

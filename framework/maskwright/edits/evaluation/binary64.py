@@ -15,7 +15,7 @@ from maskwright.data.number_text import WHITE_SPACE, read_numbers, write_numbers
 from maskwright.data.record_chunk import Cells
 from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
-from maskwright.edits.evaluation.domain import ORIGINAL_FILE, Domain
+from maskwright.edits.evaluation.domain import Domain, original_file_hint
 from maskwright.edits.evaluation.outcomes import Verdict
 from maskwright.foundation.errors import EditError, Problem
 
@@ -323,10 +323,10 @@ class _XPath:
             case x.IsInteger(operand):
                 number = self.number(operand)
                 return np.asarray(np.logical_and(np.isfinite(number), number == np.floor(number)))
-            case x.InOriginal(names):
+            case x.InOriginal(names, document):
                 if self._domain is None:
                     message = f"the edit on {', '.join(names)} needs the original file, and none was given"
-                    raise EditError(Problem(message, hint=ORIGINAL_FILE))
+                    raise EditError(Problem(message, hint=original_file_hint(document)))
                 return self._domain.contains(names, self.columns)
         raise AssertionError(f"no evaluation for {type(node).__name__}")
 

@@ -31,6 +31,13 @@ ORIGINAL_FILE = "Name it: --original FILE, or mw.validate(..., original=data)."
 """What to do where a rule needs the original file."""
 
 
+def original_file_hint(document: str | None) -> str:
+    """What to do where a rule needs the original file, which it may call by a name."""
+    if document is None:
+        return ORIGINAL_FILE
+    return f"{ORIGINAL_FILE} The rule calls it {document!r}: no file is opened because a rule names it."
+
+
 @dataclass(frozen=True, eq=False)
 class Combinations:
     """The distinct combinations of some variables.

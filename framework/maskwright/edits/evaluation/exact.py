@@ -24,7 +24,7 @@ from maskwright.edits import expression as x
 from maskwright.edits.constraint_kinds import verdicts_of
 from maskwright.edits.evaluation import across_records
 from maskwright.edits.evaluation import exact_numbers as numbers
-from maskwright.edits.evaluation.domain import ORIGINAL_FILE
+from maskwright.edits.evaluation.domain import original_file_hint
 from maskwright.edits.evaluation.exact_vectors import approximate, constant, from_cells
 from maskwright.edits.evaluation.outcomes import Verdict
 from maskwright.edits.text_patterns import pattern_of, pattern_text
@@ -99,8 +99,8 @@ class _Evaluation:
                 return self._of_kind(node)
             case x.IsInteger(operand):
                 return _known(*numbers.is_whole(self.number(operand)))
-            case x.InOriginal(names):
-                return self._in_original(names)
+            case x.InOriginal(names, document):
+                return self._in_original(names, document)
             case x.Truth(value):
                 return _certain(np.array([value]))
             case x.Function("boolean", (argument,)):
@@ -250,9 +250,10 @@ class _Evaluation:
             found.append(_known(truths_of(inside), missing))
         return _any(found)
 
-    def _in_original(self, names: tuple[str, ...]) -> _Three:
+    def _in_original(self, names: tuple[str, ...], document: str | None) -> _Three:
         if self.domain is None:
-            raise EditError(Problem("a rule with 'in original' needs the original file", hint=ORIGINAL_FILE))
+            hint = original_file_hint(document)
+            raise EditError(Problem("a rule with 'in original' needs the original file", hint=hint))
         missing = functools.reduce(np.logical_or, (self.columns[name].missing for name in names))
         return _known(self.domain.contains(names, self.columns), missing)
 

@@ -203,8 +203,8 @@ class _Binder:
                     return replace(node, operand=x.VariableReference(self._name(operand.name, level, {})))
                 case x.IsNumber(operand):
                     return x.IsNumber(x.VariableReference(self._name(operand.name, level, through)))
-                case x.InOriginal(names):
-                    return x.InOriginal(tuple(self._name(name, level, through) for name in names))
+                case x.InOriginal(names, document):
+                    return x.InOriginal(tuple(self._name(name, level, through) for name in names), document)
                 case x.Comparison() if decided:
                     return self._decided(node, level)
                 case _:

@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request, measure_requests
+from maskwright.experiments.advice.standardisation import Standardisation, Standardised, standardised
 from maskwright.experiments.advice.variable_partitions import (
     Blocks,
     Chosen,
@@ -29,8 +30,6 @@ from maskwright.release.measures.measuring import compute_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
@@ -116,18 +115,20 @@ def advise_variables(
     shapes: Sequence[Sequence[int]] = (),
     candidates: int = 5,
     seed: int = 0,
+    standardise: Standardisation = "S_T",
     exclude: Sequence[str] = (),
     only: Sequence[str] | None = None,
     reporter: Reporter | None = None,
 ) -> Advice:
     """Advise on the partition of the numeric confidential and quasi-identifying variables into blocks.
 
-    `data`: two variables or more to mask. `edits`: variables that they bind stay together. `method`: of scope "group",
-    with a parameter k. `params`: further parameters of the method; ``partition: mdav`` for microaggregation unless
-    given. `measures`: the first ranks; the others are reported. `shapes`: sizes of blocks to consider. By default two
-    blocks, every size, smaller first. `candidates`: partitions of each shape to mask and measure. `seed`: for drawing
-    partitions, and for methods that draw. `exclude`: variables to leave out, besides those whose role says that they
-    are not masked. `only`: leave out every other variable.
+    `data`: two variables or more to mask. `edits`: variables that they bind stay together. `method`: of scope
+    "group", with a parameter k. `params`: further parameters of the method; ``partition: mdav`` for
+    microaggregation unless given. `measures`: the first ranks; the others are reported. `shapes`: sizes of blocks
+    to consider. By default two blocks, every size, smaller first. `candidates`: partitions of each shape to mask
+    and measure. `seed`: for drawing partitions, and for methods that draw. `standardise`: of the variables for the
+    indicator. `exclude`: variables to leave out, besides those whose role says that they are not masked. `only`:
+    leave out every other variable.
 
     Mateo-Sanz, doctoral thesis (in Catalan), chapters 7 and 8; that indicators shortlist and measures decide is ours:
     with each record compared with its own original, most of the thesis's signs for loss do not hold.
@@ -142,7 +143,7 @@ def advise_variables(
     wanted = [tuple(sorted(shape)) for shape in shapes] or [(s, len(names) - s) for s in range(1, len(names) // 2 + 1)]
     _check_shapes(wanted, names)
     statistic, number = THESIS_CHOICE.get(requests[0].measure.name, SAFE)
-    correlation = _correlation(data, names)
+    vectors = standardised(data, names, standardise)
     chosen: dict[Blocks, tuple[str, float]] = {}
     counts: dict[str, int] = {}
     sampled: list[str] = []
@@ -150,12 +151,12 @@ def advise_variables(
         for position, sizes in enumerate(wanted):
             found, counts[_shape(sizes)], drawn = _candidates_of(sizes, atoms, len(names), seed)
             sampled += [_shape(sizes)] if drawn else []
-            judged = {blocks: _judged(correlation, blocks, statistic, number) for blocks in found}
+            judged = {blocks: _judged(vectors, blocks, statistic, number) for blocks in found}
             best = sorted(judged, key=lambda blocks: (-np.nan_to_num(judged[blocks], nan=-np.inf), blocks))
             chosen |= {blocks: ("indicator", judged[blocks]) for blocks in best[:candidates]}
             progress((position + 1) / len(wanted))
     for blocks in _references(wanted, names, atoms):
-        chosen.setdefault(blocks, ("reference", _judged(correlation, blocks, statistic, number)))
+        chosen.setdefault(blocks, ("reference", _judged(vectors, blocks, statistic, number)))
     full = {"k": k, **({"partition": "mdav"} if method == "microaggregation" else {}), **(params or {})}
     ranked: list[Advised] = []
     with stage(reporter, f"Masking and measuring {len(chosen)} partitions") as progress:
@@ -169,7 +170,7 @@ def advise_variables(
     ranked.sort(key=lambda each: (np.nan_to_num(sign * each.measures[objective], nan=np.inf), each.blocks))
     agreement = _agreement(ranked, objective)
     notes = tuple(_notes(ranked, objective, sign, agreement, atoms, variables))
-    code = f"{statistic}-{number}"
+    code = f"{statistic}-{number}" if standardise == "S_T" else f"{statistic}-{number} ({standardise})"
     return Advice(objective, code, tuple(ranked), counts, tuple(sampled), agreement, notes, variables.left_out)
 
 
@@ -193,20 +194,6 @@ def _check_shapes(wanted: Sequence[Sequence[int]], names: Sequence[str]) -> None
             )
 
 
-def _correlation(data: Dataset, names: Sequence[str]) -> NDArray[np.float64]:
-    """Correlations over the records without a missing cell; a constant variable has none with any other."""
-    values = data.matrix(names)
-    values = values[~np.isnan(values).any(axis=1)]
-    if len(values) < 2:
-        raise InputError("fewer than two records have a value of every variable: correlations cannot be computed")
-    deviations = values - values.mean(axis=0)
-    lengths = np.sqrt((deviations**2).sum(axis=0))
-    unit = deviations / np.where(lengths > 0, lengths, 1.0)
-    found: NDArray[np.float64] = unit.T @ unit
-    np.fill_diagonal(found, 1.0)
-    return found
-
-
 def _candidates_of(
     sizes: Sequence[int], atoms: Sequence[tuple[int, ...]], p: int, seed: int
 ) -> tuple[list[Blocks], int, bool]:
@@ -222,15 +209,15 @@ def _candidates_of(
     return list(dict.fromkeys(each for each in drawn if each is not None)), total, True
 
 
-def _judged(correlation: NDArray[np.float64], blocks: Blocks, statistic: int, number: int) -> float:
+def _judged(of: Standardised, blocks: Blocks, statistic: int, number: int) -> float:
     """Indicator; with more than two blocks the mean over them, or over their pairs."""
     if len(blocks) == 2:
-        return coded(correlation, blocks, statistic, number)
+        return coded(of, blocks, statistic, number)
     if len(blocks) == 1:
-        return coded(correlation, blocks, statistic, number) if statistic <= 12 else float("nan")
+        return coded(of, blocks, statistic, number) if statistic <= 12 else float("nan")
     if statistic <= 12:
-        return coded(correlation, blocks, statistic, 15 + 3 * ((number - 1) % 7))
-    return coded(correlation, blocks, statistic, 5)
+        return coded(of, blocks, statistic, 15 + 3 * ((number - 1) % 7))
+    return coded(of, blocks, statistic, 5)
 
 
 def _references(

@@ -1,4 +1,4 @@
-"""Partitions of variables: which variables, all partitions of them, and statistics from correlations."""
+"""Partitions of variables: which variables, all partitions of them, and their statistics."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.experiments.advice.standardisation import Standardised
 
     Vector = NDArray[np.float64]
 
@@ -164,35 +165,44 @@ OVER_BLOCKS = 15
 """First code B for the mean, median and sd of an indicator over the blocks."""
 
 
-def within_block(correlation: Vector, block: Sequence[int], statistic: int) -> Vector:
+def within_block(of: Standardised, block: Sequence[int], statistic: int) -> Vector:
     """List of one of the statistics 1 to 12 of a block.
 
-    `correlation`: shape (p, p). Returns one value for each variable or pair of variables of the block; empty for pairs
-    in a block of one.
+    Returns one value for each variable or pair of variables of the block; empty for pairs in a block of one.
 
     1 squared lengths; 2 their differences; 3 squared distances; 4 differences of squared length and that of M;
     5 squared distances from M; 6 products; 7 cosines; 8 covariances; 9 correlations; 10 and 11 products with lengths,
-    covariances with variances; 12 variances. After standardisation 1, 2 and 12 are constant, 6 to 9 are equal, and so
-    are 10 and 11.
+    covariances with variances; 12 variances. After standardisation S_T 1, 2 and 12 are constant, 6 to 9 are equal, and
+    so are 10 and 11.
     """
-    inside = correlation[np.ix_(block, block)]
-    if statistic in (1, 12):
-        return np.ones(len(block))
+    inside = of.products[np.ix_(block, block)]
+    if statistic in (8, 9, 11, 12):
+        inside, statistic = of.covariances[np.ix_(block, block)], {8: 6, 9: 7, 11: 10, 12: 1}[statistic]
+    lengths: Vector = np.diag(inside)
+    if statistic == 1:
+        return lengths
     if statistic == 4:
-        return np.full(len(block), abs(1.0 - inside.mean()))
+        return np.asarray(np.abs(lengths - inside.mean()))
     if statistic == 5:
-        deviations: Vector = 1.0 - 2.0 * inside.mean(axis=1) + inside.mean()
+        deviations: Vector = lengths - 2.0 * inside.mean(axis=1) + inside.mean()
         return deviations
-    above = inside[np.triu_indices(len(block), 1)]
-    if statistic == 2:
-        return np.zeros(len(above))
-    if statistic == 3:
-        distances: Vector = 2.0 - 2.0 * above
-        return distances
-    return np.concatenate([above, np.ones(len(block))]) if statistic in (10, 11) else above
+    above = np.triu_indices(len(block), 1)
+    return _of_pairs(inside, above, lengths)[statistic]
 
 
-def between_blocks(correlation: Vector, blocks: Sequence[Sequence[int]]) -> Mapping[int, Vector]:
+def _of_pairs(products: Vector, above: tuple[NDArray[np.intp], ...], lengths: Vector) -> Mapping[int, Vector]:
+    """Statistics of pairs of vectors, by the numbers that those within blocks have."""
+    pairs = products[above]
+    one, other = lengths[above[0]], lengths[above[1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosines = pairs / np.sqrt(one * other)
+    return {
+        2: np.abs(one - other), 3: one + other - 2.0 * pairs, 6: pairs, 7: cosines,
+        10: np.concatenate([pairs, lengths]),
+    }  # fmt: skip
+
+
+def between_blocks(of: Standardised, blocks: Sequence[Sequence[int]]) -> Mapping[int, Vector]:
     """Lists of the statistics 13 to 29 of a partition.
 
     Of the mean vectors M of the blocks, their mean Psi, and the mean Omega of all variables: 13 squared lengths of M;
@@ -200,19 +210,19 @@ def between_blocks(correlation: Vector, blocks: Sequence[Sequence[int]]) -> Mapp
     20 covariances; 21 correlations; 22 and 23 products with lengths, covariances with variances; 24 variances; 25 and
     26 against Omega; 27, 28 Psi against Omega; 29 the squared length of Psi.
     """
-    products = np.array([[correlation[np.ix_(a, b)].mean() for b in blocks] for a in blocks])
-    with_omega = np.array([correlation[list(a)].mean() for a in blocks])
-    lengths, above = np.diag(products), np.triu_indices(len(blocks), 1)
-    psi, omega = products.mean(), correlation.mean()
-    pairs = products[above]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cosines = pairs / np.sqrt(lengths[above[0]] * lengths[above[1]])
-    both = np.concatenate([pairs, lengths])
+    products, covariances = (
+        np.array([[matrix[np.ix_(a, b)].mean() for b in blocks] for a in blocks])
+        for matrix in (of.products, of.covariances)
+    )
+    with_omega = np.array([of.products[list(a)].mean() for a in blocks])
+    lengths, variances = np.diag(products), np.diag(covariances)
+    above = np.triu_indices(len(blocks), 1)
+    psi, omega = products.mean(), of.products.mean()
+    pairs, centred = _of_pairs(products, above, lengths), _of_pairs(covariances, above, variances)
     return {
-        13: lengths, 14: np.abs(lengths[above[0]] - lengths[above[1]]),
-        15: lengths[above[0]] + lengths[above[1]] - 2.0 * pairs,
+        13: lengths, 14: pairs[2], 15: pairs[3],
         16: np.abs(lengths - psi), 17: lengths + psi - 2.0 * products.mean(axis=1),
-        18: pairs, 19: cosines, 20: pairs, 21: cosines, 22: both, 23: both, 24: lengths,
+        18: pairs[6], 19: pairs[7], 20: centred[6], 21: centred[7], 22: pairs[10], 23: centred[10], 24: variances,
         25: np.abs(lengths - omega), 26: lengths + omega - 2.0 * with_omega,
         27: np.array([abs(psi - omega)]), 28: np.array([psi + omega - 2.0 * with_omega.mean()]), 29: np.array([psi]),
     }  # fmt: skip
@@ -232,18 +242,18 @@ def indicator(values: Vector, number: int) -> float:
     return (low, high, high - low, high + low)[number - 1]
 
 
-def coded(correlation: Vector, blocks: Sequence[Sequence[int]], statistic: int, number: int) -> float:
+def coded(of: Standardised, blocks: Sequence[Sequence[int]], statistic: int, number: int) -> float:
     """Indicator of a partition by the thesis's code ``statistic-number``.
 
-    `correlation`: shape (p, p). Returns NaN where it does not exist (pairs in a block of one).
+    Returns NaN where it does not exist (pairs in a block of one).
     """
     if statistic in INTRA and 1 <= number <= 14:
         block = blocks[0] if number <= 7 else blocks[-1]
-        return indicator(within_block(correlation, block, statistic), (number - 1) % 7 + 1)
+        return indicator(within_block(of, block, statistic), (number - 1) % 7 + 1)
     if statistic in INTRA and OVER_BLOCKS <= number <= 35:
         which, over = divmod(number - OVER_BLOCKS, 3)
-        found = np.array([indicator(within_block(correlation, each, statistic), which + 1) for each in blocks])
+        found = np.array([indicator(within_block(of, each, statistic), which + 1) for each in blocks])
         return indicator(found, (5, 6, 7)[over])
     if (statistic in INTER and 1 <= number <= 7) or (statistic in SINGLE and number == 1):
-        return indicator(between_blocks(correlation, blocks)[statistic], number)
+        return indicator(between_blocks(of, blocks)[statistic], number)
     raise ValueError(f"there is no indicator {statistic}-{number}")

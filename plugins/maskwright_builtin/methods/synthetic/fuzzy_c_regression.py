@@ -10,6 +10,7 @@ from pydantic import Field
 from maskwright import Block, Claims, InputError, Iteration, Masked, Method
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing import random_means
+from maskwright_builtin.methods.synthetic.radial_basis import radial_functions
 from maskwright_builtin.methods.synthetic.regression import (
     RegressionRoles,
     independent_columns,
@@ -47,6 +48,17 @@ class FuzzyCRegressionParams(RegressionRoles, frozen=True):
         description="per_variable: each dependent has memberships of its own. joint: one for all; linear equalities "
         "among the variables survive, and much more is lost.",
     )
+    basis: Literal["linear", "radial"] = Field(
+        default="linear",
+        description="What the dependents are regressed on: the independents themselves, or radial basis functions of "
+        "them (Gaussian), which follow curves.",
+    )
+    centres: int = Field(
+        default=10,
+        ge=1,
+        strict=True,
+        description="For basis: radial, number of radial functions. More is nearer to the original, and riskier.",
+    )
     label: Literal["nearest", "draw"] = Field(
         default="nearest",
         description="Whose fitted value a record takes: the model of its highest membership (which tells on which side "
@@ -76,21 +88,25 @@ def protect(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generat
     -------
     Masked
         Memberships start from fuzzy c-means, of the same m, of the standardised dependent and independent variables.
+        With `basis: radial` each model is a radial basis function network: a constant, and Gaussian functions of the
+        distance from centres, which fuzzy c-means finds among the independents and all models share.
 
     Raises
     ------
     InputError
-        More models than a third of the records, missing cells, or a dependent that the independents determine.
+        More models than a third of the records, more centres than records less two, no independent variable for
+        `basis: radial`, missing cells, or a dependent that the independents determine.
 
     References
     ----------
     Cano, I. and Torra, V. (2009): Generation of synthetic data by means of fuzzy c-regression. FUZZ-IEEE 2009,
-    1145-1150; their figures are those of models for each dependent variable by itself.
+    1145-1150; their figures are those of models for each dependent variable by itself. Radial functions are named
+    there as future work.
     """
     # The compiler takes half a second to import: not before it is needed.
     from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression
 
-    independents, design, center = _prepared(block, params)
+    independents, design, center = _prepared(block, params, rng)
     targets = (block.values - center) / block.scale
     sets = _sets(block, params)
     fitted = np.empty_like(targets)
@@ -118,7 +134,9 @@ def iterations(block: Block, params: FuzzyCRegressionParams, rng: np.random.Gene
 
     if params.label != "nearest" or params.residuals != "none":
         raise InputError("iterations are those of 'label: nearest' and 'residuals: none': nothing is drawn in them")
-    independents, design, center = _prepared(block, params)
+    if params.basis != "linear":
+        raise InputError("iterations are those of 'basis: linear': other models have no slopes to be shown")
+    independents, design, center = _prepared(block, params, rng)
     targets = (block.values - center) / block.scale
     sets = _sets(block, params)
     going = [
@@ -149,14 +167,20 @@ def iterations(block: Block, params: FuzzyCRegressionParams, rng: np.random.Gene
         found = [old if new is None else new for old, new in zip(found, later, strict=True)]
 
 
-def _prepared(block: Block, params: FuzzyCRegressionParams) -> tuple[Floats, Floats, Floats]:
+def _prepared(block: Block, params: FuzzyCRegressionParams, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """Independent variables, the design made of them, and what the dependent ones are counted from."""
     independents = independent_columns(block, params.independent)
-    whole = regress(block.values[None], independents[None])
+    explaining = independents
+    if params.basis == "radial":
+        if not params.independent:
+            raise InputError("basis: radial needs independent variables, from which distances are computed")
+        require_records(block.n, params.centres + 2, "two more than centres")
+        explaining = radial_functions(independents, params.centres, rng)
+    whole = regress(block.values[None], explaining[None])
     why = "three for each model, and more than a model has coefficients"
     require_records(block.n, max(3 * params.c, int(whole.design_rank[0]) + 2), why)
     require_spread(block, whole)
-    design = _design(independents, intercept=params.intercept)
+    design = _design(explaining, intercept=params.intercept)
     return independents, design, block.center if params.intercept else np.zeros(block.p)
 
 
@@ -254,7 +278,7 @@ def _too_near(explained: float) -> tuple[str, ...]:
 
 def fewest_records(params: FuzzyCRegressionParams, p: int) -> int:  # noqa: ARG001 - the signature is the contract's
     """Three for each model, and more than a model has coefficients."""
-    return max(3 * params.c, len(params.independent) + 2)
+    return max(3 * params.c, 2 + (len(params.independent) if params.basis == "linear" else params.centres))
 
 
 FUZZY_C_REGRESSION = Method(

@@ -189,7 +189,7 @@ PAPER = """<pattern name="Value-domain restriction"><rule context="Record">
 
 @pytest.mark.parametrize("binding", ["xslt", "xslt2"])
 def test_the_domain_rule_of_the_paper(tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str) -> None:
-    """The file is the one that --original names; microdata.xml beside the rules is never opened."""
+    """The file is the one that --original names; what microdata.xml beside the rules holds is never used."""
     (tmp_path / "microdata.xml").write_text("<D><Record><V1>3</V1></Record></D>")
     original = tmp_path / "original.xml"
     original.write_text("<D><Record><V1>1</V1></Record><Record><V1>2</V1></Record></D>")
@@ -199,7 +199,36 @@ def test_the_domain_rule_of_the_paper(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (code, edit["kind"], edit["checked_by"], edit["first_records"]) == (1, "domain", "model", [2])
     code, said = validated(tmp_path, schema(PAPER, binding), data, capsys)
     assert code == 2
-    assert "--original" in said or "original" in said
+    assert "--original FILE" in said
+    assert "The rule calls it 'microdata.xml': no file is opened" in said
+
+
+def test_it_is_said_which_file_is_taken_for_the_one_that_the_rule_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = "<D><Record><V1>1</V1></Record><Record><V1>2</V1></Record></D>"
+    (tmp_path / "data.xml").write_text(records)
+    (tmp_path / "rules.sch").write_text(schema(PAPER))
+    original, named = tmp_path / "original.xml", tmp_path / "microdata.xml"
+
+    def said(file: Path) -> str:
+        arguments = ["--edits", str(tmp_path / "rules.sch"), "--original", str(file)]
+        assert main(["validate", str(tmp_path / "data.xml"), *arguments]) == 0
+        return " ".join(capsys.readouterr().err.split())
+
+    original.write_text(records)
+    notice = "document('microdata.xml') stands for the original: original.xml is taken for it"
+    assert said(original).count(notice) == 1
+    named.write_text(records.replace("2", "3"))
+    assert notice in said(original)
+    # The same bytes, or the very file: nothing has to be said.
+    named.write_text(records)
+    assert "stands for" not in said(original)
+    assert "stands for" not in said(named)
+    # Names that are no file, and files elsewhere, are not opened.
+    for name in ("http://example.org/a.xml", "", "..", "/dev/zero", "x" * 5000):
+        (tmp_path / "rules.sch").write_text(schema(PAPER.replace("microdata.xml", name)))
+        assert "stands for the original: original.xml is taken for it" in said(original)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import maskwright as mw
 from maskwright.cli.main import main
 from maskwright.edits.edit_set import EditSet
 from maskwright.experiments.advice.partition_advice import advise_variables
+from maskwright.experiments.advice.standardisation import STANDARDISATIONS, standardised
 from maskwright.experiments.advice.variable_partitions import (
     between_blocks,
     block_sizes,
@@ -74,32 +75,59 @@ def test_drawn_partitions_reach_all() -> None:
     assert {random_partition((2, 3), rng) for _ in range(300)} == set(partitions((2, 3)))
 
 
-def vectors(seed: int) -> np.ndarray:
-    values = np.random.default_rng(seed).normal(size=(20, 6)) @ np.random.default_rng(seed + 1).normal(size=(6, 6))
-    return (values - values.mean(axis=0)) / values.std(axis=0)
+def raw(seed: int) -> np.ndarray:
+    return 3.0 + np.random.default_rng(seed).normal(size=(20, 6)) @ np.random.default_rng(seed + 1).normal(size=(6, 6))
 
 
-@given(st.integers(0, 10_000), st.sampled_from([(2, 4), (1, 5), (3, 3), (2, 2, 2)]))
-def test_statistics_are_those_of_the_vectors(seed: int, sizes: tuple[int, ...]) -> None:
+def dataset(values: np.ndarray) -> mw.Dataset:
+    names = "abcdef"[: values.shape[1]]
+    return mw.Dataset(
+        tuple(mw.Column(mw.Variable(n), v.copy(), np.isnan(v)) for n, v in zip(names, values.T, strict=True))
+    )
+
+
+def vectors(values: np.ndarray, how: str) -> np.ndarray:
+    """The five ways of section 8.2."""
+    return {
+        "S_T": lambda: (values - values.mean(axis=0)) / values.std(axis=0),
+        "S_X": lambda: values / np.abs(values).max(axis=0),
+        "S_N": lambda: values / np.abs(values).min(axis=0),
+        "S_M": lambda: values / values.mean(axis=0),
+        "S_D": lambda: values / values.std(axis=0),
+    }[how]()
+
+
+@given(st.integers(0, 10_000), st.sampled_from([(2, 4), (1, 5), (3, 3), (2, 2, 2)]), st.sampled_from(STANDARDISATIONS))
+def test_statistics_are_those_of_the_vectors(seed: int, sizes: tuple[int, ...], how: str) -> None:
     """Definitions of the thesis on n-vectors, divided by n."""
-    standard = vectors(seed)
+    standard = vectors(raw(seed), how)
     n = len(standard)
-    correlation = standard.T @ standard / n
+    of = standardised(dataset(raw(seed)), "abcdef", how)
     blocks = random_partition(sizes, np.random.default_rng(seed))
     assert blocks is not None
     means = [standard[:, block].mean(axis=1) for block in map(list, blocks)]
+
+    def same(found: np.ndarray, expected: list[float]) -> None:
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * (1 + np.abs(standard).max() ** 2) * n)
+
     for block, mean in zip(map(list, blocks), means, strict=True):
-        found = {statistic: within_block(correlation, block, statistic) for statistic in range(1, 13)}
+        found = {statistic: within_block(of, block, statistic) for statistic in range(1, 13)}
         columns = standard[:, block].T
         pairs = [(columns[i], columns[j]) for i in range(len(block)) for j in range(i + 1, len(block))]
-        np.testing.assert_allclose(found[3] * n, [((a - b) ** 2).sum() for a, b in pairs], atol=1e-9)
-        np.testing.assert_allclose(found[4] * n, [abs(a @ a - mean @ mean) for a in columns], atol=1e-9)
-        np.testing.assert_allclose(found[5] * n, [((a - mean) ** 2).sum() for a in columns], atol=1e-9)
-        np.testing.assert_allclose(found[6] * n, [a @ b for a, b in pairs], atol=1e-9)
-        np.testing.assert_allclose(found[9], [np.corrcoef(a, b)[0, 1] for a, b in pairs], atol=1e-9)
-        np.testing.assert_allclose(found[10] * n, [*(a @ b for a, b in pairs), *(a @ a for a in columns)], atol=1e-9)
+        same(found[1] * n, [a @ a for a in columns])
+        same(found[2] * n, [abs(a @ a - b @ b) for a, b in pairs])
+        same(found[3] * n, [((a - b) ** 2).sum() for a, b in pairs])
+        same(found[4] * n, [abs(a @ a - mean @ mean) for a in columns])
+        same(found[5] * n, [((a - mean) ** 2).sum() for a in columns])
+        same(found[6] * n, [a @ b for a, b in pairs])
+        np.testing.assert_allclose(found[7], [a @ b / np.sqrt((a @ a) * (b @ b)) for a, b in pairs], atol=1e-6)
+        same(found[8], [np.cov(a, b, ddof=0)[0, 1] for a, b in pairs])
+        np.testing.assert_allclose(found[9], [np.corrcoef(a, b)[0, 1] for a, b in pairs], atol=1e-6)
+        same(found[10] * n, [*(a @ b for a, b in pairs), *(a @ a for a in columns)])
+        same(found[11], [*(np.cov(a, b, ddof=0)[0, 1] for a, b in pairs), *(a.var() for a in columns)])
+        same(found[12], [a.var() for a in columns])
     psi, omega = np.mean(means, axis=0), standard.mean(axis=1)
-    found = between_blocks(correlation, blocks)
+    found = between_blocks(of, blocks)
     pairs = [(means[i], means[j]) for i in range(len(means)) for j in range(i + 1, len(means))]
     for statistic, expected in {
         13: [m @ m for m in means],
@@ -115,13 +143,43 @@ def test_statistics_are_those_of_the_vectors(seed: int, sizes: tuple[int, ...]) 
         28: [((psi - omega) ** 2).sum()],
         29: [psi @ psi],
     }.items():
-        np.testing.assert_allclose(found[statistic] * n, expected, atol=1e-9)
-    np.testing.assert_allclose(found[19], [a @ b / np.sqrt((a @ a) * (b @ b)) for a, b in pairs], atol=1e-9)
+        same(found[statistic] * n, expected)
+    same(found[20], [np.cov(a, b, ddof=0)[0, 1] for a, b in pairs])
+    same(found[23], [*(np.cov(a, b, ddof=0)[0, 1] for a, b in pairs), *(m.var() for m in means)])
+    same(found[24], [m.var() for m in means])
+    np.testing.assert_allclose(found[19], [a @ b / np.sqrt((a @ a) * (b @ b)) for a, b in pairs], atol=1e-6)
+    np.testing.assert_allclose(found[21], [np.corrcoef(a, b)[0, 1] for a, b in pairs], atol=1e-6)
+
+
+def test_standardisations_that_divide_by_zero_are_refused() -> None:
+    columns = {"zero": [0.0, 0.0, 0.0], "some": [0.0, 1.0, 2.0], "even": [-1.0, 0.5, 0.5], "same": [4.0, 4.0, 4.0]}
+    data = mw.Dataset(tuple(mw.Column(mw.Variable(n), np.array(v), np.zeros(3, bool)) for n, v in columns.items()))
+    refused = {"S_X": "zero", "S_N": "zero, some", "S_M": "zero, even", "S_D": "zero, same"}
+    for how, names in refused.items():
+        with pytest.raises(mw.InputError, match=f"standardisation {how} divides by .* which is 0 for {names}\n"):
+            standardised(data, list(columns), how)
+    assert standardised(data, list(columns), "S_T").products[0].tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_the_indicator_is_of_the_standardisation_named(survey: pd.DataFrame, tmp_path: Path, capsys) -> None:
+    survey.abs().add(1).to_csv(tmp_path / "s.csv", index=False)
+    found = {}
+    for how in STANDARDISATIONS:
+        arguments = ["advise", "variables", str(tmp_path / "s.csv"), "--shape", "2+3", "--candidates", "1", "--json"]
+        assert main([*arguments, "--standardise", how]) == 0
+        found[how] = json.loads(capsys.readouterr().out)
+        assert found[how]["indicator"] == ("5-11" if how == "S_T" else f"5-11 ({how})")
+        of = vectors(survey.abs().add(1).to_numpy(), how)
+        block = [list("abcde").index(name) for name in found[how]["partitions"][0]["blocks"][-1]]
+        spread = ((of[:, block] - of[:, block].mean(axis=1, keepdims=True)) ** 2).mean(axis=0)
+        assert found[how]["partitions"][0]["indicator"] == pytest.approx(spread.min() + spread.max())
+    survey.assign(a=0).to_csv(tmp_path / "s.csv", index=False)
+    assert main([*arguments[:3], "--standardise", "S_N"]) == 2
+    assert "which is 0 for a" in capsys.readouterr().err
 
 
 def test_codes() -> None:
-    standard = vectors(1)
-    correlation = standard.T @ standard / len(standard)
+    correlation = standardised(dataset(raw(1)), "abcdef")
     blocks = ((0, 4), (1, 2, 3, 5))
     spread = within_block(correlation, blocks[1], 5)
     assert coded(correlation, blocks, 5, 8) == spread.min()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
+import maskwright as mw
 from maskwright import InputError
 from maskwright.plugins.registry import find_method
 from maskwright_builtin.methods.distribution.distortion import FAMILIES
@@ -131,3 +133,31 @@ def test_values_too_large_for_a_number_are_refused(make_block, protect):
 def test_wrong_parameters_are_refused(method, params):
     with pytest.raises(ValidationError):
         find_method(method).params(**params)
+
+
+@given(n=st.integers(1, 60), p=st.integers(1, 3), t=st.integers(2, 6), seed=st.integers(0, 999))
+@settings(max_examples=60)
+def test_record_resampling_averages_whole_records_by_place(make_block, protect, n, p, t, seed):
+    values = np.random.default_rng(seed).normal(size=(n, p)).round(2)
+    masked = protect("record_resampling", make_block(values), seed, t=t)
+    rng = np.random.default_rng(seed)
+    order = sorted(range(n), key=lambda i: (values[i].sum(), i))
+    samples = [sorted(rng.integers(0, n, n).tolist()) for _ in range(t)]
+    places = [{sample[place] for sample in samples} for place in range(n)]
+    for place, record in enumerate(order):
+        drawn = values[[order[sample[place]] for sample in samples]]
+        np.testing.assert_allclose(masked.values[record], drawn.mean(axis=0), atol=1e-12)
+    single = sum(len(each) == 1 for each in places)
+    assert masked.notes["original_records"] == single
+    assert bool(masked.doubts) == (single > 0)
+
+
+def test_record_resampling_keeps_edits_and_no_correlations_of_census(reference):
+    census = pd.read_csv(reference / "census.csv").astype(float)
+    edits = ["PTOTVAL == POTHVAL + PEARNVAL", "AGI >= 0"]
+    masked = mw.protect(census, "record_resampling", edits=edits[:1], params={"t": 20}, seed=1, groups=[list(census)])
+    assert mw.validate(masked, edits).ok
+    away = np.abs(np.corrcoef(masked.to_numpy().T) - np.corrcoef(census.to_numpy().T))
+    # As the documentation says: the thesis expects correlations to stay.
+    assert away.max() == pytest.approx(0.60, abs=0.005)
+    assert not (masked.to_numpy()[:, None, :3] == census.to_numpy()[None, :, :3]).all(axis=2).any()

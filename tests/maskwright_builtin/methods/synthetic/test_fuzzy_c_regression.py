@@ -14,6 +14,7 @@ import maskwright as mw
 from maskwright import Block, Variable
 from maskwright.plugins.registry import find_method
 from maskwright_builtin.methods.synthetic.c_regression import fuzzy_c_regression
+from maskwright_builtin.methods.synthetic.radial_basis import radial_functions
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 METHOD = find_method("fuzzy_c_regression")
@@ -187,3 +188,72 @@ def test_census_ipso_rows(reference):
         spread = computed[scenario, "IPSO-C sd of 10"]
         draws = [loss(seed, **roles) for seed in range(10)]
         assert np.mean(draws) == pytest.approx(computed[scenario, "IPSO-C mean of 10"], abs=3 * spread)
+
+
+def curve(n: int = 500, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    return pd.DataFrame({"y": np.sin(2 * x) + 0.1 * rng.normal(size=n), "z": x**2 + 0.1 * rng.normal(size=n), "x": x})
+
+
+def explained(data: pd.DataFrame, masked: mw.Masked) -> np.ndarray:
+    values = data[["y", "z"]].to_numpy()
+    return 1 - ((values - masked.values) ** 2).sum(axis=0) / ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+
+
+def test_radial_functions_follow_curves_that_lines_do_not():
+    data = curve()
+    linear, radial = (explained(data, protected(data, c=1, basis=basis, centres=12)) for basis in ("linear", "radial"))
+    assert linear.max() < 0.3
+    assert radial.min() > 0.9
+
+
+def test_one_radial_model_is_least_squares_on_gaussian_functions():
+    data = curve()
+    x = data[["x"]].to_numpy()
+    functions = radial_functions(x, 7, np.random.default_rng(1))
+    assert ((functions > 0) & (functions <= 1)).all()
+    # Gaussian in the distance from a centre: the logarithm is a parabola of one width for all.
+    second = [np.polyfit((x[:, 0] - x.mean()) / x.std(ddof=1), np.log(column), 2)[0] for column in functions.T]
+    np.testing.assert_allclose(second, second[0], rtol=1e-6)
+    assert second[0] < 0
+    design = np.column_stack([np.ones(len(data)), functions])
+    fitted = design @ np.linalg.lstsq(design, data[["y", "z"]].to_numpy(), rcond=None)[0]
+    masked = protected(data, c=1, basis="radial", centres=7)
+    np.testing.assert_allclose(masked.values, fitted, atol=1e-6)
+
+
+def test_radial_models_keep_edits_as_others_do():
+    data = curve()
+    data[["y", "z"]] += np.random.default_rng(3).normal(scale=0.4, size=(500, 2))
+    data["total"] = data["y"] + data["z"]
+    roles = {"dependent": ("y", "z", "total"), "independent": ("x",)}
+    params = {"c": 1, "basis": "radial", "residuals": "resample", "models": "joint", **roles}
+    least = round(data["y"].min(), 2) - 0.01
+    edits = ["y + z == total", f"y >= {least:.2f}"]
+    free, masked = (protect(data, "fuzzy_c_regression", seed=1, params=params, edits=each) for each in ([], edits))
+    assert free["y"].min() < least <= masked["y"].min()
+    assert mw.validate(masked, edits).ok
+
+
+def test_what_radial_models_need():
+    data = curve()
+    alone, block = block_of(data, ["y"], []), block_of(data, ["y"], ["x"])
+    rng = np.random.default_rng(0)
+    with pytest.raises(mw.InputError, match="basis: radial needs independent variables"):
+        METHOD.protect(alone, METHOD.params(basis="radial"), rng)
+    with pytest.raises(mw.InputError, match="two more than centres"):
+        protected(data.head(20), c=1, basis="radial", centres=19)
+    states = METHOD.iterations(block, METHOD.params(basis="radial", independent=("x",)), rng)
+    with pytest.raises(mw.InputError, match="basis: linear"):
+        next(states)
+
+
+def test_constant_and_repeated_independents_do_no_harm():
+    data = curve(60).assign(x=np.repeat([0.0, 1.0, 2.0], 20))
+    masked = protected(data, c=1, basis="radial", centres=10)
+    # Three places: whatever the functions, the fitted values are the means there.
+    expected = data.groupby("x")[["y", "z"]].transform("mean")
+    np.testing.assert_allclose(masked.values, expected, atol=1e-6)
+    constant = protected(data.assign(x=1.0), c=1, basis="radial", centres=3)
+    np.testing.assert_allclose(constant.values, np.tile(data[["y", "z"]].mean(), (60, 1)), atol=1e-6)

@@ -7,7 +7,7 @@ comparisons and logic. Whatever else a test contains is refused by name: half-un
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -34,9 +34,10 @@ _CONVERSIONS = frozenset({"number", "string", "normalize-space", "boolean", "flo
 class OriginalNodes:
     """``document('...')``, by convention the original file, or a column of it: not a condition by itself.
 
-    `column`: the last step of the path; None: the document.
+    `document`: its name. `column`: the last step of the path; None: the document.
     """
 
+    document: str
     column: str | None = None
 
 
@@ -80,7 +81,7 @@ def parse_xpath(
 
     Whether a value occurs in the original file is written as in the rules of the source paper,
     ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
-    document that is named is never opened.
+    original is read, whatever the name, which is kept so that a person can be told.
     """
     tree = parse_value(text, place, variables, limits, naming)
     return condition_of_record(tree, place)
@@ -228,7 +229,7 @@ class XPathParser:
             case _:
                 self._refuse.operand(self._token)
         if isinstance(grown.tree, OriginalNodes):
-            grown = self._steps(grown)
+            grown = self._steps(grown.tree)
         return self._ended(grown)
 
     def _parenthesised(self) -> Grown:
@@ -321,9 +322,9 @@ class XPathParser:
         """``document('name')``: the name of the file is a convention, the person says which file it is."""
         if self._token.kind != "string":
             self._refuse.unsupported("a document whose name is not written out", self._token, DOMAIN_HINT)
-        self._advance()
+        document = self._advance().text[1:-1]
         self._expect(")")
-        return Grown(OriginalNodes(), 1, 1)
+        return Grown(OriginalNodes(document), 1, 1)
 
     def _index_of(self) -> Grown:
         token = self._token
@@ -338,19 +339,19 @@ class XPathParser:
     def _occurs(self, nodes: Grown, value: Grown, token: Token) -> Grown:
         if isinstance(nodes.tree, OriginalNodes) and nodes.tree.column is not None:
             if value.tree == x.VariableReference(nodes.tree.column):
-                return Grown(x.InOriginal((nodes.tree.column,)), 1, 1)
+                return Grown(x.InOriginal((nodes.tree.column,), nodes.tree.document), 1, 1)
             self._refuse.unsupported("a comparison with another column of the original file", token, DOMAIN_HINT)
         return self._refuse.unsupported("this use of another document", token, DOMAIN_HINT)
 
-    def _steps(self, grown: Grown) -> Grown:
+    def _steps(self, original: OriginalNodes) -> Grown:
         """Path from the original file down to a column."""
         while self._token.kind == "sign" and self._token.text in ("/", "//"):
             self._advance()
             token = self._advance()
             if token.kind != "name" or ":" in token.text or self._token.text in ("(", "::"):
                 self._refuse.unsupported("a path in the original file that is not of names", token, DOMAIN_HINT)
-            grown = Grown(OriginalNodes(token.text), 1, 1)
-        return grown
+            original = replace(original, column=token.text)
+        return Grown(original, 1, 1)
 
     def _check_of_record(self, *operands: Grown) -> None:
         if any(isinstance(operand.tree, OriginalNodes) for operand in operands):

@@ -1,0 +1,1 @@
+"""µ-Approx: a forest of nearest records, cut into clusters."""
