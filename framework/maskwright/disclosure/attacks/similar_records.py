@@ -51,11 +51,11 @@ def majorities(seen: Integers, cells: Integers, values: int, width: int) -> tupl
     return sizes, most, value
 
 
-def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans) -> Integers:
+def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS) -> Integers:
     """What nearly all other published records with the same `given` have; -1: nothing, or too few; shape (n,).
 
     `given`, `cells`: codes 0, 1, ..., -1 where missing or not published; a published cell is left out of those that
-    show it; shape (n,).
+    show it; shape (n,). `fewest`: other published records that have to be there.
     """
     there = (given >= 0) & (cells >= 0) & ~hidden
     named = np.full(len(cells), -1, dtype=np.int64)
@@ -67,7 +67,7 @@ def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans) -> Intege
     known, classes = there[asked], given[asked]
     others = sizes[classes] - known
     alike = most[classes] - (known & (cells[asked] == value[classes]))
-    enough = (others >= FEWEST_OTHERS) & (alike >= CERTAIN * others)
+    enough = (others >= fewest) & (alike >= CERTAIN * others)
     named[asked[enough]] = value[classes[enough]]
     return named
 
