@@ -19,7 +19,7 @@ from maskwright.edits.reasoning.diophantine import (
     product_row,
     whole_factors,
 )
-from maskwright.edits.reasoning.simplex import Conflict, Row, solve
+from maskwright.edits.reasoning.simplex import BoundedRows, Conflict, Row, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -278,9 +278,10 @@ def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Poi
     if not is_solvable([(dict(row.coefficients), row.constant) for row in rows if row.relation == "=="], decimals):
         return False
     nodes = MOST_NODES
-    stack = [(rows, point)]
+    bounded = BoundedRows(rows)
+    stack: list[tuple[dict[tuple[str, bool], Row], Point]] = [({}, point)]
     while stack:
-        more, values = stack.pop()
+        bounds, values = stack.pop()
         name = next((name for name, step in steps.items() if (values[name] / step).denominator != 1), None)
         if name is None:
             return values
@@ -288,9 +289,12 @@ def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Poi
         if nodes < 0:
             return True
         low = math.floor(values[name] / steps[name]) * steps[name]
-        one = {name: Fraction(1)}
-        for row in (Row("", {name: Fraction(-1)}, "<=", -(low + steps[name])), Row("", one, "<=", low)):
-            found = solve([*more, row])
-            if not isinstance(found, Conflict):
-                stack.append(([*more, row], {**values, **found}))
+        above = Row("", {name: Fraction(-1)}, "<=", -(low + steps[name]))
+        below = Row("", {name: Fraction(1)}, "<=", low)
+        for is_above, row in ((True, above), (False, below)):
+            # A bound of the same side that was set before is wider.
+            more = {**bounds, (name, is_above): row}
+            found = bounded.point(more.values())
+            if found is not None:
+                stack.append((more, {**values, **found}))
     return False
