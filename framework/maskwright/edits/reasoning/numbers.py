@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -135,6 +136,9 @@ class ProductSearch:
 
 # Values of one variable that are tried one by one.
 MOST_LISTED = 200
+
+# Nodes that are searched in depth before they are in breadth.
+DEPTH_FIRST = MOST_NODES // 4
 
 Point = dict[str, Fraction]
 
@@ -277,11 +281,19 @@ def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Poi
     decimals = {name: len(str(step.denominator)) - 1 for name, step in steps.items()}
     if not is_solvable([(dict(row.coefficients), row.constant) for row in rows if row.relation == "=="], decimals):
         return False
-    nodes = MOST_NODES
     bounded = BoundedRows(rows)
-    stack: list[tuple[dict[tuple[str, bool], Row], Point]] = [({}, point)]
-    while stack:
-        bounds, values = stack.pop()
+    found = _searched(bounded, point, steps, DEPTH_FIRST, deepest_first=True)
+    # Where deeper is farther off without end, the nearest numbers are found by breadth.
+    return _searched(bounded, point, steps, MOST_NODES, deepest_first=False) if found is True else found
+
+
+def _searched(
+    bounded: BoundedRows, point: Point, steps: Mapping[str, Fraction], nodes: int, *, deepest_first: bool
+) -> Point | bool:
+    """Values on the grid within so many nodes; False where there are none, True where the search was given up."""
+    waiting: deque[tuple[dict[tuple[str, bool], Row], Point]] = deque([({}, point)])
+    while waiting:
+        bounds, values = waiting.pop() if deepest_first else waiting.popleft()
         name = next((name for name, step in steps.items() if (values[name] / step).denominator != 1), None)
         if name is None:
             return values
@@ -296,5 +308,5 @@ def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Poi
             more = {**bounds, (name, is_above): row}
             found = bounded.point(more.values())
             if found is not None:
-                stack.append((more, {**values, **found}))
+                waiting.append((more, {**values, **found}))
     return False
