@@ -10,6 +10,7 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
+from maskwright.masking.adjusting.distortion import Shift
 from maskwright.masking.distortion_doubts import (
     MOST_GONE,
     MOVED_BY_REMOVAL,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.masking.adjusting.distortion import Distortion, Shift
+    from maskwright.masking.adjusting.distortion import Distortion
     from maskwright.masking.context import Standardisation
     from maskwright.masking.masking_result import Removal
     from maskwright.planning.model import Step
@@ -36,11 +37,12 @@ BY_CHANCE = 1e-4
 
 
 def removal_doubts(
-    found: Distortion, before: Dataset, removal: Removal, standardisation: Standardisation, plan: Plan
+    found: Distortion | None, before: Dataset, removal: Removal, standardisation: Standardisation, plan: Plan
 ) -> DistortionDoubts:
     """Examine each variable of which cells or records went; what is moved as suppression does is a notice.
 
-    `found`: how far each was moved before that. `before`: Masked, with all records.
+    Of records that went only masked numbers are examined. `found`: how far each was moved before that; None: none was.
+    `before`: Masked, with all records.
     """
     weights = _both_weights(before, removal)
     steps = plan.steps[plan.shaping :]
@@ -49,28 +51,18 @@ def removal_doubts(
     way = _way(steps, are_cells=are_cells)
     keys = {name for group in plan.groups if plan.steps[group.step - 1].only_removes for name in group.variables}
     doubts, notices = [], []
-    for shift in found.shifts:
-        name = shift.variable
+    shifts = {} if found is None else {shift.variable: shift for shift in found.shifts}
+    unmasked = [name for name in removal.data.names if are_cells and name not in shifts and _is_published(name, plan)]
+    for name in (*shifts, *unmasked):
         column, left = before[name], removal.data[name]
         there = np.flatnonzero(~column.missing)
         kept = np.zeros(len(before), dtype=np.bool_)
         kept[removal.rows[~left.missing]] = True
         kept = kept[there]
-        if not kept.any() or kept.all():
+        if kept.all():
             continue
-        values = column.values[there] / standardisation.scale[name]
-        full, published = weights[0][there], weights[1][there]
-        # Whole households go together or not; cells go one by one.
-        units = np.arange(len(there)) if before.households is None else before.households[there]
-        moved = _Moved.of(values, kept, full, published, units, shift)
         gone, cells = int(np.sum(~kept)), len(kept)
         declared = plan.variables[name].distortion
-        least = most = least_moved(cells, declared)
-        only_removed = name not in plan.replaced
-        if only_removed and declared is None and gone <= MOST_GONE * cells:
-            most = least_moved(cells, None, MOVED_BY_REMOVAL)
-        # What a method chooses without drawing is no sample, in which chance would explain as much.
-        by_chance = is_random or not only_removed
         if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
             message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
             cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
@@ -78,6 +70,20 @@ def removal_doubts(
             hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
             doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=hint))
             continue
+        if not column.variable.is_numeric or not kept.any():
+            continue
+        values = column.values[there].astype(np.float64)
+        values /= standardisation.scale[name] if name in shifts else (float(np.std(values)) or 1.0)
+        full, published = weights[0][there], weights[1][there]
+        # Whole households go together or not; cells go one by one.
+        units = np.arange(len(there)) if before.households is None else before.households[there]
+        moved = _Moved.of(values, kept, full, published, units, shifts.get(name, Shift(name, 0, 0, 0, 0, 0)))
+        least = most = least_moved(cells, declared)
+        only_removed = name not in plan.replaced
+        if only_removed and declared is None and gone <= MOST_GONE * cells:
+            most = least_moved(cells, None, MOVED_BY_REMOVAL)
+        # What a method chooses without drawing is no sample, in which chance would explain as much.
+        by_chance = is_random or not only_removed
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (
@@ -92,6 +98,10 @@ def removal_doubts(
             message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
             notices.append(Notice("removal-distorts", name, message, gone, cells))
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
+
+
+def _is_published(name: str, plan: Plan) -> bool:
+    return name in plan.variables and name not in plan.dropped and plan.variables[name].role != "weight"
 
 
 def _both_weights(before: Dataset, removal: Removal) -> tuple[Floats, Floats]:

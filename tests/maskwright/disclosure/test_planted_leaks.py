@@ -168,6 +168,22 @@ def test_no_planted_leak_is_left(leak: str) -> None:
     assert (named[hidden] == frame.loc[hidden, target]).sum() <= 0.05 * hidden.sum()
 
 
+def test_children_are_not_read_off_their_age_where_the_other_unmarried_are_named_wrongly() -> None:
+    """All published children are unmarried: who is younger than the first that is not, is too."""
+    rng = np.random.default_rng(8)
+    age = rng.integers(0, 96, 600)
+    states = rng.choice(["never", "married", "divorced", "widowed"], 600, p=[0.3, 0.4, 0.15, 0.15])
+    frame = pd.DataFrame({
+        "age": age, "marital": np.where(age < 16, "never", states), "region": rng.choice(list("abcdefgh"), 600),
+        "sex": rng.choice(["M", "F"], 600),
+    })  # fmt: skip
+    done = suppressed(frame, ["marital", "region", "sex"], "marital", 12)
+    published = pd.DataFrame({name: cells(done, name) for name in frame.columns})
+    children = published["marital"].isna() & (frame["age"] < 16)
+    assert children.sum() > 10
+    assert published.loc[children, "age"].isna().all()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_independent_keys_lose_nothing_to_one_another(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ from maskwright.planning.recoded_edits import (
     recoded_variables,
     settled,
 )
-from maskwright.planning.warnings.publication_warnings import publication_notices
+from maskwright.planning.warnings.publication_warnings import household_doubts, publication_notices
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
@@ -175,8 +175,9 @@ def prepare(
         *publication_notices(loaded.original, plan, loaded.broken, computed),
     )
     ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
-    sorted_by = () if ready.is_shuffled else sorted_file_doubts(plan.groups, plan.steps, ready.original)
-    return replace(ready, edits=plan.edits, notices=notices, doubts=(*loaded.doubts, *plan.doubts, *sorted_by))
+    by_order = [] if ready.is_shuffled else [*sorted_file_doubts(plan.groups, plan.steps, ready.original)]
+    by_order += household_doubts(ready.original, plan, is_shuffled=ready.is_shuffled)
+    return replace(ready, edits=plan.edits, notices=notices, doubts=(*loaded.doubts, *plan.doubts, *by_order))
 
 
 class ToPublish(NamedTuple):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright.data.dependencies import CERTAINTY, ValueCodes
-from maskwright.disclosure.decision import certain_cells, claims_of, relations
+from maskwright.data.dependencies import BY_CHANCE, CERTAINTY, ValueCodes
+from maskwright.disclosure.decision import LEVEL, certain_cells, claims_of, relations
 from maskwright.plugins.attack import Attack, Inference, Published
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ def majorities(seen: Integers, cells: Integers, values: int, width: int) -> tupl
     return sizes, most, value
 
 
-def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans) -> Integers:
+def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS) -> Integers:
     """What nearly all other published records with the same `given` have; -1: nothing, or too few; shape (n,).
 
     `given`, `cells`: codes 0, 1, ..., -1 where missing or not published; a published cell is left out of those that
-    show it; shape (n,).
+    show it; shape (n,). `fewest`: other published records that have to be there.
     """
     there = (given >= 0) & (cells >= 0) & ~hidden
     named = np.full(len(cells), -1, dtype=np.int64)
@@ -66,7 +67,7 @@ def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans) -> Intege
     known, classes = there[asked], given[asked]
     others = sizes[classes] - known
     alike = most[classes] - (known & (cells[asked] == value[classes]))
-    enough = (others >= FEWEST_OTHERS) & (alike >= CERTAIN * others)
+    enough = (others >= fewest) & (alike >= CERTAIN * others)
     named[asked[enough]] = value[classes[enough]]
     return named
 
@@ -120,6 +121,38 @@ def shown_by_nearest_of_two(places: tuple[Floats, Floats], cells: Integers, hidd
     return named
 
 
+def shown_by_interval(place: Floats, cells: Integers, hidden: Booleans, certainty: float) -> Integers:
+    """What all published records of an interval have, if they are enough for that; -1: nothing; shape (n,).
+
+    They are if the lower bound on the share that has it is at least `certainty`, corrected for the intervals that are
+    tried, and if it is not by chance. The first interval and the last one have no end.
+
+    `place`: NaN where missing or not published; shape (n,).
+    """
+    named = np.full(len(cells), -1, dtype=np.int64)
+    there = np.isfinite(place) & (cells >= 0) & ~hidden
+    if not there.any():
+        return named
+    places, at = np.unique(place[there], return_inverse=True)
+    sizes, most, value = majorities(at, cells[there], len(places), int(cells.max()) + 1)
+    value = np.where(most == sizes, value, -1)
+    first = np.flatnonzero(np.diff(value, prepend=-2))
+    records, shown = np.add.reduceat(sizes, first), value[first]
+    tests = int(np.sum(shown >= 0))
+    shares = np.bincount(cells[there]) / int(there.sum())
+    is_sure = records * np.log(certainty) <= math.log(LEVEL / max(tests, 1))
+    share = np.where(shown >= 0, shares[shown], 1.0)
+    is_no_chance = records * np.log(share) < -math.log(BY_CHANCE * max(tests, 1))
+    shown = np.where(is_sure & is_no_chance, shown, -1)
+    # Between two intervals nothing is shown.
+    last = np.append(first[1:], len(places)) - 1
+    asked = np.flatnonzero(np.isfinite(place))
+    run = np.maximum(np.searchsorted(places[first], place[asked], side="right") - 1, 0)
+    inside = (place[asked] <= places[last][run]) | (run == len(first) - 1)
+    named[asked] = np.where(inside, shown[run], -1)
+    return named
+
+
 FEWEST_ORDERED = 20
 """Different values of a variable from which records near in it say something, and not only equal ones."""
 
@@ -129,13 +162,16 @@ MOST_PAIRED = 6
 
 @dataclass(frozen=True)
 class Similarity:
-    """In which variables records are similar: equal in one, near in one, or near in two."""
+    """In which variables records are similar: equal in one, near in one or in two, or in one interval of one."""
 
     given: tuple[str, ...]
     near: bool = False
+    interval: bool = False
 
     def __str__(self) -> str:
         names = " and ".join(self.given)
+        if self.interval:
+            return f"lie in one interval of {names}"
         return f"are nearest in {names}" if self.near else f"agree in {names}"
 
 
@@ -189,6 +225,8 @@ class SimilarRecords:
                 codes = np.where(hidden[other], -1, codes) if other in hidden else codes
             return shown_by_equal(codes, own, gone)
         places = [self._place(each, hidden) for each in similarity.given]
+        if similarity.interval:
+            return shown_by_interval(places[0], own, gone, self._certainty)
         if len(places) == 1:
             return shown_by_nearest(places[0], own, gone, self._order(*similarity.given))
         return shown_by_nearest_of_two((places[0], places[1]), own, gone)
@@ -201,6 +239,7 @@ class SimilarRecords:
         return [
             *(Similarity((name,)) for name in self._columns if 1 < distinct[name] < len(self._shown)),
             *(Similarity((name,), near=True) for name in ordered),
+            *(Similarity((name,), near=True, interval=True) for name in ordered),
             *(Similarity(pair, near=True) for pair in itertools.combinations(sorted(paired), 2)),
         ]
 
@@ -247,7 +286,8 @@ def infer_by_dependencies(published: Published, params: DependencyParams) -> Ite
 def infer_by_position(published: Published, params: NoParams) -> Iterator[Inference]:  # noqa: ARG001 - of every attack
     """What the nearest records show: in a number, in the first letters of a code, in two coordinates, in the file.
 
-    Of a cell that is published, its own record is left out. The four nearest have to agree.
+    Of a cell that is published, its own record is left out. The four nearest have to agree; or all of an interval, and
+    these have to be many: the youngest, the largest.
     """
     yield from _inferred(published, 0, near=True)
     order = np.arange(len(published.data), dtype=np.float64)

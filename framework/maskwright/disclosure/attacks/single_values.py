@@ -123,22 +123,24 @@ class SingleValues:
                 answers = replace(answers, value=np.where(self._are_there(question, given), answers.value, -1))
                 if (answers.named & answers.right).any():
                     shown = (
-                        answers.certain(self._of_original(question, given, tests, groups), self._certainty)
+                        answers.certain(self._of_original(question, given, queried, tests, groups), self._certainty)
                         & answers.right
                     )
                     found.append(question.queried[shown])
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
-    def _of_original(self, question: _Question, given: tuple[str, ...], tests: int, groups: Integers | None) -> Answers:
-        """What rules of the original say of the examined cells."""
+    def _of_original(
+        self, question: _Question, given: tuple[str, ...], queried: Integers, tests: int, groups: Integers | None
+    ) -> Answers:
+        """What rules of the original say of the examined cells, by what is published: suppressed cells look empty."""
         whole = question.of_original()
         parts = [self._values(name) for name in given]
         codes = np.zeros(self._n, dtype=np.int64)
         for values, count in parts:
             codes = codes * (count + 1) + np.where(values < 0, count, values)
         widths = math.prod(count + 1 for _, count in parts)
-        return whole.answered(codes[whole.seen], codes[whole.queried], widths, tests, groups)
+        return whole.answered(codes[whole.seen], queried, widths, tests, groups)
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
@@ -156,14 +158,16 @@ class SingleValues:
         return np.flatnonzero(queried & ~np.isin(given, np.unique(given[shown])))
 
     def _questions(self, name: str, hidden: CellMasks, state: int) -> tuple[_Question, ...]:
-        """About suppressed values, which records with a value disclose, and about suppressed missing codes."""
+        """About suppressed values, which records with a value disclose, and about suppressed missing codes.
+
+        Which suppressed cells had a missing code is not published: codes are named of all.
+        """
         known = self._question_cache.get(name)
         if known is None or known[0] != state:
             emptied, missing, valued = hidden[name], self._shown[name].missing, self._codes.of(name)
             possible = [_Question(valued, np.flatnonzero(emptied & ~missing), np.flatnonzero(~emptied & ~missing))]
-            if missing.any():
-                rows = np.flatnonzero(emptied & missing)
-                possible.append(_Question(self._all(name), rows, np.flatnonzero(~emptied)))
+            if (emptied & missing).any():
+                possible.append(_Question(self._all(name), np.flatnonzero(emptied), np.flatnonzero(~emptied)))
             known = self._question_cache[name] = (state, tuple(each for each in possible if len(each.queried)))
             self._parts = {key: part for key, part in self._parts.items() if key[0] in known[1]}
         return known[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +20,7 @@ from maskwright.edits.reasoning.diophantine import (
     product_row,
     whole_factors,
 )
-from maskwright.edits.reasoning.simplex import Conflict, Row, solve
+from maskwright.edits.reasoning.simplex import BoundedRows, Conflict, Row, solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -135,6 +136,9 @@ class ProductSearch:
 
 # Values of one variable that are tried one by one.
 MOST_LISTED = 200
+
+# Nodes that are searched in depth before they are in breadth.
+DEPTH_FIRST = MOST_NODES // 4
 
 Point = dict[str, Fraction]
 
@@ -277,10 +281,19 @@ def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Poi
     decimals = {name: len(str(step.denominator)) - 1 for name, step in steps.items()}
     if not is_solvable([(dict(row.coefficients), row.constant) for row in rows if row.relation == "=="], decimals):
         return False
-    nodes = MOST_NODES
-    stack = [(rows, point)]
-    while stack:
-        more, values = stack.pop()
+    bounded = BoundedRows(rows)
+    found = _searched(bounded, point, steps, DEPTH_FIRST, deepest_first=True)
+    # Where deeper is farther off without end, the nearest numbers are found by breadth.
+    return _searched(bounded, point, steps, MOST_NODES, deepest_first=False) if found is True else found
+
+
+def _searched(
+    bounded: BoundedRows, point: Point, steps: Mapping[str, Fraction], nodes: int, *, deepest_first: bool
+) -> Point | bool:
+    """Values on the grid within so many nodes; False where there are none, True where the search was given up."""
+    waiting: deque[tuple[dict[tuple[str, bool], Row], Point]] = deque([({}, point)])
+    while waiting:
+        bounds, values = waiting.pop() if deepest_first else waiting.popleft()
         name = next((name for name, step in steps.items() if (values[name] / step).denominator != 1), None)
         if name is None:
             return values
@@ -288,9 +301,12 @@ def _branch(rows: list[Row], point: Point, steps: Mapping[str, Fraction]) -> Poi
         if nodes < 0:
             return True
         low = math.floor(values[name] / steps[name]) * steps[name]
-        one = {name: Fraction(1)}
-        for row in (Row("", {name: Fraction(-1)}, "<=", -(low + steps[name])), Row("", one, "<=", low)):
-            found = solve([*more, row])
-            if not isinstance(found, Conflict):
-                stack.append(([*more, row], {**values, **found}))
+        above = Row("", {name: Fraction(-1)}, "<=", -(low + steps[name]))
+        below = Row("", {name: Fraction(1)}, "<=", low)
+        for is_above, row in ((True, above), (False, below)):
+            # A bound of the same side that was set before is wider.
+            more = {**bounds, (name, is_above): row}
+            found = bounded.point(more.values())
+            if found is not None:
+                waiting.append((more, {**values, **found}))
     return False

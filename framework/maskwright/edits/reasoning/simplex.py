@@ -6,16 +6,18 @@ The general simplex of B. Dutertre and L. de Moura, "A fast linear-arithmetic so
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 # A number and its multiple of an infinitesimal; tuples compare in the right order.
 _Value = tuple[Fraction, Fraction]
-_ZERO: _Value = (Fraction(0), Fraction(0))
+_NOTHING, _ONE = Fraction(0), Fraction(1)
+_ZERO: _Value = (_NOTHING, _NOTHING)
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,18 @@ def solve(rows: Sequence[Row]) -> dict[str, Fraction] | Conflict:
     return simplex.point()
 
 
+class BoundedRows:
+    """Rows that are solved many times, each time with further bounds of their variables; exact."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._simplex = _Simplex([row for row in rows if row.coefficients])
+
+    def point(self, bounds: Iterable[Row]) -> dict[str, Fraction] | None:
+        """Point that satisfies all rows and bounds, None if there is none; the one that `solve` finds."""
+        simplex = self._simplex.bounded(bounds)
+        return simplex.point() if simplex.proof() is None else None
+
+
 def conflict(rows: Sequence[Row]) -> tuple[Row, ...] | None:
     """Rows that contradict each other."""
     found = solve(rows)
@@ -101,9 +115,24 @@ class _Simplex:
             row = rows[number]
             self.tableau[variable] = {self.columns[name]: value for name, value in row.coefficients.items() if value}
             self.values.append(_ZERO)
-            self._bound(variable, number, row, Fraction(1))
+            self._bound(variable, number, row, _ONE)
+        self._start_all()
+
+    def bounded(self, rows: Iterable[Row]) -> _Simplex:
+        """Copy with further bounds; of a tableau that is not solved yet."""
+        found = copy(self)
+        found.upper, found.lower, found.stated = dict(self.upper), dict(self.lower), dict(self.stated)
+        found.tableau = {variable: dict(terms) for variable, terms in self.tableau.items()}
+        found.values = [_ZERO] * len(self.values)
+        for row in rows:
+            ((name, coefficient),) = row.coefficients.items()
+            found._bound(self.columns[name], -1, row, coefficient)
+        found._start_all()
+        return found
+
+    def _start_all(self) -> None:
         self.crossed = next((j for j, low in self.lower.items() if j in self.upper and low > self.upper[j]), None)
-        for variable in range(len(names)):
+        for variable in self.columns.values():
             self.values[variable] = self._start(variable)
         for variable, terms in self.tableau.items():
             for j, value in terms.items():
@@ -111,18 +140,19 @@ class _Simplex:
                     self.values[variable] = _moved(self.values[variable], self.values[j], value)
 
     def _bound(self, variable: int, number: int, row: Row, coefficient: Fraction) -> None:
-        constant = row.constant / coefficient
-        small = Fraction(1 if row.relation == "<" else 0)
+        is_one = coefficient == 1
+        constant, scale = (row.constant, _ONE) if is_one else (row.constant / coefficient, 1 / coefficient)
+        small = _ONE if row.relation == "<" else _NOTHING
         if row.relation == "==" or coefficient > 0:
             bound = (constant, -small)
             if variable not in self.upper or bound < self.upper[variable]:
                 self.upper[variable] = bound
-                self.stated[variable, True] = (number, 1 / coefficient)
+                self.stated[variable, True] = (number, scale)
         if row.relation == "==" or coefficient < 0:
             bound = (constant, small)
             if variable not in self.lower or bound > self.lower[variable]:
                 self.lower[variable] = bound
-                self.stated[variable, False] = (number, 1 / coefficient)
+                self.stated[variable, False] = (number, scale)
 
     def _start(self, variable: int) -> _Value:
         if variable in self.lower and self.lower[variable] > _ZERO:

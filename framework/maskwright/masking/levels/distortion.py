@@ -98,11 +98,12 @@ def suppression_doubts(loaded: LoadedLevels, planned: PlannedLevels, state: Supp
     """Doubts about variables that the cells moved which go so that none can be inferred from another level."""
     for name, result in state.results.items():
         before, after = state.shown[name].data, state.linked[name].data
-        if result.distortion is None or not of_level(state.cells, name):
+        if not of_level(state.cells, name):
             continue
         known = {doubt.subject for doubt in result.doubts if doubt.kind == "adjustment-distorts"}
         removal = Removal(after, (), np.arange(len(after)), result.edits, before)
-        scale = Standardisation.of(loaded.linked[name].data, list(result.distortion.adjusted.names))
+        numbers = () if result.distortion is None else result.distortion.adjusted.names
+        scale = Standardisation.of(loaded.linked[name].data, list(numbers))
         found = removal_doubts(result.distortion, before, removal, scale, planned.ready[name].plan)
         yield from (doubt.on(name) for doubt in found.doubts if doubt.subject not in known)
 

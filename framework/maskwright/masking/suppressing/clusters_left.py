@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.dependencies import ValueCodes
 from maskwright.data.record_groups import published_classes
+from maskwright.disclosure.attacks.similar_records import shown_by_equal
 from maskwright.disclosure.cells import joined_cells, with_any
+from maskwright.disclosure.decision import certain_cells, claims_of, relations
+from maskwright.disclosure.published_cells import reads_suppressed
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.planning.model import with_steps
 
@@ -88,7 +92,9 @@ def cells_of_strata(data: Dataset, shown: Dataset, plan: Plan) -> dict[str, Bool
     """Cells to suppress as well, where the rest of a cluster shows what was suppressed, because it lies in one stratum.
 
     `data`, `shown`: as published, and without suppressed cells. A variable that cut the strata of a step, `within` or
-    the condition of an edit, is one value in most clusters: where it is suppressed in one record, it is in all.
+    the condition of an edit, is one value in the clusters of some of its values, or of all: published records show of
+    which. Where such a cell is suppressed in one record, it goes in the rest of its cluster; or what shows the cluster
+    goes wherever the variable is suppressed, if these cells are fewer.
     """
     found: dict[str, Booleans] = {}
     for group, step in with_steps(plan.groups, plan.steps):
@@ -96,16 +102,60 @@ def cells_of_strata(data: Dataset, shown: Dataset, plan: Plan) -> dict[str, Bool
             continue
         names = {name for each in group.cut_by for name in each.variables}.difference(group.variables)
         gone = {name: _taken(data[name], shown[name]) for name in names if name in data and name in shown}
-        gone = with_any(gone)
-        if not gone:
-            continue
-        clusters = published_classes(shown, group.variables)
-        for name, cells in gone.items():
-            values = published_classes(shown, (*group.variables, name))
-            has_one = np.bincount(clusters.codes[values.first], minlength=len(clusters)) == 1
-            has_lost = np.bincount(clusters.codes, cells, len(clusters)) > 0
-            found = joined_cells(found, {name: (has_one & has_lost)[clusters.codes] & ~cells})
+        for name, cells in with_any(gone).items():
+            told = _OfStratum(data, shown, group.variables, name, cells, plan.disclosure.certainty)
+            found = joined_cells(found, told.complement())
     return with_any(found)
+
+
+class _OfStratum:
+    """Suppressed cells of a variable that cut strata, and what clusters of several variables show of them."""
+
+    def __init__(
+        self, data: Dataset, shown: Dataset, variables: Sequence[str], name: str, gone: Booleans, certainty: float
+    ) -> None:
+        self._shown, self._variables, self._name, self._gone = shown, tuple(variables), name, gone
+        self._values = ValueCodes(shown).of(name)
+        self._certainty = certainty
+        self._left = {each: ~reads_suppressed(data[each]) for each in variables}
+        self._present = {each: ~data[each].missing for each in (*variables, name)}
+
+    def complement(self) -> dict[str, Booleans]:
+        """Cells of the rest of clusters, or of what makes records members of them: the fewer."""
+        rest = np.zeros(len(self._gone), dtype=np.bool_)
+        patterns = np.column_stack([self._left[each] for each in self._variables])
+        for pattern in np.unique(patterns[self._gone], axis=0):
+            names = [each for each, there in zip(self._variables, pattern, strict=True) if there]
+            clusters = self._clusters(names)
+            shows = self._certain(clusters, self._gone & (patterns == pattern).all(axis=1))
+            rest |= np.isin(clusters, clusters[shows]) & self._present[self._name] & ~self._gone
+        if not rest.any():
+            return {}
+        own = with_any({name: self._gone & self._left[name] for name in self._showing()})
+        cost = sum(int(np.sum(cells & self._present[name])) for name, cells in own.items())
+        return own if own and cost < int(rest.sum()) else {self._name: rest}
+
+    def _showing(self) -> list[str]:
+        """Variables of the cluster without which the others show nothing."""
+        kept: list[str] = []
+        for name in self._variables:
+            if not self._certain(self._clusters([*kept, name]), self._gone).any():
+                kept.append(name)
+        return [name for name in self._variables if name not in kept]
+
+    def _clusters(self, names: Sequence[str]) -> Integers:
+        if not names:
+            return np.full(len(self._gone), -1, dtype=np.int64)
+        return published_classes(self._shown, names).codes
+
+    def _certain(self, clusters: Integers, asked: Booleans) -> Booleans:
+        """Suppressed cells of these records that an intruder would be sure of; shape (n,)."""
+        values, shown = self._values, np.where(self._gone, -1, self._values)
+        families = 2 + int(values.max(initial=-1))
+        complete = shown_by_equal(clusters, values, np.zeros_like(self._gone), 1)
+        related = relations(claims_of(complete, values, values), families, self._certainty)
+        named = np.where(asked | ~self._gone, shown_by_equal(clusters, values, self._gone, 1), -1)
+        return certain_cells(named, values, shown, related, families, self._certainty)
 
 
 def _taken(masked: Column, shown: Column) -> Booleans:

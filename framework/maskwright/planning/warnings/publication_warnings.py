@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dependencies import ValueCodes
+from maskwright.data.dependencies import CERTAINTY, ValueCodes
 from maskwright.data.notations import date_remedy
 from maskwright.data.record_groups import published_classes
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
@@ -136,6 +136,62 @@ def publication_notices(
             f"({', '.join(shown)}): whoever knows these variables of a person finds the record"
         )
         yield Notice("unique-on-unmasked", "", message, alone, len(data))
+
+
+FEWEST_HOUSEHOLDS = 10
+"""Households of several records, below which nothing is said of them."""
+
+
+def household_doubts(data: Dataset, plan: Plan, *, is_shuffled: bool) -> Iterator[Doubt]:
+    """The doubt about a household key that is left out, where what is published tells whose members are together.
+
+    It does if nearly all records that are alike in a variable are one whole household, and nearly all households are
+    found so; in a file in its old order also records that are alike and follow each other.
+    """
+    homes, key = data.households, data.cluster
+    if homes is None or key is None or key not in plan.dropped:
+        return
+    sizes = np.bincount(homes)
+    households = int(np.sum(sizes > 1))
+    if households < FEWEST_HOUSEHOLDS:
+        return
+    codes = ValueCodes(data)
+    for name in plan.untouched:
+        values = codes.of(name)
+        runs = np.cumsum(np.diff(values, prepend=-2) != 0) - 1
+        found = {"": _whole_households(values, homes, sizes)}
+        if not is_shuffled:
+            found[", of consecutive records"] = _whole_households(np.where(values < 0, -1, runs), homes, sizes)
+        for where, (whole, several) in found.items():
+            if whole < CERTAINTY * max(several, households):
+                continue
+            message = (
+                f"{key} is left out, and members of a household can be found by {name}, published as it is: equal "
+                f"values{where} are one household ({whole} of {households} with several members)"
+            )
+            order = "Publish the records in random order (`release: {order: random}`); or leave" if where else "Leave"
+            hint = (
+                f"{order} {name} out (`{name}: {{role: identifier}}`), or round or calibrate it in the file until "
+                "households share its values; if households may be known, waive it, or publish the key with new values."
+            )
+            yield Doubt("follows-from-published", key, message, whole, households, hint=hint)
+            return
+
+
+def _whole_households(values: Integers, homes: Integers, sizes: Integers) -> tuple[int, int]:
+    """How many values of several records all records of one household have and no other, and how many there are."""
+    there = values >= 0
+    if not there.any():
+        return 0, 0
+    count = int(values.max()) + 1
+    records = np.bincount(values[there], minlength=count)
+    least, most = np.full(count, len(sizes)), np.full(count, -1)
+    np.minimum.at(least, values[there], homes[there])
+    np.maximum.at(most, values[there], homes[there])
+    several = records > 1
+    whole = several & (least == most)
+    whole[whole] = sizes[most[whole]] == records[whole]
+    return int(whole.sum()), int(several.sum())
 
 
 def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterator[Notice]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from typing import Literal
 
 import pytest
 
@@ -55,3 +56,24 @@ def test_without_effort_nothing_is_decided(effort: int, is_open: bool) -> None:
     found = Satisfiability(clauses, space, {"b": Fraction(2)}, effort=Effort(effort)).answer()
     assert isinstance(found, Refutation)
     assert found.is_open == is_open
+
+
+def test_numbers_on_different_grids_are_found_near_by_where_going_deeper_never_ends() -> None:
+    """A wage in cents, an allowance in whole units, and hours times rate within a tolerance: 1.07 is one of many."""
+    cent = Fraction(1, 100)
+    space = Space(steps={"wage": cent, "rate": cent, "allowance": Fraction(1)}, texts={})
+    demands: list[tuple[dict[str, int], Literal["==", "<=", "<"], Fraction]] = [
+        ({"wage": 1, "allowance": 1}, "==", Fraction("2699.07")), ({"wage": -1}, "<", Fraction("-0.07")),
+        ({"wage": 1}, "<=", Fraction("2699.07")), ({"rate": 128, "wage": -1}, "<=", Fraction(1, 2)),
+        ({"rate": -128, "wage": 1}, "<=", Fraction(1, 2)),
+    ]  # fmt: skip
+    rows = [
+        Row(str(place), {name: Fraction(each) for name, each in terms.items()}, relation, constant)
+        for place, (terms, relation, constant) in enumerate(demands)
+    ]
+    found = Satisfiability([clause_of(row.source, ((row,),)) for row in rows], space, {}, {}).answer()
+    assert not isinstance(found, Refutation)
+    values = {name: value for name, value in found.items() if isinstance(value, Fraction)}
+    assert all((values[name] / step).denominator == 1 for name, step in space.steps.items())
+    totals = [sum(values[name] * each for name, each in row.coefficients.items()) for row in rows]
+    assert all(row.holds_at(total) for row, total in zip(rows, totals, strict=True))

@@ -189,3 +189,32 @@ def test_years_that_are_near_each_other_tell_no_year() -> None:
     declared = {"leave": {"release": "as is"}}
     masked = mw.protect(frame, "microaggregation", variables=["entry"], seed=1, declared=declared, params={"k": 60})
     assert not np.array_equal(masked["entry"], frame["entry"])
+
+
+def _households(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    home = np.repeat(np.arange(200), rng.integers(1, 6, 200))
+    rows = len(home)
+    return pd.DataFrame({"home": home, "age": rng.integers(0, 90, rows), "other": rng.integers(0, 9, rows)})
+
+
+@pytest.mark.parametrize(("values", "order", "is_told"), [
+    (100_000, "random", True), (100_000, "kept", True), (200, "kept", True), (40, "random", False), (4, "kept", False),
+])  # fmt: skip
+def test_a_household_key_that_is_left_out_is_told_by_a_weight_of_its_own(
+    values: int, order: str, is_told: bool
+) -> None:
+    """A weight that several households share tells them where they follow each other, and no other ones."""
+    frame = _households(1)
+    weights = np.random.default_rng(2).integers(0, values, 200) + 1
+    frame["w"] = weights[frame["home"]]
+    declared = {"home": {"role": "identifier"}, "w": {"role": "weight"}, "other": {"role": "other"}}
+    try:
+        mw.protect(
+            frame, "microaggregation", variables=["age"], params={"k": 3}, declared=declared, cluster="home",
+            release={"order": order}, seed=1,
+        )  # fmt: skip
+        said = ""
+    except mw.OpenDoubts as caught:
+        said = " ".join(problem.message for problem in caught.problems)
+    assert ("home: home is left out, and members of a household can be found by w" in said) == is_told
