@@ -272,11 +272,9 @@ class FileTest:
 class Assertion:
     """How a Schematron file states an edit, for the report that goes back to Schematron tools.
 
-    `test`: the test as written, on one line. `report`: ``report`` (it complains where the test holds) rather than
-    ``assert``. `pattern`: the pattern's id, or its name. `pattern_number`, `rule_number`: 1-based places in the file of
-    the pattern, and of the rule among all rules. `diagnostics`, `properties`: further messages that the assert refers
-    to. `rule`, `when`: rule of the YAML language, and its condition, that the test was written from. `context`: of the
-    rule, as written.
+    `test`: on one line. `report`: it complains where the test holds. `pattern`: its id or name. `pattern_number`,
+    `rule_number`: 1-based places in the file, of the rule among all rules. `diagnostics`, `properties`: further messages.
+    `rule`, `when`: rule of the YAML language, and its condition, that the test was written from.
     """
 
     test: str
@@ -327,8 +325,7 @@ class Edit:
     place : Place or None
         File and line.
     context : str or None
-        Schematron: the rule's context, an element name (``Record``) or absolute path (``/Microdata/Record``); the edit
-        fires on records with that name only. None (YAML): fires on every record.
+        Schematron: element name or absolute path of the records that it fires on. None (YAML): every record.
     shadowed : bool
         Schematron: an earlier rule of the same pattern matches the same records, so this one never fires.
     checked_by : str
@@ -336,11 +333,9 @@ class Edit:
     assertion : Assertion or None
         Schematron: how the file states it. None (YAML).
     engine : EngineTest or None
-        For tests outside the subset: what the engine is asked; for rules about all records together a `FileTest`. The
-        edit then has no parts and no variables: masking and adjustment cannot work on it, and the result is checked.
+        What decides tests outside the subset, and rules about all records together; masking cannot work on them.
     validated_by : EngineTest or None
-        For tests in XPath 2 and 3 that are understood, so that masking keeps them, while a value could make them answer
-        otherwise than as understood (a cast that fails): what the engine is asked for the verdict on a file.
+        What decides on a file tests of XPath 2 that are understood and kept, but that some value could make fail.
     level : str
         Level of the records that the rule is about; "" where there is only one.
     whole : bool
@@ -348,10 +343,9 @@ class Edit:
     limit_of : int or None
         Number of the step whose limit it is; None: a rule of the pipeline.
     from_data : bool
-        Whether the limit was found in the data. It may be the value of a record, and is not published.
+        Whether the limit was found in the data, and is not published.
     stated : StatedNames or None
-        Schematron: elements that context and test name, by their namespaces, until the data at hand say what they call
-        them.
+        Schematron: elements that context and test name, by their namespaces, until the data say what they call them.
 
     Examples
     --------
@@ -394,9 +388,8 @@ class Edit:
     @property
     def for_validation(self) -> Edit:
         """The edit as a file is checked against it: by the engine that gives its verdict, if one does."""
-        if self.validated_by is None:
-            return self
-        return replace(self, engine=self.validated_by, checked_by=self.validated_by.pattern.engine)
+        engine = self.validated_by
+        return self if engine is None else replace(self, engine=engine, checked_by=engine.pattern.engine)
 
     @property
     def kind(self) -> EditKind:

@@ -354,24 +354,6 @@ def names_of_levels(expression: Expression) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *(name for each in inner for name in names_of_levels(each)))))
 
 
-def unquoted_text(expression: Expression, name: str) -> str | None:
-    """Hint that a name which no variable has may be a text, where it is compared with a variable; else None."""
-    stack: list[Expression] = [expression]
-    while stack:
-        node = stack.pop()
-        match node:
-            case Comparison("==" | "!=" as operator, VariableReference(one), VariableReference(other)) if (
-                name in (one, other) and one != other
-            ):
-                variable = one if other == name else other
-                return f"If {name} is a text, put it in quotes: {variable} {operator} '{name}'."
-            case GroupFunction(condition=condition) if condition is not None:
-                stack.append(condition)
-            case _:
-                stack.extend(children(node))
-    return None
-
-
 def has_ranges(expression: Expression) -> bool:
     """Whether a range of variables is still to be written out."""
     return any(isinstance(node, VariableRange) for node in nodes(expression))

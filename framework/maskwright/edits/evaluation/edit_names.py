@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.edits.expression import GroupFunction, MissingAs, nodes, unquoted_text
+from maskwright.edits.expression import Comparison, GroupFunction, MissingAs, VariableReference, children, nodes
 from maskwright.foundation.errors import EditError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.record_chunk import RecordChunk
     from maskwright.edits.edit import Edit
+    from maskwright.edits.expression import Expression
 
 MEMBERS_HINT = (
     "A pipeline says which records are members of which, `data: levels:`, and --pipeline FILE names it to `maskwright "
@@ -71,3 +72,21 @@ def _place_of_name(place: Place | None, name: str) -> Place | None:
     start = (place.column or 1) - 1
     found = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").search(place.text, start)
     return place if found is None else replace(place, column=found.start() + 1)
+
+
+def unquoted_text(expression: Expression, name: str) -> str | None:
+    """Hint that a name which no variable has may be a text, where it is compared with a variable; else None."""
+    stack: list[Expression] = [expression]
+    while stack:
+        node = stack.pop()
+        match node:
+            case Comparison("==" | "!=" as operator, VariableReference(one), VariableReference(other)) if (
+                name in (one, other) and one != other
+            ):
+                variable = one if other == name else other
+                return f"If {name} is a text, put it in quotes: {variable} {operator} '{name}'."
+            case GroupFunction(condition=condition) if condition is not None:
+                stack.append(condition)
+            case _:
+                stack.extend(children(node))
+    return None

@@ -11,6 +11,7 @@ from maskwright.edits import expression as x
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.edit import CheckedPart, Edit
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.evaluation.edit_names import unquoted_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.edits.levels.structure import NEIGHBOURS, End, LinkedColumn, MembersColumn, OtherRecordColumn
 from maskwright.foundation.errors import EditError, Problem
@@ -72,7 +73,7 @@ def bind(edits: EditSet, structure: Structure) -> BoundEdits:
             bound = binder.bound(edit)
         except _Unbound as error:
             place = edit.place
-            hint = error.hint or (None if error.name is None else x.unquoted_text(edit.expression, error.name))
+            hint = error.hint or (None if error.name is None else unquoted_text(edit.expression, error.name))
             problems.append(Problem(error.message, place, hint, edit=edit.name))
             continue
         found[bound.level].append(bound)

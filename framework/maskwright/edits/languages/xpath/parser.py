@@ -83,8 +83,7 @@ def parse_xpath(
     ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
     original is read, whatever the name, which is kept so that a person can be told.
     """
-    tree = parse_value(text, place, variables, limits, naming)
-    return condition_of_record(tree, place)
+    return condition_of_record(parse_value(text, place, variables, limits, naming), place)
 
 
 def condition_of_record(tree: Parsed, place: Place | None) -> x.Expression:
