@@ -273,7 +273,7 @@ class Assertion:
     """How a Schematron file states an edit, for the report that goes back to Schematron tools.
 
     `test`: on one line. `report`: it complains where the test holds. `pattern`: its id or name. `pattern_number`,
-    `rule_number`: 1-based places in the file, of the rule among all rules. `diagnostics`, `properties`: further messages.
+    `rule_number`: 1-based places in the file, of the rule among all rules. `diagnostics`, `properties`: messages.
     `rule`, `when`: rule of the YAML language, and its condition, that the test was written from.
     """
 
