@@ -120,7 +120,7 @@ def office(seed: int) -> Office:
     rng = np.random.default_rng([20261122, seed])
     n = RECORDS
     wage = np.round(rng.gamma(3.0, 900.0, n), 2)
-    bonus = np.where(rng.random(n) < 0.5, 0.0, np.round(rng.gamma(2.0, 150.0, n), 2))
+    bonus = np.where(rng.random(n) < 0.05, 0.0, np.round(rng.gamma(2.0, 150.0, n), 2))
     absent = rng.permutation(n) < n // 10
     sector = rng.choice(list(BRANCHES), n)
     cells = {

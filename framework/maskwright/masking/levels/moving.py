@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from maskwright.planning.levels.cross_level_edits import AcrossLevels
 
 
-MOVED = "groups-moved"
 MOST_PASSES = 6
 """Passes over all pairs of levels after the first two, as long as records violate an edit."""
 
@@ -61,8 +60,8 @@ class Moved:
     def followed_by(self, other: Moved) -> Moved:
         """What this and what another pass after it did: that one has seen which groups are left."""
         moved = (replace(each, failing={}, left_by_edit={}) for each in self.together)
-        stated = (each for each in self.notices if each.kind == MOVED)
-        others = (each for each in other.notices if each.kind != MOVED)
+        stated = (each for each in self.notices if each.kind == "groups-moved")
+        others = (each for each in other.notices if each.kind != "groups-moved")
         return Moved(other.linked, (*moved, *other.together), (*stated, *others))
 
 
@@ -198,7 +197,7 @@ class MovedTogether:
             message = (
                 f"{count:,} {top} records were moved with their members onto edits: k does not hold for what was moved"
             )
-            notices.append(Notice(MOVED, "", message, count, level=top))
+            notices.append(Notice("groups-moved", "", message, count, level=top))
         if self.in_decimals:
             message = (
                 f"in {self.in_decimals:,} {top} records edits hold in decimal arithmetic, and no values were found "

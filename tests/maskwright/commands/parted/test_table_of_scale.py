@@ -77,6 +77,7 @@ def test_each_method_and_measure_is_in_the_table() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.waived("spike-lost")
 @pytest.mark.parametrize("method", of_built_ins("method", "local"))
 def test_local_methods_give_the_values_of_a_run_in_memory(folder: Path, method: str) -> None:
     assert support_of_method(plugins().methods[method]).result == "exact"
@@ -103,6 +104,7 @@ def test_methods_in_one_place_give_the_values_of_a_run_in_memory(folder: Path, m
         pd.testing.assert_frame_equal(found["parts"], found["memory"])
 
 
+@pytest.mark.waived("spike-lost")
 @pytest.mark.parametrize("method", of_built_ins("method", "block"))
 def test_methods_in_blocks_keep_edits_and_lose_about_what_blocks_in_memory_do(folder: Path, method: str) -> None:
     assert support_of_method(plugins().methods[method]).result == "blocked"
@@ -235,6 +237,7 @@ def test_methods_in_one_process_are_those_of_a_run_in_memory(tmp_path: Path, met
         assert released(source, tmp_path / engine, execution, **changes) == in_memory
 
 
+@pytest.mark.waived("follows-from-published")
 @pytest.mark.parametrize("name", [each.name for each in SETTINGS])
 def test_settings_in_one_process_are_those_of_a_run_in_memory(tmp_path: Path, name: str) -> None:
     source = persons(tmp_path / "in", 3)
