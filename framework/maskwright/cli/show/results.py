@@ -205,7 +205,7 @@ def print_result(shown: Mapping[str, object]) -> None:
     _print_k_of_groups(out, record)
     _print_unless_empty(out, "moved onto edits: ", moved_rows(record))
     _print_unless_empty(out, "loss by step: ", loss_by_step(record, by_edit=False))
-    _print_unless_empty(out, "unchanged values other than 0: ", unchanged_shares(record, 4))
+    _print_unless_empty(out, "unchanged values other than 0: ", unchanged_shares(record, 3))
     if record.measures:
         out.print()
         print_table_of_measures(out, record.measures)
