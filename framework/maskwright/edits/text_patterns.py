@@ -210,8 +210,8 @@ class _Reader:
             return first
         self.at += 1
         last = self._member()
-        ends = (first[0][0], last[0][1])
-        if len(first) > 1 or len(last) > 1 or first[0][0] != first[0][1] or last[0][0] != last[0][1]:
+        ends = (first[0][0], last[-1][1])
+        if any(low != high for low, high in (*first, *last)) or len(first) + len(last) > 2:
             raise WrongPattern(start, "a range goes from one character to another")
         if ends[0] > ends[1]:
             raise WrongPattern(start, f"the range {ends[0]}-{ends[1]} goes backwards")

@@ -46,9 +46,6 @@ DOUBT = Fraction(1, 1000)
 
 LEADING_ZERO = re.compile(r"-?0[0-9]")
 
-LONGEST_MATCHED = 1_000
-"""Characters of a text that is matched with a pattern a second time."""
-
 
 @dataclass(frozen=True)
 class ReferenceEvaluator:

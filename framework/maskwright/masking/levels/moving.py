@@ -313,7 +313,8 @@ def _adjusted(
     edits, changed = EditSet(written.edits), values.copy()
     stuck = _stuck(values, names, data, written)
     tried = np.flatnonzero(~np.logical_or.reduce([np.zeros(len(found), dtype=np.bool_), *stuck.values()]))
-    in_decimals = 0
+    in_decimals, bad = 0, np.arange(len(tried))
+    targets = Targets(variables, {name: take_cells(cells, tried) for name, cells in companions.items()})
     for alone in (False, True) if is_last_way else (False,):
         own = {name: take_cells(cells, tried) for name, cells in companions.items()}
         targets = Targets(variables, own, in_decimals_alone=alone)

@@ -60,7 +60,7 @@ def castable(type_name: str, node: x.Expression) -> x.Expression | None:
 
 def count_compared(operator: x.ComparisonOperator, left: x.Expression, right: x.Expression) -> x.Expression | None:
     """``count(a) >= 1``: whether one of the elements is there, or none; None: it says something else."""
-    for count, other, relation in ((left, right, operator), (right, left, x.MIRRORED[operator])):
+    for count, other, relation in x.both_ways(x.Comparison(operator, left, right)):
         if isinstance(count, x.Function) and kind_of(count) == "count" and isinstance(other, x.Number):
             possible = range(len(count.arguments) + 1)
             wanted = [_holds(relation, Fraction(each), other.value) for each in possible]
