@@ -130,11 +130,16 @@ def test_init_writes_a_pipeline_whose_plan_has_only_doubts_that_its_comments_nam
     assert [step["method"] for step in content["protect"]] == ["microaggregation", "recoding", "local_suppression"]
     assert main(["plan", str(path), "--json"]) == 1
     doubts = json.loads(capsys.readouterr().out)["doubts"]
-    assert [(doubt["doubt"], doubt["subject"]) for doubt in doubts] == [("published-undeclared", "codigo")]
+    assert [(doubt["doubt"], doubt["subject"]) for doubt in doubts] == [
+        ("published-undeclared", "codigo"), ("follows-from-published", "hogar_id"),
+    ]  # fmt: skip
     assert "unsure: W202 published-undeclared" in " ".join(text.split())
     assert "codigo: W202 published-undeclared" in " ".join(printed.split())
+    assert "unsure: W206 follows-from-published" in " ".join(text.split())
     assert "# unsure: others know it (birth)" in text
-    path.write_text(text.replace("codigo: {type: nominal}", "codigo: {type: nominal, role: other}"), encoding="utf-8")
+    decided = text.replace("codigo: {type: nominal}", "codigo: {type: nominal, role: other}")
+    decided = decided.replace("hogar_id: {role: identifier}", "hogar_id: {role: identifier, release: new}")
+    path.write_text(decided, encoding="utf-8")
     assert main(["plan", str(path)]) == 0
 
 

@@ -15,7 +15,7 @@ import maskwright as mw
 AT_ONCE = {
     "pram", "ordinal_noise", "data_swapping", "data_shuffling", "muralidhar_sarathy", "ipso", "fuzzy_c_regression",
     "additive_noise", "correlated_noise", "rank_swapping", "lossy_compression", "resampling",
-    "probability_distribution", "top_and_bottom_coding", "targeted_swapping", "cart_synthesis",
+    "probability_distribution", "top_and_bottom_coding", "targeted_swapping", "cart_synthesis", "record_resampling",
 }  # fmt: skip
 """Weaker among neighbours, or made from moments, quantiles, ranks or trees of the whole file."""
 

@@ -70,8 +70,12 @@ class _Companion:
         """Let it be done."""
         self._tasks.put(task)
 
-    def __del__(self) -> None:
+    def end(self) -> None:
+        """Let the thread end once it has done what it was given."""
         self._tasks.put(None)
+
+    def __del__(self) -> None:
+        self.end()
 
 
 def _work_off(tasks: SimpleQueue[_Task | None]) -> None:
@@ -94,6 +98,8 @@ def finished_within(seconds: float, work: Callable[[], Any]) -> Any:
     companion.begin(task)
     if not task.done.wait(seconds):
         del _OF_THREAD.companion
+        # Whoever keeps the error, for a log, keeps this frame.
+        companion.end()
         raise TimeoutError
     if task.error is not None:
         raise task.error
