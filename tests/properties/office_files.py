@@ -120,8 +120,10 @@ def office(seed: int) -> Office:
     rng = np.random.default_rng([20261122, seed])
     n = RECORDS
     wage = np.round(rng.gamma(3.0, 900.0, n), 2)
-    bonus = np.where(rng.random(n) < 0.05, 0.0, np.round(rng.gamma(2.0, 150.0, n), 2))
+    bonus = np.where(rng.random(n) < 0.5, 0.0, np.round(rng.gamma(2.0, 150.0, n), 2))
     absent = rng.permutation(n) < n // 10
+    # Zeros among the few with cells missing would be fewer than k.
+    bonus[absent & (bonus == 0)] = 250.0
     sector = rng.choice(list(BRANCHES), n)
     cells = {
         "person": [f"P{number:05d}" for number in rng.permutation(90000)[:n]],
@@ -173,12 +175,12 @@ def office(seed: int) -> Office:
 
 
 def _masking(rng: np.random.Generator) -> dict[str, Any]:
-    names = ["age", *AMOUNTS]
+    names, kept = ["age", *AMOUNTS], {"structural_zeros": ["bonus"]}
     steps: list[dict[str, Any]] = [
-        {"method": "microaggregation", "params": {"k": 3, "group_size": "all"}, "variables": names},
-        {"method": "microaggregation", "params": {"k": 4, "group_size": "all"}},
-        {"method": "additive_noise", "variables": names},
-        {"method": "rank_swapping", "variables": names},
+        {"method": "microaggregation", "params": {"k": 3, "group_size": "all", **kept}, "variables": names},
+        {"method": "microaggregation", "params": {"k": 4, "group_size": "all", **kept}},
+        {"method": "additive_noise", "variables": names, "params": kept},
+        {"method": "rank_swapping", "variables": names, "params": kept},
     ]
     chosen: dict[str, Any] = copy.deepcopy(steps[int(rng.integers(len(steps)))])
     return chosen

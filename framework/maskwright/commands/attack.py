@@ -56,7 +56,7 @@ def attack(
     certainty : float, default 0.9
         Share of its claims of which an intruder has to be sure.
     reporter : Reporter, optional
-        Told of stages; the logger ``maskwright`` is by default.
+        Receives stages; by default the logger ``maskwright`` does.
 
     Returns
     -------

@@ -150,7 +150,7 @@ def measure(
     seed : int, default 0
         For measures that sample.
     reporter : Reporter, optional
-        Told of stages; the logger ``maskwright`` is by default.
+        Receives stages; by default the logger ``maskwright`` does.
 
     Returns
     -------

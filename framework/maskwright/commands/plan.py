@@ -66,7 +66,7 @@ def plan(
     data, method, steps, edits, params, variables, groups, within, declared, cluster
         As in `maskwright.protect`.
     reporter : Reporter, optional
-        Told of stages; the logger ``maskwright`` is by default.
+        Receives stages; by default the logger ``maskwright`` does.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def plan_pipeline(
     assume_records : int, optional
         Records that expected memory and time are said of, in place of those of the file.
     reporter : Reporter, optional
-        Told of stages; the logger ``maskwright`` is by default.
+        Receives stages; by default the logger ``maskwright`` does.
 
     Raises
     ------

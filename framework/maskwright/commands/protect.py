@@ -122,7 +122,7 @@ def protect(
         For pandas: the index may be published. Otherwise the records are numbered anew, 0, 1, ..., in their order;
         the default index, which is these numbers, is kept.
     reporter : Reporter, optional
-        Told of stages and notices; the logger ``maskwright`` is by default.
+        Receives stages and notices; by default the logger ``maskwright`` does.
 
     Returns
     -------

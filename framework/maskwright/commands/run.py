@@ -155,7 +155,7 @@ def run(
     overrides : mapping of dotted path to value, or sequence of "path=value"
         Put over these settings: ``{"protect.0.params.k": 10}``.
     reporter : Reporter, optional
-        Told of stages and notices; the logger ``maskwright`` is by default.
+        Receives stages and notices; by default the logger ``maskwright`` does.
     resume : bool, default False
         Of a run over parts (``execution: {engine: ...}``): whether to go on from what an earlier run has finished.
 

@@ -24,6 +24,7 @@ from maskwright.masking.masked_value_checks import (
     coded_value_notices,
     coded_values,
     guarantee_doubts,
+    moved_zeros,
     range_counts,
     range_notices,
     unchanged_counts,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from maskwright.data.dataset import Dataset
+    from maskwright.foundation.arrays import Integers
     from maskwright.masking.category_adjustment import AdjustedCategories
     from maskwright.masking.unit_adjustment import AdjustedUnit
     from maskwright.planning.model import AdjustmentUnit, Group, Keeper, Step
@@ -237,7 +239,7 @@ def group_work(group: Group, step: Step, edits: EditSet, masked: Collection[str]
     operators = tuple(chosen if chosen is not None and name == str(chosen) else name for name in group.operators)
     return GroupWork(
         step.number, group.step, step.method, step.params, group.variables, operators, own, group.strata.codes,
-        companions, step.planning.structural_zeros if step.holds_zeros else (),
+        companions, step.planning.structural_zeros, step.holds_zeros,
     )  # fmt: skip
 
 
@@ -285,6 +287,7 @@ def _result(
     left = context.original if removal.data.origin is None else context.original.taken(removal.data.origin)
     zeros = tuple(structural_zeros(plan, zero_counts(plan, context.original), zero_counts(plan, masked)))
     notes = [each.notes for each in results]
+    moved_in = moved_zeros(plan, left, masked, _obeying_rows(left, context) if zeros else None)
     equal = tuple(spread_findings(plan, [each.without_spread for each in results]))
     lost = tuple(lost_spikes(left, masked, numeric))
     return MaskingResult(
@@ -322,7 +325,7 @@ def _result(
             *method_doubts(plan, [each.doubts for each in results]),
             *(each for each in equal if isinstance(each, Doubt)),
             *published_note_doubts(plan, notes, [each.counts for each in categories]),
-            *guarantee_doubts(plan, left, masked, _off_multiples(units)),
+            *guarantee_doubts(plan, left, masked, _off_multiples(units), moved_in),
             *household_doubts(context.original, masked, plan),
             *spike_doubts(lost, plan),
             *moved[1].doubts,
@@ -346,14 +349,21 @@ def _obeying(
     original: Dataset, returned: Dataset, adjusted: Dataset, context: MaskingContext
 ) -> tuple[Dataset, Dataset, Dataset] | None:
     """Three states of the records whose original obeys the edits that few records violate; None: of all records."""
+    kept = _obeying_rows(original, context)
+    if kept is None:
+        return None
+    rows = kept if returned.origin is None else np.flatnonzero(np.isin(returned.origin, kept))
+    return original.taken(kept), returned.taken(rows), adjusted.taken(rows)
+
+
+def _obeying_rows(original: Dataset, context: MaskingContext) -> Integers | None:
+    """Records that obey the edits that few violate; None: all do."""
     stated = EditSet(tuple(edit for edit in context.plan.edits if set(edit.variables) <= set(original.names)))
     outcome = check_dataset(original, stated, Domain.from_dataset(original, domain_tuples(stated)))
     few = set(violated_by_errors(outcome.edits))
     if not few:
         return None
-    _, kept = without_violations(original, EditSet(tuple(edit for edit in stated if edit.name in few)))
-    rows = kept if returned.origin is None else np.flatnonzero(np.isin(returned.origin, kept))
-    return original.taken(kept), returned.taken(rows), adjusted.taken(rows)
+    return without_violations(original, EditSet(tuple(edit for edit in stated if edit.name in few)))[1]
 
 
 def _off_multiples(units: tuple[AdjustedUnit, ...]) -> dict[str, tuple[str, ...]]:

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 
 def guarantee_doubts(
-    plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]]
-) -> Iterator[Doubt]:
+    plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]],
+    moved: Mapping[str, Sequence[int]] | None = None,
+) -> Iterator[Doubt]:  # fmt: skip
     """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
-    zeros = zero_counts(plan, original)
-    yield from zero_doubts(plan, moved_zeros(plan, original, masked), zeros, len(original))
+    moved = moved_zeros(plan, original, masked) if moved is None else moved
+    yield from zero_doubts(plan, moved, zero_counts(plan, original), len(original))
 
 
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
@@ -86,44 +87,67 @@ def zero_counts(plan: Plan, data: Dataset) -> dict[str, tuple[int, int]]:
     return {name: (int(np.sum(is_zero(each))), int(np.sum(~each.missing))) for name, each in names.items()}
 
 
-def moved_zeros(plan: Plan, original: Dataset, masked: Dataset) -> dict[str, int]:
-    """Records in which a structural zero became another value, or another value a zero, of each variable."""
+def moved_zeros(
+    plan: Plan, original: Dataset, masked: Dataset, obeying: Integers | None = None
+) -> dict[str, tuple[int, int]]:
+    """Records in which a structural zero became another value, or another value a zero, of each variable.
+
+    `obeying`: records whose original obeys the edits; None: all do. Returns how many of these, and how many others: in
+    a record that violates an edit the zeros are no more right than the other values.
+    """
     found = {}
     for name in zero_counts(plan, original):
         before, after = original[name], masked[name]
         zeros, others = is_zero(before), is_zero(after)
-        # Where records are drawn anew none comes from the original in its row: the number of zeros is promised.
-        found[name] = (
-            abs(int(zeros.sum()) - int(others.sum()))
-            if plan.draws_records
-            else int(np.sum((zeros != others) & ~before.missing & ~after.missing))
-        ) if after.variable.is_numeric else 0  # fmt: skip
+        if not after.variable.is_numeric:
+            found[name] = 0, 0
+        elif plan.draws_records:
+            # Where records are drawn anew none comes from the original in its row: the number of zeros is promised.
+            found[name] = abs(int(zeros.sum()) - int(others.sum())), 0
+        else:
+            moved = (zeros != others) & ~before.missing & ~after.missing
+            right = int(moved.sum() if obeying is None else moved[obeying].sum())
+            found[name] = right, int(moved.sum()) - right
     return found
 
 
 def zero_doubts(
-    plan: Plan, moved: Mapping[str, int], zeros: Mapping[str, Sequence[int]], records: int
+    plan: Plan, moved: Mapping[str, Sequence[int]], zeros: Mapping[str, Sequence[int]], records: int
 ) -> Iterator[Doubt]:
     """Doubts about structural zeros that did not stay; `zeros`: of the original, as `zero_counts` has them."""
     for step in plan.steps:
         for name in step.planning.structural_zeros:
-            if moved[name]:
+            count = sum(moved[name])
+            if count:
                 yield Doubt(
                     "promise-not-kept", str(step.number),
-                    f"in {moved[name]} of {records} records a structural zero of {name} became another value, or "
-                    "another value a zero",
-                    count=moved[name], total=records, place=step.place, variable=name,
-                    hint=_zeros_way_out(name, any_zero=bool(zeros[name][0])),
+                    f"in {count} of {records} records a structural zero of {name} became another value, or another "
+                    "value a zero",
+                    count=count, total=records, place=step.place, variable=name,
+                    hint=_zeros_way_out(step, name, moved[name], any_zero=bool(zeros[name][0])),
                 )  # fmt: skip
 
 
-def _zeros_way_out(name: str, *, any_zero: bool) -> str:
+def _zeros_way_out(step: Step, name: str, moved: Sequence[int], *, any_zero: bool) -> str:
     if not any_zero:
         return (
             f"no original value of {name} is 0: take it out of 'structural_zeros', and check the edits that leave it "
             "no other value"
         )
-    return f"state the rule that governs its zeros as an edit (if ... then {name} == 0)"
+    right, wrong = moved
+    ways = []
+    if wrong:
+        ways.append(
+            f"{plural(wrong, 'of these records violates', 'of these records violate')} an edit in the original data: "
+            "`on_input_violation: localize` mends them first, `drop` leaves them out"
+        )
+    if right and step.k is not None and step.method.claims.within_strata:
+        ways.append(f"records whose zeros fewer than k = {step.k} records share are clustered with others")
+        if step.planning.missing == "own_pattern":
+            ways.append("where cells are missing, `missing: available_cases` clusters by the zeros alone")
+    elif right:
+        ways.append(f"state the rule that governs its zeros as an edit (if ... then {name} == 0)")
+    return "; ".join(ways)
 
 
 @dataclass(frozen=True, eq=False)

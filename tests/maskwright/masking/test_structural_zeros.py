@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from tests.maskwright.commands.parted.parted_world import pipeline, read_parts, survey, write_parts
 
 import maskwright as mw
@@ -69,7 +70,7 @@ def test_values_of_both_signs_keep_off_zero() -> None:
 
 
 def test_edits_come_before_zeros() -> None:
-    """Where what is published unmasked leaves no zero, the edit holds, and the doubt says how many were lost."""
+    """Where what is published unmasked leaves no zero, the edit holds; the doubt says how many were lost, and why."""
     data = pd.DataFrame({"export": [0] * 40 + [*range(1, 61)], "floor": [0] * 100})
     data.loc[:4, "floor"] = 2
     with pytest.raises(mw.OpenDoubts, match="in 5 of 100 records a structural zero of export") as caught:
@@ -77,7 +78,60 @@ def test_edits_come_before_zeros() -> None:
             data, "additive_noise", edits=["export >= floor"], params={"structural_zeros": ["export"]}, seed=1,
             variables=["export"], declared={"floor": {"role": "other"}},
         )  # fmt: skip
-    assert "violat" not in str(caught.value)
+    assert "5 of these records violate an edit in the original data" in str(caught.value)
+    assert "if ... then" not in str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["localize", "drop"])
+def test_the_ways_out_for_records_that_violate_an_edit_lead_to_a_release(way: str, tmp_path: Path) -> None:
+    data = pd.DataFrame({"export": [0] * 40 + [*range(1, 61)], "floor": [0] * 100})
+    data.loc[:4, "floor"] = 2
+    data.to_csv(tmp_path / "firms.csv", index=False)
+    settings: dict[str, Any] = {
+        "maskwright": 1,
+        "data": {
+            "source": "firms.csv",
+            "variables": {"export": {"role": "confidential", "distortion": 1}, "floor": {"role": "other"}},
+        },
+        "edits": ["export >= floor"], "seed": 1, "output": {"data": "masked.csv"},
+        "protect": [{"method": "additive_noise", "variables": ["export"], "params": {"structural_zeros": ["export"]}}],
+    }  # fmt: skip
+    path = tmp_path / "pipeline.yaml"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    with pytest.raises(mw.OpenDoubts, match="`on_input_violation: localize` mends them first, `drop` leaves them out"):
+        mw.run(path)
+    path.write_text(yaml.safe_dump(settings | {"on_input_violation": way}), encoding="utf-8")
+    mw.run(path)
+    masked = pd.read_csv(tmp_path / "masked.csv")
+    assert (masked["export"] == 0).sum() == 35
+    assert (masked["export"] >= masked["floor"]).all()
+
+
+def test_what_most_records_of_a_cluster_have_is_published_where_few_share_their_zeros() -> None:
+    """A pattern of zeros that two records share joins the nearest; only these two get other zeros than they had."""
+    rng = np.random.default_rng(2)
+    home = 1.0 + rng.integers(100, 900, 200)
+    export = np.where(np.arange(200) < 100, 0.0, home)
+    tax = np.where(np.arange(200) < 98, 0.0, export + 5)
+    data = pd.DataFrame({"home": home, "export": export, "tax": tax})
+    params = {"k": 5, "group_size": "all", "structural_zeros": ["export", "tax"]}
+    with pytest.raises(mw.OpenDoubts, match="in 2 of 200 records a structural zero of") as caught:
+        mw.protect(data, "microaggregation", params=params, seed=1)
+    assert "whose zeros fewer than k = 5 records share" in str(caught.value)
+
+
+def test_zeros_among_few_with_cells_missing_stay_with_available_cases() -> None:
+    """The advice where the few that have a cell missing have and have not the zero."""
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame(
+        {"bonus": np.where(rng.random(80) < 0.5, 0.0, rng.integers(1, 99, 80)), "wage": rng.normal(9, 2, 80)}
+    )
+    data.loc[:4, ["bonus", "wage"]] = [[0.0, np.nan], [0.0, np.nan], [7.0, np.nan], [8.0, np.nan], [9.0, np.nan]]
+    params: dict[str, Any] = {"k": 4, "group_size": "all", "structural_zeros": ["bonus"]}
+    with pytest.raises(mw.OpenDoubts, match="`missing: available_cases` clusters by the zeros alone"):
+        mw.protect(data, "microaggregation", params=params, seed=1)
+    masked = mw.protect(data, "microaggregation", params=params | {"missing": "available_cases"}, seed=1)
+    assert ((masked["bonus"] == 0) == (data["bonus"] == 0)).all()
 
 
 def test_few_zeros_are_not_drawn_by_themselves() -> None:

@@ -118,14 +118,11 @@ def contract_table() -> str:
             legal = f" **Legal:** {', '.join(f'`{each}`' for each in values)}." if values else ""
             lines.append(_line((f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)))
         lines.append("")
-    for title, records in _parts()[1:]:
-        lines += [f"## {title}", "", "| record | what it is | its fields |", "|---|---|---|"]
-        for record in records:
-            names = ", ".join(f"`{each.name}`" for each in fields(record))
-            lines.append(_line((f"`{record.__name__}`", _in_markdown(_summary(record)), names)))
-        lines.append("")
-    lines += ["`maskwright explain contract` describes each of these fields, and so does `help(maskwright.Block)`.", ""]
-    return "\n".join(lines)
+    lines += ["## What functions get and give", "", "| record | what it is | its fields |", "|---|---|---|"]
+    for record in (*HANDED, *INSIDE):
+        names = ", ".join(f"`{each.name}`" for each in fields(record))
+        lines.append(_line((f"`{record.__name__}`", _in_markdown(_summary(record)), names)))
+    return "\n".join([*lines, ""])
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -114,7 +114,7 @@ def _threshold(bound: float, direction: str, *, met: bool) -> str:
 def _parts(parts: Mapping[str, float | None]) -> str:
     names = list(parts)
     if len(names) > 5:
-        return f"{len(names)} parts, {names[0]} {figure(parts[names[0]])} … {names[-1]} {figure(parts[names[-1]])}"
+        return f"{names[0]} {figure(parts[names[0]])} … {names[-1]} {figure(parts[names[-1]])}"
     return ", ".join(f"{name} {figure(parts[name])}" for name in names)
 
 

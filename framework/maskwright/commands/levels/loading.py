@@ -132,7 +132,7 @@ def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Loaded
             rules = read_rules(described)
             refuse_rules_on_identifiers(rules, levels)
     except InputError:
-        # Rules that name elements are about none where the records are called otherwise: that is told first.
+        # Rules that name elements are about none where the records are called otherwise: that comes first.
         for each in levels.sources.values() if levels.form == "nested" else ():
             each.source.open(each.path, each.params, silent)
         raise

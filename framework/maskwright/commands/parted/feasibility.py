@@ -243,7 +243,7 @@ def reasons_of_plan(plan: Plan) -> Iterator[str]:
 
 
 def with_needed_measures(pipeline: Pipeline, plan: Plan) -> Pipeline:
-    """The pipeline without measures that nobody asked for and that take all records in one place."""
+    """The pipeline without usual measures that were not requested and take all records in one place."""
     folders = pipeline.output.parts if isinstance(pipeline.output.parts, tuple) else ()
     refuse_problems(
         Problem(f"output parts: {unknown_name('variable', name, plan.variables)}")
@@ -254,7 +254,7 @@ def with_needed_measures(pipeline: Pipeline, plan: Plan) -> Pipeline:
 
 
 def dropped_notices(before: Pipeline, after: Pipeline) -> tuple[Notice, ...]:
-    """Say which of the usual measures, that nobody asked for, are not computed."""
+    """Say which of the usual measures, which were not requested, are not computed."""
     kept = {each.label for each in after.measures}
     return tuple(
         Notice(

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.data.parts.model import Part
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.arrays import Integers
     from maskwright.foundation.doubts import Doubt
     from maskwright.masking.masked_value_checks import Extent
     from maskwright.pipeline.resolved import MeasureRequest
@@ -202,7 +203,7 @@ def _masked(
         },
         "beside_multiples": beside_multiples(plan, masked),
         "zeros": [zero_counts(plan, data) for data in (original, masked)],
-        "zeros_moved": moved_zeros(plan, original, masked),
+        "zeros_moved": moved_zeros(plan, original, masked, _obeying_rows(original, task)),
         "missing": {name: int(masked[name].missing.sum()) for name in plan.masked},
     }
     donors = {number: each.adjustment.donors for number, each in zip(task.record_units, done, strict=True)}
@@ -214,11 +215,16 @@ def _obeying(states: tuple[Dataset, ...], task: Finish) -> tuple[Dataset, ...]:
 
     What is moved where the original violates an edit is mended, not distorted.
     """
+    rows = _obeying_rows(states[0], task)
+    return () if rows is None else tuple(data.taken(rows) for data in states)
+
+
+def _obeying_rows(original: Dataset, task: Finish) -> Integers | None:
+    """Records that obey the edits that few violate; None: all do."""
     if not task.mended:
-        return ()
+        return None
     mended = EditSet(tuple(edit for edit in task.masking.plan.edits if edit.name in task.mended))
-    rows = without_violations(states[0], mended)[1]
-    return tuple(data.taken(rows) for data in states)
+    return without_violations(original, mended)[1]
 
 
 def _range(masked: Dataset, name: str) -> list[float] | None:

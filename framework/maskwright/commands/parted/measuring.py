@@ -197,9 +197,9 @@ def examined_columns(plan: Plan, sample: Dataset) -> tuple[str, ...]:
     """Columns that `doubts_of_records` examines; what has many values in a sample has them in the file."""
     codes = ValueCodes(sample)
     weights = [each.name for each in sample.variables if each.role == "weight" and each.is_numeric]
-    told = [name for name in masked_categories(plan) if codes.distinct(name) <= FEW_VALUES] if weights else []
+    inferable = [name for name in masked_categories(plan) if codes.distinct(name) <= FEW_VALUES] if weights else []
     ordered = [name for group in _of_categories(plan) for name in group.variables]
-    return tuple(dict.fromkeys([*told, *ordered, *(weights if told else [])]))
+    return tuple(dict.fromkeys([*inferable, *ordered, *(weights if inferable else [])]))
 
 
 def doubts_of_records(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:

@@ -14,7 +14,12 @@ from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjustment_totals import CategoryTotals, UnitTotals, counts_by_edit
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
-from maskwright.masking.masked_value_checks import multiple_doubts, range_notices, unchanged_doubts, zero_doubts
+from maskwright.masking.masked_value_checks import (
+    multiple_doubts,
+    range_notices,
+    unchanged_doubts,
+    zero_doubts,
+)
 from maskwright.masking.masking_result import (
     MaskingResult,
     Removal,
@@ -206,6 +211,5 @@ def _doubts(
     yield from class_doubts(plan, gaps, reported.k["groups"])
     off = {name: each.unit.edits for each in units if each.without_multiples for name in each.unit.variables}
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], off)
-    moved = {name: sum(each["zeros_moved"][name] for each in reported.parts) for name in zeros}
-    yield from zero_doubts(plan, moved, zeros, reported.records)
+    yield from zero_doubts(plan, _zeros([each["zeros_moved"] for each in reported.parts]), zeros, reported.records)
     yield from reported.finished.doubts.values()

@@ -234,7 +234,7 @@ def observer_of_steps() -> Observer | None:
 
 
 def last_doubts(
-    plan: Plan, original: Dataset, released: Dataset, unchanged: Iterable[UnchangedCells], told: Sequence[Doubt]
+    plan: Plan, original: Dataset, released: Dataset, unchanged: Iterable[UnchangedCells], known_doubts: Sequence[Doubt]
 ) -> tuple[Doubt, ...]:
     """Doubts about the released file: variables that are as they were, and classes smaller than promised.
 
@@ -245,14 +245,14 @@ def last_doubts(
         released = replace(released, households=original.households[origin])
     classes = promised_classes(released, plan)
     return (
-        *unchanged_doubts(unchanged, plan, told, (original, released)),
+        *unchanged_doubts(unchanged, plan, known_doubts, (original, released)),
         *class_doubts(plan, {column.name for column in released if column.missing.any()}, classes),
         *_weight_doubts(plan, original, released),
-        *_attack_doubts(plan, original, released, told),
+        *_attack_doubts(plan, original, released, known_doubts),
     )
 
 
-def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, told: Sequence[Doubt]) -> Iterator[Doubt]:
+def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, known_doubts: Sequence[Doubt]) -> Iterator[Doubt]:
     """Doubts about cells that an attack of the pipeline names with certainty, where nothing else has said so."""
     if not plan.disclosure.attacks or plan.draws_records:
         return
@@ -260,7 +260,9 @@ def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, told: Seque
     from maskwright.plugins.registry import find_attack
 
     before = original if released.origin is None else original.taken(rows_of(original, released))
-    known = {each.subject for each in told if each.kind in ("suppressed-cells-follow", "follows-from-published")}
+    known = {
+        each.subject for each in known_doubts if each.kind in ("suppressed-cells-follow", "follows-from-published")
+    }
     chosen = [(attack, attack.params()) for attack in map(find_attack, plan.disclosure.attacks)]
     for each in attack_results(chosen, before, released, plan.edits, plan.disclosure.certainty):
         if each.decision != "figure" and each.variable not in known:

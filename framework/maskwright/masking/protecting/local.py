@@ -100,7 +100,7 @@ def protect_group(
         notes = dict(result.notes)
         gather_notes(notes, notes_of_all(work, gathered, source.variables))
         result = replace(result, notes=notes)
-    return _with_guaranteed_counts(result, work, source)
+    return _with_zeros_of_most(_with_guaranteed_counts(result, work, source), work, source)
 
 
 def facts_of_records(
@@ -276,6 +276,22 @@ def _with_guaranteed_counts(result: GroupResult, work: GroupWork, source: GroupS
         weights=source.weights if work.method.uses_weights(work.params) else None,
     )
     return with_enough_values(result, work, counted, k)
+
+
+def _with_zeros_of_most(result: GroupResult, work: GroupWork, source: GroupSource) -> GroupResult:
+    """Where records with and without a structural zero had to be clustered together: what most of them have."""
+    columns = [place for place, variable in enumerate(result.variables) if variable.name in work.zeros]
+    if not columns or result.labels is None or result.representatives is None:
+        return result
+    representatives = result.representatives.copy()
+    for column in columns:
+        there = ~source.missing[:, column]
+        labels = result.labels[there]
+        sizes = np.bincount(labels, minlength=len(representatives))
+        zeros = np.bincount(labels, source.values[there, column] == 0, minlength=len(representatives))
+        representatives[(zeros < sizes) & (2 * zeros > sizes), column] = 0.0
+    values = np.where(result.missing, np.nan, representatives[result.labels])
+    return replace(result, values=values, representatives=representatives)
 
 
 class _Shares:

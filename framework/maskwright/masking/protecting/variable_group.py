@@ -36,7 +36,7 @@ class GroupWork:
     `step`: in the pipeline, 1 for the first. `stream`: place of the step among those of the plan, which names its
     random numbers. `operators`: what makes each variable's representatives. `edits`: that the method may look at.
     `strata`: codes 0..s-1; shape (n,). `companions`: variables that the method reads and leaves as they are.
-    `zeros`: variables whose zeros the method does not see: they stay.
+    `zeros`: variables with structural zeros. `hides_zeros`: whether the method does not see them, and they stay.
     """
 
     step: int
@@ -49,6 +49,7 @@ class GroupWork:
     strata: Integers
     companions: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
+    hides_zeros: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ class GroupSource:
         """Columns of the group, and what goes with them."""
         missing = np.stack([data[name].missing for name in work.variables], axis=1)
         zeros = None
-        if set(work.zeros) & set(work.variables):
+        if work.hides_zeros and set(work.zeros) & set(work.variables):
             nothing = np.zeros(len(data), dtype=np.bool_)
             own = [is_zero(data[name]) if name in work.zeros else nothing for name in work.variables]
             zeros = np.stack(own, axis=1)

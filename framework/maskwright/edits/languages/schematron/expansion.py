@@ -283,7 +283,7 @@ def _in_phase(schema: Element, options: SchematronOptions) -> tuple[Element, lis
 
 
 def _as_let(part: str | Element, around: Element) -> str | Element:
-    """``xsl:variable`` beside rules or tests is what ``let`` is."""
+    """``xsl:variable`` next to rules or tests is what ``let`` is."""
     if isinstance(part, str) or part.namespace != XSL or part.name not in ("variable", "param"):
         return part
     known = part.attributes.keys() <= {"name", "select", "as"}
