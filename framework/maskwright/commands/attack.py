@@ -13,6 +13,7 @@ from maskwright.data.record_groups import paired
 from maskwright.disclosure.attacked import AttackResult, attack_results
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
+from maskwright.masking.protecting.processes import report_compilation
 from maskwright.plugins.contract import contract_error
 from maskwright.plugins.guarding.wrapping import guarded
 from maskwright.plugins.registry import find_attack, plugins
@@ -125,7 +126,7 @@ def _results(
     chosen = chosen or list(plugins().attacks.values())
     found: list[AttackResult] = []
     for each in chosen:
-        with stage(reporter, f"Attack: {each.name}"):
+        with stage(reporter, f"Attack: {each.name}"), report_compilation(reporter):
             found += attack_results([(each, each.params())], before, after, edits, certainty)
     return sorted(found, key=lambda each: after.names.index(each.variable))
 

@@ -20,8 +20,9 @@ def figure(value: float | None) -> str:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """``16.31 %``, ``0.123 sd``; a count or a bare number stands alone."""
-    text = figure(value)
+    """``16.31 %``, ``0.123 sd``; a count or a bare number stands alone, a whole count without decimals."""
+    is_whole = unit in ("count", "records") and value is not None and value.is_integer()
+    text = f"{value:,.0f}" if is_whole else figure(value)
     if text == "undefined" or unit in ("", "count", "number", "none", "1"):
         return text
     return f"{text} %" if unit == "percent" else f"{text} {unit}"

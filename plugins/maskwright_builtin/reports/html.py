@@ -282,7 +282,7 @@ def write_html(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def _measure(number: int, label: str, measure: MeasureRecord) -> ShownMeasure:
-    units = {name: measure.part_units.get(name, measure.unit) for name in measure.parts}
+    units = {name: measure.unit_of(name) for name in measure.parts}
     parts = _figure_rows(measure.parts, units, {} if measure.before is None else measure.before.parts)
     own = dict.fromkeys(measure.per_variable, measure.unit)
     per_variable = _figure_rows(

@@ -71,7 +71,7 @@ def print_table_of_measures(out: Console, measures: Mapping[str, MeasureRecord])
             Text(names(measure.leaves_out, MOST_LEFT_OUT), style="bold"),
             measure.direction,
             _thresholds(measure),
-            _parts(measure.parts),
+            _parts(measure),
         )
     if not any(map(_thresholds, measures.values())):
         table = without_column(table, 5)
@@ -111,11 +111,13 @@ def _threshold(bound: float, direction: str, *, met: bool) -> str:
     return f"{'<=' if direction == 'lower' else '>='} {figure(bound)} {'met' if met else 'missed'}"
 
 
-def _parts(parts: Mapping[str, float | None]) -> str:
-    names = list(parts)
-    if len(names) > 5:
-        return f"{names[0]} {figure(parts[names[0]])} … {names[-1]} {figure(parts[names[-1]])}"
-    return ", ".join(f"{name} {figure(parts[name])}" for name in names)
+def _parts(measure: MeasureRecord) -> str:
+    units = {name: measure.unit_of(name) for name in measure.parts}
+    shown = [
+        f"{name} {with_unit(value, 'count') if units[name] == 'count' else figure(value)}"
+        for name, value in measure.parts.items()
+    ]
+    return f"{shown[0]} … {shown[-1]}" if len(shown) > 5 else ", ".join(shown)
 
 
 ROLES = {

@@ -113,6 +113,10 @@ class MeasureRecord(RecordPart):
         value = ("",) if self.met is False else ()
         return (*value, *(name for name, each in self.part_thresholds.items() if not each.met))
 
+    def unit_of(self, part: str) -> str:
+        """Unit of a part."""
+        return self.part_units.get(part, self.unit)
+
     @property
     def may_be_published(self) -> bool:
         """Losses: a risk or a score tells an intruder how to attack."""

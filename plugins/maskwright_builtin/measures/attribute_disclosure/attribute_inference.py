@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from maskwright import Measure, MeasureClaims, Measurement, MeasurePart, attack
+from maskwright import Measure, MeasureClaims, Measurement, MeasurePart, attack, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
 
-    from maskwright import Comparison, Measurable
+    from maskwright import AttackResult, Comparison, Measurable
 
 
 class AttributeInferenceParams(BaseModel, extra="forbid", frozen=True):
@@ -52,6 +52,7 @@ def attribute_inference(
     known: dict[str, float] = {}
     for each in found:
         known[each.variable] = max(known.get(each.variable, 0.0), 100.0 * each.certain / each.hidden)
+    largest = max(found, key=lambda each: each.certain / each.hidden, default=None)
     parts: dict[str, float] = {}
     for name in params.attacks:
         own = [each for each in found if each.attack == name]
@@ -67,7 +68,18 @@ def attribute_inference(
     missing = sum(int(column.missing.sum()) for column in original)
     if missing:
         notes.append(f"{missing} missing cells of the original are not counted")
-    return Measurement(max(known.values(), default=0.0), parts=parts, per_variable=known, notes=tuple(notes))
+    value = max(known.values(), default=0.0)
+    return Measurement(value, parts=parts, per_variable=known, notes=tuple(notes), sentence=_sentence(largest))
+
+
+def _sentence(largest: AttackResult | None) -> str:
+    if largest is None or not largest.certain:
+        return "None of these attacks makes an intruder sure, and rightly so, of a cell that the release does not show."
+    return (
+        f"An intruder who tries the attack {largest.attack} would be sure of {largest.certain:,} of the "
+        f"{plural(largest.hidden, 'cell')} of {largest.variable} that the release does not show, and mostly right: the "
+        f"variable with most; by {largest.rule}."
+    )
 
 
 def _all(params: AttributeInferenceParams, measurable: Measurable) -> Iterator[str]:  # noqa: ARG001 - for all
