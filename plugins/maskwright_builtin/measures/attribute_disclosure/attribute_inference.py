@@ -20,7 +20,7 @@ class AttributeInferenceParams(BaseModel, extra="forbid", frozen=True):
     """Which attacks are tried, and when one is certain."""
 
     attacks: tuple[str, ...] = Field(
-        ("dependency", "position", "equation", "learned"),
+        ("dependency", "position", "equation", "learned", "other_units", "emptiness"),
         min_length=1,
         description="Names of attacks: those of `maskwright plugins`.",
     )
