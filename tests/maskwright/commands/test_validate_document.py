@@ -82,6 +82,21 @@ def test_nothing_fired_is_an_error_unless_it_is_allowed(tmp_path: Path, capsys: 
     assert svrl.exists()
 
 
+def test_locations_lead_to_the_nodes_among_many_siblings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Siblings of three names and two namespaces, in small and large groups; alone, an element has no number."""
+    three = "<b k='1'/><c/><b/>"
+    groups = "".join(f"<g><x:b xmlns:x='urn:x'/>{three * size}<only><b/></only></g>" for size in (1, 3, 140))
+    data, schema = files(tmp_path, rule(), f"<a>{groups}</a>")
+    report = tmp_path / "report.svrl"
+    code, found, _ = validated(capsys, data, schema, "--svrl", str(report))
+    tree = etree.parse(data)
+    wanted = [each for each in tree.iter("b") if each.get("k") is None]
+    locations = [each.get("location") for each in etree.parse(report).iter("{*}failed-assert")]
+    assert (code, found["violations"], len(locations)) == (1, 147, 147)
+    assert [tree.xpath(each) for each in locations] == [[each] for each in wanted]
+    assert locations[1] == "/a/g[1]/only/b"
+
+
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_messages_carry_values_and_are_shown_only_when_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], binding: str

@@ -233,6 +233,10 @@ ENGINE_OF: dict[Version, Engine] = {"1.0": "lxml", "3.0": "saxon"}
 # A prefix that no schema would choose: our names must not meet those of the rules.
 OURS = "maskwright.engine"
 XSL = "http://www.w3.org/1999/XSL/Transform"
+EXTENSIONS = "https://maskwright.invalid/xslt"
+"""Namespace of the functions that our stylesheets call and the process of libxslt has."""
+
+SIBLING_NUMBER = "sibling-number"
 LINE_END = "<xsl:text>&#10;</xsl:text>"
 
 

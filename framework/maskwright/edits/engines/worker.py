@@ -13,19 +13,52 @@ import contextlib
 import json
 import re
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from maskwright.edits.engines.engine_tests import EXTENSIONS, SIBLING_NUMBER
 from maskwright.foundation.processes.signals import prevent_core_dumps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONGEST_REASON = 300
+KEPT_FROM = 100
+"""Children from which their numbers are kept: those of few are counted again faster than they are stored."""
+
 _CODE = re.compile(r"\b[A-Z]{4}[0-9]{4}\b")
 
 
+class _Numbers:
+    """Number of an element among its siblings of the same name, for `SIBLING_NUMBER`; 0 where it is the only one.
+
+    Counting from each element would take a time that grows with the square of their number: siblings are counted once.
+    """
+
+    def __init__(self) -> None:
+        self._of_parents: dict[Any, tuple[dict[Any, int], Counter[str]]] = {}
+
+    def __call__(self, context: Any) -> float:
+        element = context.context_node
+        parent = element.getparent()
+        if parent is None:
+            return 0.0
+        numbers, alike = self._of_parents.get(parent) or self._counted(parent)
+        return float(numbers[element] if alike[element.tag] > 1 else 0)
+
+    def _counted(self, parent: Any) -> tuple[dict[Any, int], Counter[str]]:
+        alike: Counter[str] = Counter()
+        numbers = {}
+        for child in parent.iterchildren("*"):
+            alike[child.tag] += 1
+            numbers[child] = alike[child.tag]
+        if len(numbers) >= KEPT_FROM:
+            self._of_parents[parent] = numbers, alike
+        return numbers, alike
+
+
 class Lxml:
-    """libxslt, without files, network, entities or extensions."""
+    """libxslt, without files, network or entities; its one extension numbers siblings."""
 
     def __init__(self) -> None:
         from lxml import etree
@@ -38,7 +71,9 @@ class Lxml:
     def compile(self, stylesheet: str) -> Callable[[Any], str]:
         """Program of a stylesheet."""
         transform = self._etree.XSLT(
-            self._etree.fromstring(stylesheet.encode(), self._parser), access_control=self._access
+            self._etree.fromstring(stylesheet.encode(), self._parser),
+            extensions={(EXTENSIONS, SIBLING_NUMBER): _Numbers()},
+            access_control=self._access,
         )
         return lambda document: str(transform(document))
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.engines.engine_tests import STANDARD_NAMESPACES, XSL
+from maskwright.edits.engines.engine_tests import EXTENSIONS, SIBLING_NUMBER, STANDARD_NAMESPACES, XSL
 from maskwright.edits.evaluation.svrl_elements import MARK, SVRL_NAMESPACE
 from maskwright.edits.whole_documents.expressions import alternatives, text_of
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 X = "maskwright.xsl"
 _ERROR = "maskwright.error"
 _COMMON = "maskwright.common"
+_OURS = "maskwright.extensions"
 _NODE = "maskwright.node"
 _XML = "http://www.w3.org/XML/1998/namespace"
 _LINKABLE = ("id", "role", "flag", "severity", "see", "icon", "fpi")
@@ -85,8 +86,8 @@ class _Writer:
         if not self._is_first:
             spaces = {**STANDARD_NAMESPACES, **spaces, _ERROR: "http://www.w3.org/2005/xqt-errors"}
         else:
-            spaces[_COMMON] = "http://exslt.org/common"
-        excluded = _COMMON if self._is_first else _ERROR
+            spaces |= {_COMMON: "http://exslt.org/common", _OURS: EXTENSIONS}
+        excluded = f"{_COMMON} {_OURS}" if self._is_first else _ERROR
         spaces |= {X: XSL, self._svrl: SVRL_NAMESPACE}
         spaces.pop("xml", None)
         declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
@@ -327,16 +328,22 @@ def _title(element: Element) -> str | None:
     return None
 
 
+_NUMBER = "$maskwright.number"
+
+
 def _step(test: str, same: str, written: str) -> str:
     """Template that writes one step of a location: the number of a node is left out where it is the only one."""
     # xsl:number counts the nodes before of the same kind and name, many times faster than a path would.
-    number = "$maskwright.number"
+    number = f'<{X}:variable name="maskwright.number"><{X}:number/></{X}:variable>'
+    return _numbered(test, written, number, f"{_NUMBER} != 1 or following-sibling::{same}")
+
+
+def _numbered(test: str, written: str, number: str, has_others: str) -> str:
     return (
         f'<{X}:template match="{test}" mode="maskwright.location">'
         f'<{X}:if test="parent::*"><{X}:apply-templates select="parent::*" mode="maskwright.location"/></{X}:if>'
-        f'<{X}:text>/</{X}:text>{written}<{X}:variable name="maskwright.number"><{X}:number/></{X}:variable>'
-        f'<{X}:if test="{number} != 1 or following-sibling::{same}">[<{X}:value-of select="{number}"/>]</{X}:if>'
-        f"</{X}:template>"
+        f"<{X}:text>/</{X}:text>{written}{number}"
+        f'<{X}:if test="{has_others}">[<{X}:value-of select="{_NUMBER}"/>]</{X}:if></{X}:template>'
     )
 
 
@@ -354,14 +361,16 @@ _ATTRIBUTE = (
     f'<{X}:template match="@*" mode="maskwright.location"><{X}:apply-templates select="parent::*" '
     f'mode="maskwright.location"/><{X}:text>/</{X}:text>{_qualified("@")}</{X}:template>'
 )
+_ELEMENT = _numbered(
+    "*",
+    _qualified(""),
+    f'<{X}:variable name="maskwright.number" select="{_OURS}:{SIBLING_NUMBER}()"/>',
+    f"{_NUMBER} != 0",
+)
 _LOCATIONS = "\n".join(
     (
         f'<{X}:template match="/" mode="maskwright.location"><{X}:text>/</{X}:text></{X}:template>',
-        _step(
-            "*",
-            "*[local-name() = local-name(current()) and namespace-uri() = namespace-uri(current())]",
-            _qualified(""),
-        ),
+        _ELEMENT,
         _step("text()", "text()", "text()"),
         _step("comment()", "comment()", "comment()"),
         _step(
