@@ -36,6 +36,7 @@ def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | N
         tests.edits,
         tests.names.levels[0].element,
         tests.grids[tests.names.levels[0].name],
+        tests.naming[tests.names.levels[0].name],
         tests.written,
         rules,
     )
@@ -45,7 +46,8 @@ def nested_test(edit: Edit, linked: LinkedData) -> tuple[str, str]:
     """Level of an edit, and its test."""
     tests = _NestedTests(EditSet((edit,)), linked, None)
     (bound,) = tests.edits
-    return bound.level, xpath_text(tests.written(bound)[1])
+    _, test, naming = tests.written(bound)
+    return bound.level, xpath_text(test, naming)
 
 
 class _NestedTests:
@@ -67,13 +69,13 @@ class _NestedTests:
             found |= {edit.name: edit for edit in written_out(EditSet(tuple(plain)), level.data.names)}
         self.edits = EditSet(tuple(found[edit.name] for edit in edits), edits.notes)
 
-    def written(self, edit: Edit) -> tuple[str, Expression]:
-        """Context and test of a bound edit."""
+    def written(self, edit: Edit) -> tuple[str, Expression, WrittenNames]:
+        """Context and test of a bound edit, and names of its elements."""
         tree = tree_of(edit)
-        element = self.names[edit.level].element
+        element, naming = self._tests.element(edit.level), self.naming[edit.level]
         if any(name in self._columns[edit.level] for name in edit.variables):
-            return element, self._tests.test(tree, edit.level)
-        return element, xpath_test(tree, self.grids[edit.level])
+            return element, self._tests.test(tree, edit.level), naming
+        return element, xpath_test(tree, self.grids[edit.level]), naming
 
 
 def _rule_of(edit: Edit) -> dict[str, str]:
