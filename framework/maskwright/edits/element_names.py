@@ -101,8 +101,11 @@ class WrittenNames:
         """Names of a rule that states its own, in the same prefixes."""
         if stated is None:
             return self
-        own = {**self.elements, **dict(stated.variables)}
-        return WrittenNames(own, self.preferred, self.declared, self._prefixes)
+        return self.of({**self.elements, **dict(stated.variables)})
+
+    def of(self, elements: Mapping[str, str]) -> WrittenNames:
+        """Names of other elements, in the same prefixes."""
+        return WrittenNames(elements, self.preferred, self.declared, self._prefixes)
 
     def written(self, expanded: str) -> str:
         """Expanded name with prefixes."""
