@@ -96,8 +96,9 @@ def flat_worlds(draw: st.DrawFn) -> World:
         rows.append(f'<{record}{own} id="{number}">{cells}</{record}>')
     x, y, z = (called[each] for each in fields[:3])
     total = f"`{x}` + `{y}` == `{z}`"
-    others = st.sampled_from([f"`{x}` >= 0", "`@id` in [0, 1000]", f"`{y}/@u` in {{0, 1}}", f"if `{x}` > 0 then `{z}` > 0",
-                              *([] if len(fields) == 3 else [f"`{called[fields[3]]}` <= 900"])])  # fmt: skip
+    more = [f"`{x}` >= 0", "`@id` in [0, 1000]", f"`{y}/@u` in {{0, 1}}", f"if `{x}` > 0 then `{z}` > 0"]
+    more += [f"`{called[each]}` <= 900" for each in fields[3:]]
+    others = st.sampled_from(more)
     rules = [total, *draw(st.lists(others, max_size=3, unique=True))]
     language = draw(st.sampled_from(["sch", "yaml"]))
     return World(f"<root{declared}>{''.join(rows)}</root>", rules, list(called.values()), fields[2][1], language)

@@ -114,7 +114,8 @@ class _Writer(XPathWriter):
                 if isinstance(found, MembersColumn) and found.function in TRUTHS:
                     return conjunction([self._of_members(there, found, holds=holds), *self._complete(there, found)])
                 if found is None:
-                    key = PathReference(there.path + self._tests.path(there.level, self._tests.declared[there.level].key))
+                    own = self._tests.path(there.level, self._tests.declared[there.level].key)
+                    key = PathReference(f"{there.path}{own}")
                     return key if holds else negation(key)
             case _:
                 pass
@@ -251,9 +252,8 @@ class _Writer(XPathWriter):
             raise Inexpressible("unique() is about a variable of the members")
         shown = xpath_text(writer.as_number(operand), self._tests.naming[column.level])
         known = writer.truth(x.Not(x.IsMissing(operand)), holds=True)
-        cell = self._tests.path(column.level, column.operand)
-        before = f"preceding-sibling::{self._tests.names[column.level].element}/{cell}"
-        twice: list[x.Expression] = [PathReference(f"{shown} = {before}")]
+        before = f"{self._tests.names[column.level].element}/{self._tests.path(column.level, column.operand)}"
+        twice: list[x.Expression] = [PathReference(f"{shown} = preceding-sibling::{before}")]
         if column.operand not in writer.grids.known:
             twice.insert(0, known)
         same = self._some(there, column.level, *twice)

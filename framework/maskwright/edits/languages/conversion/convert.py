@@ -36,7 +36,7 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -101,7 +101,9 @@ def schematron_file(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         + remarks
         + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="{language}">\n'
-        + "".join(f"  <ns prefix={quoteattr(prefix)} uri={quoteattr(uri)}/>\n" for prefix, uri in names.declared.items())
+        + "".join(
+            f"  <ns prefix={quoteattr(prefix)} uri={quoteattr(uri)}/>\n" for prefix, uri in names.declared.items()
+        )
         + "".join(pattern for pattern, _ in found)
         + "</schema>\n",
         tuple(notes),
@@ -167,8 +169,11 @@ def _message(edit: Edit, names: WrittenNames) -> str:
     shown: list[str] = []
     end = 0
     for found in _PLACEHOLDER.finditer(edit.message):
-        if found[1] in edit.variables:
-            shown += [escape(edit.message[end : found.start()]), f"<value-of select={quoteattr(path_text(found[1], names))}/>"]
+        if found[1] in edit.variables or found[1] in names.elements:
+            shown += [
+                escape(edit.message[end : found.start()]),
+                f"<value-of select={quoteattr(path_text(found[1], names))}/>",
+            ]
             end = found.end()
     return "".join([*shown, escape(edit.message[end:])])
 
@@ -190,7 +195,7 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
     problems: list[Problem] = []
     # Rules on levels say by their names what they are about.
     contexts = {edit.context for edit in edits if edit.context is not None}
-    if len(contexts) > 1 and not any(edit.level for edit in edits):
+    if not _of_one_element(contexts) and not any(edit.level for edit in edits):
         problems.append(
             Problem(
                 f"the rules are about different elements ({', '.join(sorted(contexts))}); "
@@ -199,8 +204,9 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
         )
     write = partial(_yaml_entry, grids=grids or Grids())
     entries, notes = each_written(edits, "the YAML language", write, problems)
-    if len(contexts) == 1:
-        notes.append(f"the context {contexts.pop()} is not written: rules in YAML are about every record")
+    if contexts and _of_one_element(contexts):
+        named = " and ".join(sorted(contexts))
+        notes.append(f"the context {named} is not written: rules in YAML are about every record")
     if rounded := rounded_in_xpath(edits):
         notes.append(
             f"exact in decimals here, rounded to binary64 in XPath (the same for whole numbers): {', '.join(rounded)}"
@@ -208,6 +214,12 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
     head = "".join(f"# {note}\n" for note in notes)
     body = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=LINE) if entries else "[]\n"
     return Converted(head + body, tuple(notes))
+
+
+def _of_one_element(contexts: Collection[str]) -> bool:
+    """Whether contexts name the same element, with more or less of the path to it."""
+    steps = sorted(([step for step in each.split("/") if step] for each in contexts), key=len)
+    return all(steps[-1][len(steps[-1]) - len(each) :] == each for each in steps)
 
 
 def _yaml_entry(edit: Edit, position: int, grids: Grids) -> Any:

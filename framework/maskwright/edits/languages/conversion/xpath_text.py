@@ -65,7 +65,9 @@ def _placed(node: x.Expression, names: WrittenNames) -> x.Expression:
         case x.InOriginal((name,)):
             path = path_text(name, names)
             if path.startswith("@"):
-                raise Inexpressible(f"the original file is searched for elements, and {name} is an attribute of records")
+                raise Inexpressible(
+                    f"the original file is searched for elements, and {name} is an attribute of records"
+                )
             return x.Comparison("==", PathReference(path), PathReference(f"document('{ORIGINAL_FILE}')//{path}"))
         case _:
             return node
