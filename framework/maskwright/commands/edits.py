@@ -62,21 +62,17 @@ def convert_rules(
         options = options.without("record")
     given = data_files([] if data is None else (data,), options, [] if language else files)
     rules, unread = _read_as_far_as_can_be(files, options, language)
-    grids: int | dict[str, int | None] = 4 if decimals is None else decimals
-    dates: dict[str, str] = {}
-    empty: dict[str, tuple[str, ...]] = {}
+    about = RulesFor(record=record or RulesFor.record)
     for file in given:
         with stage(reporter, f"Reading {file.name}"):
             original = load(file, identifiers=True, may_lack="identifiers")
         rules = written_out(bound_to(rules, original.layout), [column.name for column in original])
-        dates |= {column.name: column.variable.date_text for column in original if column.variable.is_date}
-        empty |= {column.name: column.variable.empty_texts for column in original}
-        if decimals is None:
-            grids = {column.name: column.variable.decimals for column in original if column.variable.is_numeric}
-    # Whoever reads rules in YAML reads what is declared of the data as well.
-    about = RulesFor(
-        record=record or "Record", decimals=grids, dates=dates, empty={} if target == "yaml" else empty
-    )  # fmt: skip
+        about = RulesFor.of(original.variables, original.layout, record)
+    if decimals is not None:
+        about = replace(about, decimals=decimals)
+    if target == "yaml":
+        # Whoever reads rules in YAML reads what is declared of the data as well.
+        about = replace(about, empty={})
     write = find_rule_writer(target).write
     assert write is not None
     found, refused = _as_far_as_can_be(rules, lambda edits: write(edits, about))

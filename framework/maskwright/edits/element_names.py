@@ -79,6 +79,61 @@ class ElementNaming:
         return None
 
 
+@dataclass
+class WrittenNames:
+    """Names of elements as XPath writes them, with one prefix for each namespace.
+
+    `elements`: expanded names of variables; the others are elements of their name, in no namespace. `preferred`: URIs
+    by the prefixes that the data have for them. `declared`: URIs by the prefixes that were written.
+    """
+
+    elements: Mapping[str, str] = field(default_factory=dict)
+    preferred: Mapping[str, str] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)
+    _prefixes: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # The prefix of a namespace does not depend on which rule comes first.
+        for uri in (each for expanded in self.elements.values() for each in NAMESPACE.findall(expanded)):
+            self._prefix(uri)
+
+    def about(self, stated: StatedNames | None) -> WrittenNames:
+        """Names of a rule that states its own, in the same prefixes."""
+        if stated is None:
+            return self
+        return self.of({**self.elements, **dict(stated.variables)})
+
+    def of(self, elements: Mapping[str, str]) -> WrittenNames:
+        """Names of other elements, in the same prefixes."""
+        return WrittenNames(elements, self.preferred, self.declared, self._prefixes)
+
+    def written(self, expanded: str) -> str:
+        """Expanded name with prefixes."""
+        return NAMESPACE.sub(self._with_prefix, expanded)
+
+    def path(self, variable: str) -> str:
+        """Path from a record to the element or attribute of a variable."""
+        return self.written(self.elements.get(variable, variable))
+
+    def _with_prefix(self, found: re.Match[str]) -> str:
+        prefix = self._prefix(found[1])
+        if found[1] != XML:
+            self.declared[prefix] = found[1]
+        return f"{prefix}:"
+
+    def _prefix(self, uri: str) -> str:
+        if uri == XML:
+            return "xml"
+        if uri not in self._prefixes:
+            own = next((prefix for prefix, each in self.preferred.items() if each == uri), "ns")
+            prefix, number = own, 1
+            while prefix in self._prefixes.values():
+                number += 1
+                prefix = f"{own}{number}"
+            self._prefixes[uri] = prefix
+        return self._prefixes[uri]
+
+
 def local(name: str) -> str:
     """Name without its prefix."""
     return name.rpartition(":")[2]

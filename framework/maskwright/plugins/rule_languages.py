@@ -100,5 +100,6 @@ def _written(target: Target, edits: EditSet, about: RulesFor) -> Converted:
     from maskwright.edits.languages.conversion.convert import convert_edits
 
     return convert_edits(
-        edits, target, record=about.record, decimals=about.decimals, dates=about.dates, empty=about.empty
-    )
+        edits, target, record=about.record, decimals=about.decimals, dates=about.dates, empty=about.empty,
+        elements=about.elements, namespaces=about.namespaces,
+    )  # fmt: skip

@@ -10,12 +10,14 @@ from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.yaml_document import begins_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from pydantic import BaseModel
 
+    from maskwright.data.dataset import Layout
     from maskwright.data.levels.linked_data import LevelDeclaration
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.edits.languages.conversion.converted import Converted
 
@@ -34,13 +36,18 @@ class RulesFor:
     Attributes
     ----------
     record : str, default "Record"
-        Element that holds one record, for languages on XML.
+        Element that holds one record, for languages on XML; with its namespace, where it has one: ``{urn:office}firm``.
     decimals : int or mapping of name to int or None, default 4
         Most decimals of the variables, for languages that calculate in binary numbers.
     dates : mapping of name to str
         Variables that are dates, and how they are written (``%Y-%m-%d``).
     empty : mapping of name to tuple of str
         Texts of cells that mean "no value", besides an empty cell.
+    elements : mapping of name to str
+        Variables of XML data, and what element or attribute each is: ``{urn:office}wages``, ``wages/@unit``. Those that
+        are not there are elements of their name, in no namespace.
+    namespaces : mapping of str to str
+        Prefixes that the data have, and their URIs.
 
     Examples
     --------
@@ -53,6 +60,23 @@ class RulesFor:
     decimals: int | Mapping[str, int | None] = 4
     dates: Mapping[str, str] = field(default_factory=dict)
     empty: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    elements: Mapping[str, str] = field(default_factory=dict)
+    namespaces: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, variables: Iterable[Variable], layout: Layout | None = None, record: str | None = None) -> RulesFor:
+        """What is to be known of variables, written as the layout of their file says; `record`: if it says nothing."""
+        known = tuple(variables)
+        details = {} if layout is None else layout.details
+        path = details.get("expanded_path")
+        return cls(
+            record=path[-1] if path else record or cls.record,
+            decimals={each.name: each.decimals for each in known if each.is_numeric},
+            dates={each.name: each.date_text for each in known if each.is_date},
+            empty={each.name: each.empty_texts for each in known},
+            elements={each.name: name for each in known if (name := details.get("expanded", {}).get(each.name))},
+            namespaces=details.get("namespaces", {}),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -287,3 +287,24 @@ def test_what_is_coarser_already_is_generalised_further_and_emptied(tmp_path: Pa
     assert set(masked["town"].dropna()) <= {"abcd", "ef"}
     assert masked["town"].isna().any()
     assert masked["town"].notna().any()
+
+
+@pytest.mark.parametrize(
+    ("data", "edits", "said"),
+    [
+        ("m.csv", "m.edits.sch", "edit-1 cannot be written in XPath 1.0: 'monthly income' cannot be the name"),
+        ("m.xml", "m.edits.yaml", "'monthly income' cannot be the name of an XML element"),
+    ],
+)
+def test_names_that_no_element_has_are_refused_by_the_plan(tmp_path: Path, data: str, edits: str, said: str) -> None:
+    rows = "".join(f"{number},{3 * number},{4 * number}\n" for number in range(12))
+    (tmp_path / "d.csv").write_text("monthly income,other,total\n" + rows, encoding="utf-8")
+    pipeline = {
+        "maskwright": 1,
+        "data": {"source": str(tmp_path / "d.csv")},
+        "edits": ["`monthly income` + other == total"],
+        "protect": [{"method": "microaggregation", "params": {"k": 3}}],
+        "output": {"data": str(tmp_path / data), "edits": str(tmp_path / edits)},
+    }
+    with pytest.raises(mw.InputError, match=said):
+        plan_pipeline(pipeline)

@@ -135,6 +135,7 @@ def test_a_wrong_structure_is_told_with_its_line(tmp_path: Path, before: str, af
     ("params", "message"),
     [
         ({"record": "Person", "group": {"Household": "id"}}, "no <Household> of the file has an element <id>"),
+        ({"record": "Person", "group": {"Household": "@id"}}, "the key of <Household> is the attribute @id"),
         ({"record": "Human", "group": {"Household": "hhid"}}, "no <Household> of the file has an element <Human>"),
         ({"record": "Person", "group": {"Family": "hhid"}}, "no record element called 'Family'"),
     ],

@@ -62,8 +62,10 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Dataset, Layout
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -100,6 +102,12 @@ class PlannedOnLevels(PlannedRun):
             notices=(*planned.loaded.notices, *planned.notices, *measures.notices, *notices), reporter=reporter,
             clock=clock, planned=planned, engine=engine, measures=measures,
         )  # fmt: skip
+
+    @property
+    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
+        """Rules that are to be kept, and variables of all levels."""
+        loaded = self.planned.loaded
+        return loaded.rules, [each for level in loaded.linked for each in level.data.variables], None
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""

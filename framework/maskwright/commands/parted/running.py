@@ -62,14 +62,17 @@ from maskwright.release.reference_validation import no_reference_doubts
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from maskwright.commands.parted.masking_stages import MaskedSteps
     from maskwright.commands.parted.planning import PartsPlan, ScannedFile
     from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.commands.running.loading import Clock
+    from maskwright.data.dataset import Layout
     from maskwright.data.parts.model import Parts
+    from maskwright.data.variable import Variable
+    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -171,6 +174,11 @@ class PlannedOverParts(PlannedRun):
     run: PartedRun
     found: ScannedFile
     plan: PartsPlan
+
+    @property
+    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
+        """Rules that are to be kept, variables, and the layout of the parts."""
+        return self.plan.edits, [each.variable for each in self.found.variables.values()], self.found.layout
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""

@@ -236,10 +236,10 @@ def write_release_rules(release: Release, pipeline: Pipeline, candidate: Release
     target = pipeline.output.edits
     if target is None:
         return ()
-    place = None if candidate.layout is None else candidate.layout.details.get("record_path")
     from maskwright.masking.suppressing.published_rules import rule_file
 
-    text, notices = rule_file(target, candidate.rules, candidate.columns, place[-1] if place else None)
+    variables = (column.variable for column in candidate.columns)
+    text, notices = rule_file(target, candidate.rules, variables, candidate.layout)
     with writing(release.temporary("edits")):
         release.temporary("edits").write_text(text, encoding="utf-8")
     return notices

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from maskwright.foundation.findings import distinct_notices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Column, Layout
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.errors import Problem
@@ -40,6 +43,11 @@ class PlannedRun(ABC):
     notices: tuple[Notice, ...]
     reporter: Reporter
     clock: Clock
+
+    @property
+    @abstractmethod
+    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
+        """Rules that are to be kept, variables of all levels, and the layout of their file; None with several files."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +92,20 @@ def planned_run(
     described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None = None
 ) -> PlannedRun:
     """Plan a run on data of any form; `resume`: of a run over parts, None where nothing but the plan is wanted."""
+    planned = _planned(described, reporter, clock, stack, resume=resume)
+    target = described.output.edits
+    if target is None:
+        return planned
+    from maskwright.masking.suppressing.published_rules import rule_file
+
+    # What the file of rules cannot say is known before anything is masked.
+    _, notices = rule_file(target, *planned.rules, planned=True)
+    return replace(planned, notices=distinct_notices((*planned.notices, *notices)))
+
+
+def _planned(
+    described: Pipeline, reporter: Reporter, clock: Clock, stack: ExitStack, *, resume: bool | None
+) -> PlannedRun:
     # Each imports much that no other run needs.
     if described.engine is not None:
         from maskwright.commands.parted.running import planned_over_parts

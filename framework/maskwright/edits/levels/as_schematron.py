@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.element_names import WrittenNames
 from maskwright.edits.expression import IfThen
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.convert import schematron_file
@@ -34,8 +35,9 @@ def nested_schematron_file(edits: EditSet, linked: LinkedData, decimals: int | N
     rules = {edit.name: _rule_of(edit) for edit in edits}
     return schematron_file(
         tests.edits,
-        tests.names.levels[0].element,
+        tests.record,
         tests.grids[tests.names.levels[0].name],
+        tests.naming[tests.names.levels[0].name],
         tests.written,
         rules,
     )
@@ -45,7 +47,8 @@ def nested_test(edit: Edit, linked: LinkedData) -> tuple[str, str]:
     """Level of an edit, and its test."""
     tests = _NestedTests(EditSet((edit,)), linked, None)
     (bound,) = tests.edits
-    return bound.level, xpath_text(tests.written(bound)[1])
+    _, test, naming = tests.written(bound)
+    return bound.level, xpath_text(test, naming)
 
 
 class _NestedTests:
@@ -57,23 +60,35 @@ class _NestedTests:
     def __init__(self, edits: EditSet, linked: LinkedData, decimals: int | None) -> None:
         bound = bind(edits, Structure.of(linked))
         declared = {level.name: level.declared for level in linked}
-        self.names = NestedLevels.of(declared)
+        layouts = {level.name: level.data.layout.details for level in linked}
+        called = {name: each.get("expanded", {}) for name, each in layouts.items()}
+        every = WrittenNames(
+            {f"{level}.{name}": expanded for level, own in called.items() for name, expanded in own.items()},
+            {prefix: uri for each in layouts.values() for prefix, uri in each.get("namespaces", {}).items()},
+        )
+        self.naming = {name: every.of(own) for name, own in called.items()}
+        stated = NestedLevels.of(declared)
+        records = {each.name: layouts[each.name].get("expanded_path", (each.element,))[-1] for each in stated.levels}
+        self.record = records[stated.levels[0].name]
+        self.names = NestedLevels(
+            tuple(replace(each, element=every.written(records[each.name])) for each in stated.levels)
+        )
         self.grids = {level.name: _grids(level, decimals) for level in linked}
         self._columns = {name: {each.name: each for each in found} for name, found in bound.columns.items()}
-        self._tests = LevelTests(self.names, declared, self._columns, self.grids)
+        self._tests = LevelTests(self.names, declared, self._columns, self.grids, self.naming)
         found: dict[str, Edit] = {}
         for level in linked:
             plain = (replace(edit, expression=bound.plain[edit.name]) for edit in bound.edits[level.name])
             found |= {edit.name: edit for edit in written_out(EditSet(tuple(plain)), level.data.names)}
         self.edits = EditSet(tuple(found[edit.name] for edit in edits), edits.notes)
 
-    def written(self, edit: Edit) -> tuple[str, Expression]:
-        """Context and test of a bound edit."""
+    def written(self, edit: Edit) -> tuple[str, Expression, WrittenNames]:
+        """Context and test of a bound edit, and names of its elements."""
         tree = tree_of(edit)
-        element = self.names[edit.level].element
+        element, naming = self.names[edit.level].element, self.naming[edit.level]
         if any(name in self._columns[edit.level] for name in edit.variables):
-            return element, self._tests.test(tree, edit.level)
-        return element, xpath_test(tree, self.grids[edit.level])
+            return element, self._tests.test(tree, edit.level), naming
+        return element, xpath_test(tree, self.grids[edit.level]), naming
 
 
 def _rule_of(edit: Edit) -> dict[str, str]:

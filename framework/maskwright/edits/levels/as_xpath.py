@@ -11,7 +11,7 @@ from maskwright.edits.algebra.conditions import conjunction, disjunction, interv
 from maskwright.edits.languages.conversion.binary_comparison import Grids
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.exact_as_xpath import XPathWriter, is_coded
-from maskwright.edits.languages.conversion.xpath_text import element_name, xpath_text
+from maskwright.edits.languages.conversion.xpath_text import path_text, xpath_text
 from maskwright.edits.levels.structure import NEIGHBOURS, MembersColumn, OtherRecordColumn
 from maskwright.edits.rule_language.rules import parse_expression
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from maskwright.data.levels.linked_data import LevelDeclaration
+    from maskwright.edits.element_names import WrittenNames
     from maskwright.edits.languages.schematron.options import NestedLevels
     from maskwright.edits.levels.structure import LinkedColumn
 
@@ -55,6 +56,11 @@ class LevelTests:
     declared: Mapping[str, LevelDeclaration]
     columns: Mapping[str, Mapping[str, LinkedColumn]]
     variables: Mapping[str, Grids]
+    naming: Mapping[str, WrittenNames]
+
+    def path(self, level: str, variable: str) -> str:
+        """Path to a variable from a record of its level."""
+        return path_text(variable, self.naming[level])
 
     def test(self, expression: x.Expression, level: str) -> x.Expression:
         """Test of a rule of a level, as a tree in XPath's types."""
@@ -108,7 +114,8 @@ class _Writer(XPathWriter):
                 if isinstance(found, MembersColumn) and found.function in TRUTHS:
                     return conjunction([self._of_members(there, found, holds=holds), *self._complete(there, found)])
                 if found is None:
-                    key = PathReference(f"{there.path}{self._tests.declared[there.level].key}")
+                    own = self._tests.path(there.level, self._tests.declared[there.level].key)
+                    key = PathReference(f"{there.path}{own}")
                     return key if holds else negation(key)
             case _:
                 pass
@@ -158,7 +165,7 @@ class _Writer(XPathWriter):
             raise Inexpressible("it is about dates and other records")
         if not there.path:
             return x.VariableReference(found)
-        path = PathReference(f"{there.path}{element_name(found)}")
+        path = PathReference(f"{there.path}{self._tests.path(there.level, found)}")
         if found in grids.known:
             self._known[path.name] = grids.known[found]
         if grids.empty.get(found):
@@ -189,8 +196,8 @@ class _Writer(XPathWriter):
         else:
             if record.absolute is None:
                 raise Inexpressible("XPath 1.0 cannot follow the pointers of each member")
-            key = names[record.level].key
-            step = f"../{element}[{key} = {record.absolute}{element_name(through)}]/"
+            key, pointer = (self._tests.path(record.level, each) for each in (names[record.level].key, through))
+            step = f"../{element}[{key} = {record.absolute}{pointer}]/"
         return record.along(step, record.level)
 
     # What members say together.
@@ -199,7 +206,7 @@ class _Writer(XPathWriter):
         """Path to the members of a group, of a level below it, that satisfy conditions about them."""
         found = f"{there.path}{'/'.join(self._tests.names.path(there.level, level))}"
         together = conjunction(conditions)
-        return found if together == x.Truth(True) else f"{found}[{xpath_text(together)}]"
+        return found if together == x.Truth(True) else f"{found}[{xpath_text(together, self._tests.naming[level])}]"
 
     def _some(self, there: SeenRecord, level: str, *conditions: x.Expression) -> x.Expression:
         never = x.Truth(False) in conditions
@@ -243,10 +250,10 @@ class _Writer(XPathWriter):
         operand = writer.placed(x.VariableReference(column.operand))[0]
         if isinstance(operand, PathReference) or not isinstance(operand, x.VariableReference):
             raise Inexpressible("unique() is about a variable of the members")
-        shown = xpath_text(writer.as_number(operand))
+        shown = xpath_text(writer.as_number(operand), self._tests.naming[column.level])
         known = writer.truth(x.Not(x.IsMissing(operand)), holds=True)
-        before = f"preceding-sibling::{self._tests.names[column.level].element}/{column.operand}"
-        twice: list[x.Expression] = [PathReference(f"{shown} = {before}")]
+        before = f"{self._tests.names[column.level].element}/{self._tests.path(column.level, column.operand)}"
+        twice: list[x.Expression] = [PathReference(f"{shown} = preceding-sibling::{before}")]
         if column.operand not in writer.grids.known:
             twice.insert(0, known)
         same = self._some(there, column.level, *twice)
@@ -284,19 +291,20 @@ class _Writer(XPathWriter):
             raise Inexpressible(f"XPath 1.0 has no {column.function}() but alone on a side of a comparison")
         operand, inner = writer.placed(x.VariableReference(column.operand))
         assert isinstance(operand, x.VariableReference)
+        cell = xpath_text(operand, self._tests.naming[column.level])
         if column.function == "sum":
             lost = negation(conjunction([sure, writer.surely_number(operand), *inner]))
             guards.append(negation(self._some(there, column.level, perhaps, lost)))
-            path = PathReference(
-                f"sum({self._members(there, column.level, sure)}/{operand.name})", is_number=True, is_sum=True
-            )
+            summed = f"sum({self._members(there, column.level, sure)}/{cell})"
+            path = PathReference(summed, is_number=True, is_sum=True)
         else:
             self._refuse_deep(there, column)
             if self._tests.declared[column.level].order is not None:
                 raise Inexpressible("XPath 1.0 knows the order of the document only, and `order` declares another")
             if column.condition is not None:
-                guards.append(PathReference(f"{self._members(there, column.level, perhaps)}[1][{xpath_text(sure)}]"))
-            path = PathReference(f"{self._members(there, column.level, sure)}[1]/{operand.name}")
+                surely = xpath_text(sure, self._tests.naming[column.level])
+                guards.append(PathReference(f"{self._members(there, column.level, perhaps)}[1][{surely}]"))
+            path = PathReference(f"{self._members(there, column.level, sure)}[1]/{cell}")
         if operand.name in writer.grids.known:
             self._known[path.name] = writer.grids.known[operand.name]
         return path

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
-    from maskwright.data.dataset import Column
+    from maskwright.data.dataset import Layout
+    from maskwright.data.variable import Variable
     from maskwright.disclosure.cells import CellMasks
     from maskwright.edits.edit import Edit
 
@@ -113,27 +114,25 @@ def _joined(conditions: Sequence[Expression]) -> Expression:
     return And(tuple(flat)) if len(flat) > 1 else flat[0]
 
 
-RECORD = "Record"
-
 FROM_DATA = "its bound was found in the data, and may be the value of a record"
 
 
 def rule_file(
-    path: Path, edits: EditSet, columns: Iterable[Column], record: str | None
+    path: Path, edits: EditSet, variables: Iterable[Variable], layout: Layout | None, *, planned: bool = False
 ) -> tuple[str, tuple[Notice, ...]]:
     """Text of the rule set in the language that the file's ending names, and notices.
 
     Tests that only an engine understands cannot be written in another language, and bounds that were found in the data
-    may be the value of a record: they are left out, and counted.
+    may be the value of a record: they are left out, and counted. Before anything is masked (`planned`) a file without a
+    single rule is refused.
     """
     writer = find_rule_writer(path)
     write = writer.write
     assert write is not None
-    masked = tuple(columns)
-    decimals = {each.name: each.variable.decimals for each in masked if each.variable.is_numeric}
-    dates = {each.name: each.variable.date_text for each in masked if each.variable.is_date}
-    empty = {each.name: each.variable.empty_texts for each in masked}
-    about = RulesFor(record=record or RECORD, decimals=decimals, dates=dates, empty=empty)
+    about = RulesFor.of(variables, layout)
+    if not about.elements:
+        # Every rule is about every record of a file without elements.
+        edits = EditSet(tuple(replace(edit, context=None, stated=None) for edit in edits), edits.notes)
 
     nothing = _of_no_edits(write, about)
     expressible, inexpressible = [], []
@@ -151,8 +150,9 @@ def rule_file(
             raise broke_contract(origin, f"left out the edit {edit.name!r}, and does not say so")
         expressible.append(edit)
     refused = [problem for edit, error in inexpressible if not edit.from_data for problem in error.problems]
-    if refused and not expressible:
-        raise EditError(refused)
+    if planned and refused and not expressible:
+        hint = f"No rule can be written to {path.name}: name a file of another language, output: {{edits: rules.yaml}}."
+        raise EditError([*refused[:-1], replace(refused[-1], hint=refused[-1].hint or hint)])
     return write(EditSet(tuple(expressible)), about).text, tuple(
         Notice(
             "edit-not-written",

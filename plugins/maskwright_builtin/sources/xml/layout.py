@@ -52,6 +52,7 @@ def layout_of(opening: Opening, found: Found, params: XmlParams, details: Mappin
             "encoding": opening.encoding,
             "decimal": params.decimal,
             "tags": {name: tag for name, tag in tags_of.items() if name != tag or ":" in tag},
+            "namespaces": {each.prefix: each.uri for each in reversed((*path, *found.columns)) if each.prefix},
             "expanded": {variable: expanded(name) for name, variable in called.items()},
             "attributes": {
                 called[name]: "" if name.of is None else called[name.of] for name in found.columns if name.is_attribute

@@ -184,6 +184,9 @@ def find_member_form(
         if each.key_name is None:
             hint = f"It tells the records <{each.name.tag}> apart: `key` of their level in the pipeline's data section."
             message = f"no <{each.name.tag}> of the file has an element <{each.key}>{each.like(each.key)}"
+            if each.key.startswith("@"):
+                message = f"the key of <{each.name.tag}> is the attribute {each.key}, and has to be an element in it"
+                hint = f"Write the attribute as a child element of each <{each.name.tag}>, and name that: `key: NAME`."
             raise DataError(Problem(message, place, hint))
         names.append((each.name, each.key_name))
     if found.name is None:

@@ -31,7 +31,7 @@ from maskwright_builtin.sources.xml.options import XmlParams
 from maskwright_builtin.sources.xml.parser import ByteProgress, GuardedParser, find_opening, variable_names
 from maskwright_builtin.sources.xml.stream import Found, Records
 from maskwright_builtin.sources.xml.template import RecordTemplate
-from maskwright_builtin.sources.xml.writing import write_nested, write_xml
+from maskwright_builtin.sources.xml.writing import refuse_unwritable, write_nested, write_xml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -238,6 +238,7 @@ XML = Source(
             "`keep_attributes`; comments and instructions stay behind",
         ),
         omits_empty_variables=True,
+        refuse_unwritable=refuse_unwritable,
     ),
     summary="XML records: a root element, one element for each record, one child of it for each variable.",
 )

@@ -68,6 +68,11 @@ def write_xml(path: Path, batches: Iterable[Any], variables: tuple[Variable, ...
         file.write(tail(level.form).encode(encoding))
 
 
+def refuse_unwritable(path: Path, variables: tuple[Variable, ...], layout: Layout) -> None:
+    """Refuse names that elements and attributes cannot have; as `Source.refuse_unwritable`."""
+    _Level(path, variables, layout, form_of_layout(layout))
+
+
 def _one_ahead(made_in_turn: Iterable[Any]) -> Iterator[Any]:
     """The same, each of which is made while something is done with the one before it."""
     coming, context = iter(made_in_turn), copy_context()

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 import yaml
 
 from maskwright.edits.algebra.conditions import conjunction
+from maskwright.edits.element_names import NAMESPACE, WrittenNames
 from maskwright.edits.expression import (
     Aggregate,
     Expression,
@@ -26,7 +27,7 @@ from maskwright.edits.languages.conversion.code_conditions import conditions_wit
 from maskwright.edits.languages.conversion.converted import Converted, Inexpressible, each_written, tree_of
 from maskwright.edits.languages.conversion.exact_as_xpath import MATCHES, xpath_test
 from maskwright.edits.languages.conversion.xpath_as_exact import calculates, exact_rule, rounded_in_xpath
-from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, xpath_text
+from maskwright.edits.languages.conversion.xpath_text import ORIGINAL_FILE, path_text, xpath_text
 from maskwright.edits.languages.conversion.yaml_text import rule_text, simplified_rule
 from maskwright.edits.languages.r_validate.writer import LINE, validate_file
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM
@@ -35,35 +36,42 @@ from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.xml_syntax import NCNAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
 
 
-_PLACEHOLDER = re.compile(rf"\{{({NCNAME})\}}")
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 
 
 def schematron_file(
     edits: EditSet,
     record: str,
     grids: Grids,
-    written: Callable[[Edit], tuple[str, Expression]] | None = None,
+    names: WrittenNames | None = None,
+    written: Callable[[Edit], tuple[str, Expression, WrittenNames]] | None = None,
     rules: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Converted:
-    """Write edits as Schematron, one pattern each."""
+    """Write edits as Schematron, one pattern each.
+
+    `record`: expanded name of the element of a record. `written`: context and test of an edit, and how it names
+    elements, where each is about records of its own level.
+    """
+    names = names or WrittenNames()
     taken: set[str] = set()
     renamed: list[str] = []
     newer: list[Edit] = []
     older: list[Edit] = []
 
-    def alone(edit: Edit) -> tuple[str, Expression]:
+    def alone(edit: Edit) -> tuple[str, Expression, WrittenNames]:
         tree = _about_a_record(edit)
-        return edit.context or record, tree if edit.binding == "xpath1" else xpath_test(tree, grids)
+        test = tree if edit.binding == "xpath1" else xpath_test(tree, grids)
+        return _context(edit, record, names), test, names.about(edit.stated)
 
     def write(edit: Edit, position: int) -> tuple[str, bool]:  # noqa: ARG001 - patterns have names
-        context, test = (written or alone)(edit)
-        text = xpath_text(test)
+        context, test, own = (written or alone)(edit)
+        text = xpath_text(test, own)
         if any(isinstance(node, Function) and node.name == MATCHES for node in nodes(test)):
             newer.append(edit)
         elif edit.binding == "xpath1" or calculates(test):
@@ -71,10 +79,10 @@ def schematron_file(
         identifier = _identifier(edit.name, taken)
         if identifier != edit.name:
             renamed.append(f"{edit.name} -> {identifier}")
-        pattern = _pattern(edit, identifier, context, text, (rules or {}).get(edit.name, {}))
+        pattern = _pattern(edit, identifier, context, text, own, (rules or {}).get(edit.name, {}))
         return pattern, edit.binding == "exact" and calculates(test)
 
-    is_name = re.fullmatch(NCNAME, record) is not None
+    is_name = re.fullmatch(NCNAME, NAMESPACE.sub("", record)) is not None
     problems = () if is_name else (Problem(f"{record!r} cannot be the name of an XML element"),)
     found, notes = each_written(edits, "XPath 1.0", write, problems)
     language = _binding(newer, older)
@@ -93,10 +101,21 @@ def schematron_file(
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         + remarks
         + f'<schema xmlns="http://purl.oclc.org/dsdl/schematron"{prefix} queryBinding="{language}">\n'
+        + "".join(
+            f"  <ns prefix={quoteattr(prefix)} uri={quoteattr(uri)}/>\n" for prefix, uri in names.declared.items()
+        )
         + "".join(pattern for pattern, _ in found)
         + "</schema>\n",
         tuple(notes),
     )
+
+
+def _context(edit: Edit, record: str, names: WrittenNames) -> str:
+    """Context of an edit: the records, or the elements that it states itself."""
+    if edit.stated is None:
+        return names.written(record) if edit.context is None else edit.context
+    absolute = edit.context is not None and edit.context.startswith("/") and not edit.context.startswith("//")
+    return "/" * absolute + "/".join(map(names.written, edit.stated.steps))
 
 
 def _binding(newer: list[Edit], older: list[Edit]) -> str:
@@ -130,10 +149,12 @@ def _decimals_note(grids: Grids) -> str:
     )
 
 
-def _pattern(edit: Edit, identifier: str, context: str, test: str, attributes: Mapping[str, str]) -> str:
+def _pattern(
+    edit: Edit, identifier: str, context: str, test: str, names: WrittenNames, attributes: Mapping[str, str]
+) -> str:
     title = f"    <title>{escape(edit.label)}</title>\n" if edit.label else ""
     role = ' role="warning"' if edit.severity == "warning" else ""
-    message = _message(edit)
+    message = _message(edit, names)
     rule = "".join(f" mw:{name}={quoteattr(text)}" for name, text in attributes.items())
     return (
         f"  <pattern id={quoteattr(identifier)}>\n{title}    <rule context={quoteattr(context)}>\n"
@@ -141,15 +162,18 @@ def _pattern(edit: Edit, identifier: str, context: str, test: str, attributes: M
     )
 
 
-def _message(edit: Edit) -> str:
+def _message(edit: Edit, names: WrittenNames) -> str:
     """Text of the assert; ``{V9}`` of a message is the value of V9, as reading Schematron writes it."""
     if not edit.message:
         return escape(edit.text)
     shown: list[str] = []
     end = 0
     for found in _PLACEHOLDER.finditer(edit.message):
-        if found[1] in edit.variables:
-            shown += [escape(edit.message[end : found.start()]), f"<value-of select={quoteattr(found[1])}/>"]
+        if found[1] in edit.variables or found[1] in names.elements:
+            shown += [
+                escape(edit.message[end : found.start()]),
+                f"<value-of select={quoteattr(path_text(found[1], names))}/>",
+            ]
             end = found.end()
     return "".join([*shown, escape(edit.message[end:])])
 
@@ -171,7 +195,7 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
     problems: list[Problem] = []
     # Rules on levels say by their names what they are about.
     contexts = {edit.context for edit in edits if edit.context is not None}
-    if len(contexts) > 1 and not any(edit.level for edit in edits):
+    if not _of_one_element(contexts) and not any(edit.level for edit in edits):
         problems.append(
             Problem(
                 f"the rules are about different elements ({', '.join(sorted(contexts))}); "
@@ -180,8 +204,9 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
         )
     write = partial(_yaml_entry, grids=grids or Grids())
     entries, notes = each_written(edits, "the YAML language", write, problems)
-    if len(contexts) == 1:
-        notes.append(f"the context {contexts.pop()} is not written: rules in YAML are about every record")
+    if contexts and _of_one_element(contexts):
+        named = " and ".join(sorted(contexts))
+        notes.append(f"the context {named} is not written: rules in YAML are about every record")
     if rounded := rounded_in_xpath(edits):
         notes.append(
             f"exact in decimals here, rounded to binary64 in XPath (the same for whole numbers): {', '.join(rounded)}"
@@ -189,6 +214,12 @@ def yaml_file(edits: EditSet, grids: Grids | None = None) -> Converted:
     head = "".join(f"# {note}\n" for note in notes)
     body = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=LINE) if entries else "[]\n"
     return Converted(head + body, tuple(notes))
+
+
+def _of_one_element(contexts: Collection[str]) -> bool:
+    """Whether contexts name the same element, with more or less of the path to it."""
+    steps = sorted(([step for step in each.split("/") if step] for each in contexts), key=len)
+    return all(steps[-1][len(steps[-1]) - len(each) :] == each for each in steps)
 
 
 def _yaml_entry(edit: Edit, position: int, grids: Grids) -> Any:
@@ -238,6 +269,8 @@ def convert_edits(
     decimals: int | Mapping[str, int | None] = 4,
     dates: Mapping[str, str] | None = None,
     empty: Mapping[str, tuple[str, ...]] | None = None,
+    elements: Mapping[str, str] | None = None,
+    namespaces: Mapping[str, str] | None = None,
 ) -> Converted:
     """Edits as a rule file in YAML, in Schematron or for R's validate, with the same verdict on every record.
 
@@ -247,7 +280,7 @@ def convert_edits(
     target : {"yaml", "schematron", "validate"}
         The last: rules of the R package validate.
     record : str, default "Record"
-        Schematron: element that holds one record, for rules that do not name one.
+        Schematron: element that holds one record, for rules that do not name one: ``firm``, ``{urn:office}firm``.
     decimals : int or mapping of name to int or None, default 4
         Schematron: most decimals of the variables. XPath calculates in binary64; half a unit of the last place decides
         its comparisons.
@@ -257,6 +290,10 @@ def convert_edits(
     empty : mapping of name to tuple of str, optional
         YAML and Schematron: texts of cells that mean "no value", besides an empty cell: no rule is false of such a
         cell, though nothing else says what it means.
+    elements : mapping of name to str, optional
+        Schematron: variables whose elements have a namespace or another name, ``{urn:office}wages``, ``wages/@unit``.
+    namespaces : mapping of str to str, optional
+        Schematron: prefixes to be used, where they can be, with their URIs.
 
     Returns
     -------
@@ -286,4 +323,4 @@ def convert_edits(
         return yaml_file(edits, grids)
     if target == "validate":
         return validate_file(edits)
-    return schematron_file(edits, record, grids)
+    return schematron_file(edits, record, grids, WrittenNames(elements or {}, namespaces or {}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from maskwright.data.date_texts import ISO
 from maskwright.data.dates import CALENDAR, FUNCTIONS_OF_DATES, calendar, year_month_day
 from maskwright.edits import expression as x
 from maskwright.edits.algebra.conditions import interval_comparisons
+from maskwright.edits.element_names import WrittenNames
 from maskwright.edits.languages.conversion.converted import Inexpressible, PathReference
 from maskwright.edits.languages.conversion.yaml_text import decimal_text
 from maskwright.foundation.xml_syntax import NCNAME
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 LONGEST_TEST = 10_000
 ORIGINAL_FILE = "original.xml"
 
+_NAME = rf"(?:{NCNAME}:)?{NCNAME}"
+_PATH = re.compile(rf"{_NAME}(?:/@{_NAME})?|@{_NAME}")
 _OR, _AND, _EQUAL, _LESS, _SUM, _PRODUCT, _SIGNED, _ATOM = range(8)
 _COMPARISONS = {"==": ("=", _EQUAL), "!=": ("!=", _EQUAL)}
 _ARITHMETIC = {
@@ -35,19 +39,38 @@ _ARITHMETIC = {
 }
 
 
-def xpath_text(expression: x.Expression) -> str:
+def xpath_text(expression: x.Expression, names: WrittenNames | None = None) -> str:
     """Text of a test in XPath 1.0; `parse_xpath` reads the same meaning from it."""
-    text = _text(expression, _OR)
+    text = _text(x.rewritten(expression, partial(_placed, names=names or WrittenNames())), _OR)
     if len(text) > LONGEST_TEST:
         raise Inexpressible(f"its test has {len(text):,} characters in XPath; at most {LONGEST_TEST:,} are read")
     return text
 
 
-def element_name(name: str) -> str:
-    """Name of a variable as XPath writes it."""
-    if not re.fullmatch(NCNAME, name):
+def path_text(name: str, names: WrittenNames) -> str:
+    """Path to the element or attribute of a variable."""
+    path = names.path(name)
+    if not _PATH.fullmatch(path) or (":" in path and name not in names.elements):
         raise Inexpressible(f"{name!r} cannot be the name of an XML element")
-    return name
+    return path
+
+
+def _placed(node: x.Expression, names: WrittenNames) -> x.Expression:
+    """Node with paths in place of names."""
+    match node:
+        case PathReference():
+            return node
+        case x.VariableReference(name):
+            return PathReference(path_text(name, names))
+        case x.InOriginal((name,)):
+            path = path_text(name, names)
+            if path.startswith("@"):
+                raise Inexpressible(
+                    f"the original file is searched for elements, and {name} is an attribute of records"
+                )
+            return x.Comparison("==", PathReference(path), PathReference(f"document('{ORIGINAL_FILE}')//{path}"))
+        case _:
+            return node
 
 
 def _text(node: x.Expression, level: int) -> str:
@@ -71,8 +94,6 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
             return ("true()" if value else "false()"), _ATOM
         case PathReference(path):
             return path, _ATOM
-        case x.VariableReference(name):
-            return element_name(name), _ATOM
         case x.Negative(operand):
             return f"-{_text(operand, _SIGNED)}", _SIGNED
         case x.Not(operand):
@@ -96,9 +117,6 @@ def _with_level(node: x.Expression) -> tuple[str, int]:  # noqa: C901, PLR0911, 
             return path, _ATOM
         case x.Function(name, arguments):
             return f"{name}({', '.join(_text(argument, _OR) for argument in arguments)})", _ATOM
-        case x.InOriginal((name,)):
-            own_name = element_name(name)
-            return f"{own_name} = document('{ORIGINAL_FILE}')//{own_name}", _EQUAL
         case x.InOriginal():
             raise Inexpressible("XPath 1.0 cannot look up a combination of variables in the original file")
         case _:

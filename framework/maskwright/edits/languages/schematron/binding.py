@@ -45,13 +45,14 @@ def bound_to(edits: EditSet, layout: Layout) -> EditSet:
         if context is None:
             # It fires on nothing in the file: no engine needs to say so.
             about = " / ".join(map(in_words, stated.steps))
-            found.append(replace(edit, context=about, stated=None, engine=None, validated_by=None))
+            found.append(replace(edit, context=about, engine=None, validated_by=None))
             continue
         wrong = list(_in_another_namespace(edit, stated, variables, elsewhere))
         problems += wrong
         if not wrong:
             named = {rule: variables.get(expanded, rule) for rule, expanded in stated.variables}
-            found.append(replace(_renamed(edit, named), context=context, stated=None))
+            names = tuple((named[rule], expanded) for rule, expanded in stated.variables)
+            found.append(replace(_renamed(edit, named), context=context, stated=replace(stated, variables=names)))
     if problems:
         raise EditError(problems)
     return EditSet(tuple(found), edits.notes)

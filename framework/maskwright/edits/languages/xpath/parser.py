@@ -344,12 +344,17 @@ class XPathParser:
 
     def _steps(self, original: OriginalNodes) -> Grown:
         """Path from the original file down to a column."""
+        element = ""
         while self._token.kind == "sign" and self._token.text in ("/", "//"):
             self._advance()
-            token = self._advance()
-            if token.kind != "name" or ":" in token.text or self._token.text in ("(", "::"):
+            attribute = self._attribute_token() if self._is_sign("@") else None
+            token = attribute or self._advance()
+            if token.kind != "name" or self._token.text in ("(", "::"):
                 self._refuse.unsupported("a path in the original file that is not of names", token, DOMAIN_HINT)
-            original = replace(original, column=token.text)
+            name = self._naming.variable(element, token.text) if attribute else self._naming.variable(token.text)
+            if name is None:
+                self._refuse.unsupported(f"the namespace prefix in {token.text}", token)
+            original, element = replace(original, column=name), token.text
         return Grown(original, 1, 1)
 
     def _check_of_record(self, *operands: Grown) -> None:
