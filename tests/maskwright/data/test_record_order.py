@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
-from maskwright.data.dependencies import implied_by_neighbours
+from maskwright.data.record_order import implied_by_neighbours
 
 DECLARED = {name: {"role": "quasi_identifier", "type": "nominal"} for name in ("town", "sex", "edu")}
 
