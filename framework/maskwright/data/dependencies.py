@@ -236,10 +236,19 @@ def _may_be_sizes(counts: NDArray[np.int64]) -> bool:
 
 
 class Dependencies:
-    """What determines the variables of a file, or of the joined records of levels; found when it is needed."""
+    """What determines the variables of a file, or of the joined records of levels; found when it is needed.
 
-    def __init__(self, data: Dataset, columns: Sequence[str], spanning: Spanning | None = None) -> None:
-        self._spanning = spanning
+    `homes`: household of each record, where what is shown of its members counts once: they are masked alike; shape (n,).
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        columns: Sequence[str],
+        spanning: Spanning | None = None,
+        homes: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._spanning, self._homes = spanning, homes
         self.codes = ValueCodes(data)
         self._n = len(data)
         self._columns = tuple(columns)
@@ -312,7 +321,7 @@ class Dependencies:
         return self._spanning is None or self._spanning.asks(name, given)
 
     def _groups(self, given: tuple[str, ...]) -> NDArray[np.int64] | None:
-        return None if self._spanning is None else self._spanning.witnesses(given)
+        return self._homes if self._spanning is None else self._spanning.witnesses(given)
 
     def _sample(self, name: str) -> NDArray[np.int64] | None:
         """Records to try a pair on: of many values, all records with some of them; None: the file is small."""

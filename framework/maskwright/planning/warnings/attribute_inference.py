@@ -267,7 +267,7 @@ def attribute_inference_doubts(
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         found = _relation(column, numbers, tied)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
-            dependencies = Dependencies(some, [name, *published]).of(name)
+            dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
         if found is not None:
             message = f"it can be read off {found}, published as it is"
