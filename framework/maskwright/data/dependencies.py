@@ -238,7 +238,7 @@ def _may_be_sizes(counts: NDArray[np.int64]) -> bool:
 class Dependencies:
     """What determines the variables of a file, or of the joined records of levels; found when it is needed.
 
-    `homes`: household of each record, where what is shown of its members counts once: they are masked alike; shape (n,).
+    `homes`: household of each record, where what its members show counts once: they are masked alike; shape (n,).
     """
 
     def __init__(
