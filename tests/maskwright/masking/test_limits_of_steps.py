@@ -203,7 +203,8 @@ def test_multiples_below_a_bound_are_found() -> None:
 def test_multiples_that_edits_undo_are_a_doubt() -> None:
     with pytest.raises(mw.OpenDoubts, match=r"W304 promise-not-kept: step 1: .* of x are no multiples"):
         mw.protect(
-            pd.DataFrame({"x": 10 + np.arange(50) * 7 % 50}), "rounding", edits=["x in [41, 44]"], params={"base": 10}, seed=1,
+            pd.DataFrame({"x": 10 + np.arange(50) * 7 % 50}), "rounding", edits=["x in [41, 44]"], params={"base": 10},
+            seed=1,
         )  # fmt: skip
 
 

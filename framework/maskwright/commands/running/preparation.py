@@ -138,7 +138,9 @@ class ReadyRun(CheckedInput):
         if removal is not None and removal.data is not removal.shown:
             from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
-            found += order_doubts(removal.shown, removal.data, self.plan.untouched, is_shuffled=self.is_shuffled)
+            inferred = {each.subject for each in found if each.kind == "suppressed-cells-follow"}
+            shuffled = self.is_shuffled
+            found += order_doubts(removal.shown, removal.data, self.plan.untouched, inferred, is_shuffled=shuffled)
         return replace(result, doubts=tuple(found))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:

@@ -102,12 +102,18 @@ def lost_code_doubts(lost: CellMasks, edits: EditSet) -> Iterator[Doubt]:
 
 
 def order_doubts(
-    shown: Dataset, masked: Dataset, untouched: Collection[str] = (), *, is_shuffled: bool = False
+    shown: Dataset,
+    masked: Dataset,
+    untouched: Collection[str] = (),
+    inferred: Collection[str] = (),
+    *,
+    is_shuffled: bool = False,
 ) -> Iterator[Doubt]:
     """Doubts about suppressed cells that stand between records with their own value, in an order that is published.
 
     Examined are the order of the original, unless the records are shuffled, and those in which the numbers put them
-    that are published as they are, where a record shows them.
+    that are published as they are, where a record shows them: of variables whose cells are not `inferred` anyway, as
+    from the records with the nearest numbers.
     """
     hidden = {each.name: each.missing & ~shown[each.name].missing for each in masked if each.name in shown}
     hidden = {name: gone for name, gone in hidden.items() if gone.any()}
@@ -118,7 +124,7 @@ def order_doubts(
     reported: set[str] = set()
     for number, rows in orders if hidden else ():
         for name, gone in hidden.items():
-            if name in reported or name == number:
+            if name in reported or name == number or (number and name in inferred):
                 continue
             disclosed = implied_by_neighbours(shown, name, gone, rows, tests, codes)
             if not disclosed.any():

@@ -12,6 +12,7 @@ import yaml
 import maskwright as mw
 from maskwright.commands.init import start_pipeline
 from maskwright.commands.plan import plan_pipeline
+from maskwright.masking.suppressing.inference_findings import order_doubts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,18 +119,20 @@ def test_a_number_that_is_not_published_as_it_is_tells_nothing_by_its_order(tmp_
     assert "region" not in found(tmp_path, frame, steps, roles=roles)
 
 
-def test_suppressed_cells_are_told_by_the_order_of_a_published_number() -> None:
+@pytest.mark.parametrize("is_told", [True, False])
+def test_suppressed_cells_are_told_by_the_order_of_a_published_number(is_told: bool) -> None:
     """Whoever sorts by the number sees the cell between others of its region."""
-    frame = people().drop(columns="income")
-    frame["region"] = np.array(list("abcdefghij"))[(frame["number"] - 1000) // 7 // 40]
-    frame["edu"] = np.random.default_rng(6).choice(list("123456789"), N)
-    declared: dict[str, Any] = {"region": KEY, "edu": KEY, "age": OTHER, "number": OTHER}
-    params = {"k": 6, "importance": {"edu": 5}, "keys": ["region", "edu"]}
-    given: dict[str, Any] = {"params": params, "variables": ["region", "edu"], "seed": 1}
-    with pytest.raises(mw.OpenDoubts, match=r"W302 suppressed-cells-follow: region: \d+ .* in the order of number"):
-        mw.protect(frame, "local_suppression", declared=declared, release={"order": "random"}, **given)
-    masked = mw.protect(frame, "local_suppression", declared={**declared, "number": {"role": "identifier"}}, **given)
-    assert masked["region"].isna().any()
+    frame, hidden = people(), np.random.default_rng(6).random(N) < 0.1
+    number = frame["number"] if is_told else np.random.default_rng(5).permutation(frame["number"])
+    shown = mw.read(frame.assign(number=number)[["region", "number"]])
+    masked = shown.with_columns({"region": shown["region"].suppressed(hidden)})
+    doubts = list(order_doubts(shown, masked, ["number"], is_shuffled=True))
+    assert [(each.kind, each.subject, each.given_by) for each in doubts] == (
+        [("suppressed-cells-follow", "region", "number")] if is_told else []
+    )
+    assert all(0.9 * hidden.sum() <= each.count <= hidden.sum() for each in doubts)
+    assert not list(order_doubts(shown, masked, ["number"], ["region"], is_shuffled=True))
+    assert not list(order_doubts(shown, masked, (), is_shuffled=True))
 
 
 def test_a_started_pipeline_lists_a_sorted_number_as_one_decision(tmp_path: Path) -> None:
