@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.data.record_order import blocks_in_order_of_numbers, is_in_blocks, is_in_order
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 
 RANDOM_ORDER = "Publish the records in random order: `release: {order: random}`."
+
+
+RANDOM_ORDER_OF_LEVEL = "Publish the records in random order: leave `keep_order` out."
+
+
+def with_remedy_of_level(doubt: Doubt) -> Doubt:
+    """A doubt about the order of a level, whose records are in random order unless it says otherwise."""
+    return replace(doubt, hint=RANDOM_ORDER_OF_LEVEL) if doubt.hint == RANDOM_ORDER else doubt
 
 
 def masked_in_rows(plan: Plan) -> dict[str, Step]:
