@@ -53,7 +53,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, content in files().items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(content, encoding="utf-8")
-    (folder / "incomes.csv").write_text("income\n" + "\n".joinmap(str, INCOMES) + "\n")
+    (folder / "incomes.csv").write_text("income\n" + "\n".join(map(str, INCOMES)) + "\n")
     return folder
 
 

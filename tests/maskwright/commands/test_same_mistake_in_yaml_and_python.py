@@ -116,7 +116,7 @@ def _frame() -> pd.DataFrame:
     a, b = rng.integers(0, 90, (2, 30))
     town = rng.choice(["Ebro", "Ter"], 30)
     return pd.DataFrame(
-        {"hh": np.arange(30) // 2, "a": a, "b": b, "t": a + b, "c": rng.integers(0, 9, 30), "town": town}
+        {"hh": np.arange(30) * 7 % 30 // 2, "a": a, "b": b, "t": a + b, "c": rng.integers(0, 9, 30), "town": town}
     )
 
 
