@@ -51,7 +51,10 @@ def test_every_source_says_what_it_holds(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_what_a_format_is_said_to_hold_is_read_back(name: str, tmp_path: Path) -> None:
     """Labels, missing codes and dates of a CSV file that goes to it, without any declaration."""
-    rows = [f"{1000 + 7 * n if n % 5 else -9},{1 + n % 2},{1 + n % 28:02d}.03.{1950 + n % 40}" for n in range(60)]
+    rows = [
+        f"{1000 + 7 * (11 * n % 60) if n % 5 else -9},{1 + n % 2},{1 + n % 28:02d}.03.{1950 + n % 40}"
+        for n in range(60)
+    ]
     (tmp_path / "in.csv").write_text("\n".join(["wage,sex,born", *rows, ""]), encoding="utf-8")
     text = PIPELINE.replace("ENDING", WRITTEN[name]).replace("FIRST", "csv")
     (tmp_path / "p.yaml").write_text(text, encoding="utf-8")

@@ -208,7 +208,9 @@ def test_the_pipeline_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     (pipeline,) = blocks("README.md", "yaml")
     assert len(pipeline.splitlines()) == 10
-    rows = "".join(f"{20 + n % 60},{700 + 31 * n},{5 * n},{700 + 36 * n}\n" for n in range(60))
+    rows = "".join(
+        f"{20 + n % 60},{700 + 31 * n},{5 * n},{700 + 36 * n}\n" for n in (7 * row % 60 for row in range(60))
+    )
     Path("people.csv").write_text(f"age,wages,pensions,income\n{rows}", encoding="utf-8")
     Path("pipeline.yaml").write_text(pipeline, encoding="utf-8")
     assert main(["plan", "pipeline.yaml"]) == 0

@@ -165,7 +165,7 @@ def measure(
     --------
     >>> import pandas as pd
     >>> import maskwright as mw
-    >>> data = pd.DataFrame({"age": range(20, 40)})
+    >>> data = pd.DataFrame({"age": [20 + 7 * place % 20 for place in range(20)]})
     >>> found = mw.measure(data, mw.protect(data, "microaggregation", params={"k": 4}, seed=1), ["sse"])
     >>> round(found["sse"].value, 2)  # percent of the variance
     4.51

@@ -177,7 +177,7 @@ def run(
     >>> from pathlib import Path
     >>> import pandas as pd
     >>> import maskwright as mw
-    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> pd.DataFrame({"age": [20 + 7 * place % 20 for place in range(20)]}).to_csv("ages.csv", index=False)
     >>> _ = Path("pipeline.yaml").write_text('''
     ... maskwright: 1
     ... data: {source: ages.csv}
@@ -188,7 +188,7 @@ def run(
     >>> mw.run("pipeline.yaml", {"protect.0.params.k": 5})
     RunResult(ok=True, records=20)
     >>> mw.read("masked.csv")["age"].values[:5]
-    array([22., 22., 22., 22., 22.])
+    array([22., 27., 32., 22., 27.])
     >>> steps = [{"method": "microaggregation", "params": {"k": 4}}]
     >>> mw.run({"maskwright": 1, "data": {"source": "ages.csv"}, "protect": steps, "output": {"data": "again.csv"}})
     RunResult(ok=True, records=20)

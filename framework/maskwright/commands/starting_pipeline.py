@@ -209,7 +209,8 @@ def _stated(look: ColumnProfile) -> dict[str, Any]:
 def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
     certain = [each for each in suggested if active and each.kind in CERTAIN and each.records == each.of]
     others = [each for each in suggested if each not in certain]
-    yield "edits:                         # what must hold in every released record" if certain else "edits: []"
+    lead = "what must hold in every released record"
+    yield f"{'edits:' if certain else 'edits: []':<30} # {lead}{'' if certain else '; none yet'}"
     if certain:
         yield "  # found in the data, and they hold in every record that was looked at: remove those that are no rules"
     yield from (f"  - {flow_text(each.statement)}" for each in certain)

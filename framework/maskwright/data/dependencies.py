@@ -1,4 +1,4 @@
-"""Functional dependencies of a file, within a level and across levels, and what record order reveals."""
+"""Functional dependencies of a file, within a level and across levels."""
 
 from __future__ import annotations
 
@@ -236,10 +236,19 @@ def _may_be_sizes(counts: NDArray[np.int64]) -> bool:
 
 
 class Dependencies:
-    """What determines the variables of a file, or of the joined records of levels; found when it is needed."""
+    """What determines the variables of a file, or of the joined records of levels; found when it is needed.
 
-    def __init__(self, data: Dataset, columns: Sequence[str], spanning: Spanning | None = None) -> None:
-        self._spanning = spanning
+    `homes`: household of each record, where what its members show counts once: they are masked alike; shape (n,).
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        columns: Sequence[str],
+        spanning: Spanning | None = None,
+        homes: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._spanning, self._homes = spanning, homes
         self.codes = ValueCodes(data)
         self._n = len(data)
         self._columns = tuple(columns)
@@ -312,7 +321,7 @@ class Dependencies:
         return self._spanning is None or self._spanning.asks(name, given)
 
     def _groups(self, given: tuple[str, ...]) -> NDArray[np.int64] | None:
-        return None if self._spanning is None else self._spanning.witnesses(given)
+        return self._homes if self._spanning is None else self._spanning.witnesses(given)
 
     def _sample(self, name: str) -> NDArray[np.int64] | None:
         """Records to try a pair on: of many values, all records with some of them; None: the file is small."""
@@ -325,57 +334,3 @@ class Dependencies:
             scattered = (self.codes.of(name) * 2_654_435_761) % 2**32
             self._samples[name] = np.flatnonzero(scattered < 2**32 * SAMPLED / self._n)[: 2 * SAMPLED]
         return self._samples[name]
-
-
-def implied_by_neighbours(data: Dataset, name: str, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Hidden cells whose value the nearest shown ones before and after have, if not by chance; shape (n,)."""
-    own = ValueCodes(data).of(name)
-    run = _runs(own, data.households)
-    first = np.flatnonzero(np.diff(run, prepend=-1))
-    return np.asarray(_agrees_with_neighbours(own[first], hidden[first])[run] & hidden)
-
-
-def is_in_blocks(data: Dataset, name: str) -> bool:
-    """Whether nearly all records have the value of the records before and after, and not by chance."""
-    own = ValueCodes(data).of(name)
-    run = _runs(own, data.households)
-    codes = own[np.flatnonzero(np.diff(run, prepend=-1))]
-    codes = codes[codes >= 0]
-    if len(codes) < 2:
-        return False
-    shares = np.bincount(codes) / len(codes)
-    alike, steps = float(shares @ shares), np.diff(codes) != 0
-    by_chance = alike >= 1 or len(steps) * -math.log(alike) < math.log(BY_CHANCE)
-    return not by_chance and int(np.count_nonzero(steps)) <= EXCEPTIONS * len(steps) * (1 - alike)
-
-
-def _agrees_with_neighbours(codes: NDArray[np.int64], hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Hidden cells that stand between shown ones of their own value, where such tell it."""
-    seen = np.where(hidden, -1, codes)
-    before, after = _last_shown(seen), _last_shown(seen[::-1])[::-1]
-    between = (before >= 0) & (before == after)
-    shown = between & (seen >= 0)
-    shares = np.bincount(seen[seen >= 0], minlength=1) / max(int(np.count_nonzero(seen >= 0)), 1)
-    alike, number = float(shares @ shares), int(np.count_nonzero(shown))
-    nothing = np.zeros(len(codes), dtype=np.bool_)
-    if not 0 < alike < 1 or number * -math.log(alike) < math.log(BY_CHANCE):
-        return nothing
-    exceptions = int(np.count_nonzero(seen[shown] != before[shown]))
-    return nothing if exceptions > EXCEPTIONS * number * (1 - alike) else hidden & between & (codes == before)
-
-
-def _last_shown(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Code of the nearest shown cell before each, -1 where there is none; shape (n,)."""
-    places = np.maximum.accumulate(np.where(codes >= 0, np.arange(len(codes)), -1))
-    before = np.concatenate([[-1], places[:-1]]).astype(np.int64)
-    return np.where(before >= 0, codes[before], -1)
-
-
-def _runs(codes: NDArray[np.int64], homes: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Run of each record: housemates in a row are one where they have the value in common, and are hidden together."""
-    if homes is None or not len(codes):
-        return np.arange(len(codes))
-    first = np.unique(homes, return_index=True)[1]
-    if not np.array_equal(codes[first][homes], codes):
-        return np.arange(len(codes))
-    return np.cumsum(np.diff(homes, prepend=homes[0]) != 0)

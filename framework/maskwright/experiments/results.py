@@ -59,7 +59,7 @@ class Compared:
     >>> from pathlib import Path
     >>> import pandas as pd
     >>> import maskwright as mw
-    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> pd.DataFrame({"age": [20 + 7 * place % 20 for place in range(20)]}).to_csv("ages.csv", index=False)
     >>> _ = Path("experiment.yaml").write_text('''
     ... maskwright: 1
     ... data: {source: ages.csv}

@@ -30,7 +30,7 @@ class ReleaseRefused(MaskwrightError):  # noqa: N818 - the outcome by its name
     >>> from pathlib import Path
     >>> import pandas as pd
     >>> import maskwright as mw
-    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> pd.DataFrame({"age": [20 + 7 * place % 20 for place in range(20)]}).to_csv("ages.csv", index=False)
     >>> _ = Path("strict.yaml").write_text('''
     ... maskwright: 1
     ... data: {source: ages.csv}
@@ -66,7 +66,7 @@ class EditViolation(ReleaseRefused):
     >>> from pathlib import Path
     >>> import pandas as pd
     >>> import maskwright as mw
-    >>> pd.DataFrame({"age": range(20, 40)}).to_csv("ages.csv", index=False)
+    >>> pd.DataFrame({"age": [20 + 7 * place % 20 for place in range(20)]}).to_csv("ages.csv", index=False)
     >>> _ = Path("careful.yaml").write_text('''
     ... maskwright: 1
     ... data: {source: ages.csv}

@@ -16,11 +16,13 @@ from maskwright.cli.main import main
 if TYPE_CHECKING:
     from pathlib import Path
 
+WAGES = [7 * place % 40 for place in range(40)]
+
 
 @pytest.fixture
 def write(tmp_path: Path) -> Any:
     """Writer of a pipeline beside its data."""
-    pd.DataFrame({"wages": range(40), "pensions": range(40, 80)}).to_csv(tmp_path / "data.csv", index=False)
+    pd.DataFrame({"wages": WAGES, "pensions": [40 + each for each in WAGES]}).to_csv(tmp_path / "data.csv", index=False)
 
     def pipeline(**more: object) -> Path:
         content = {

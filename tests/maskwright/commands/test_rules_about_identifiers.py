@@ -34,10 +34,10 @@ seed: 1
 
 def pipeline(folder: Path, action: str = "mask", wrong: int = 0) -> Path:
     """A pipeline, and persons of whom some are not as old as they say."""
-    ages = [20 + each % 50 for each in range(200)]
+    ages = [20 + 7 * each % 50 for each in range(200)]
     born = [f"01.03.{2024 - age}" for age in ages]
     frame = pd.DataFrame({"born": born, "name": [f"n{each}" for each in range(200)], "age": ages,
-                          "income": [1000 + 7 * each for each in range(200)]})  # fmt: skip
+                          "income": [1000 + 7 * (11 * each % 200) for each in range(200)]})  # fmt: skip
     frame.loc[: wrong - 1, "age"] += 3
     frame.to_csv(folder / "persons.csv", index=False)
     (folder / "p.yaml").write_text(PIPELINE.replace("ACTION", action))

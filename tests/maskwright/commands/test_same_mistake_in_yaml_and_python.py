@@ -116,7 +116,7 @@ def _frame() -> pd.DataFrame:
     a, b = rng.integers(0, 90, (2, 30))
     town = rng.choice(["Ebro", "Ter"], 30)
     return pd.DataFrame(
-        {"hh": np.arange(30) // 2, "a": a, "b": b, "t": a + b, "c": rng.integers(0, 9, 30), "town": town}
+        {"hh": np.arange(30) * 7 % 30 // 2, "a": a, "b": b, "t": a + b, "c": rng.integers(0, 9, 30), "town": town}
     )
 
 
@@ -262,7 +262,8 @@ def test_a_rule_on_the_original_file_says_how_to_name_it() -> None:
 
 
 def test_edits_bind_what_two_steps_mask_and_are_named(tmp_path) -> None:
-    pd.DataFrame({"a": range(20), "b": range(20), "c": range(0, 40, 2)}).to_csv(tmp_path / "d.csv", index=False)
+    a = np.arange(20) * 7 % 20
+    pd.DataFrame({"a": a, "b": a, "c": 2 * a}).to_csv(tmp_path / "d.csv", index=False)
     (tmp_path / "p.yaml").write_text(
         "maskwright: 1\ndata: {source: d.csv, variables: {a: {min: 0}}}\nedits: [a + b == c]\n"
         "protect:\n  - {method: microaggregation, params: {k: 3, group_size: all}}\n  - {method: additive_noise}\n"

@@ -24,6 +24,7 @@ def _written(folder: Path, refused: int, empty: int, **params: object) -> Path:
         kind = "-9" if number % 2 else ""
         few = number // 2 < (refused if number % 2 else empty)
         rows.append(f"{kind if few else 100 + number},{200 + 2 * number}")
+    rows = [rows[7 * place % 40] for place in range(40)]
     (folder / "in.csv").write_text("\n".join(["a,b", *rows]) + "\n", encoding="utf-8")
     pipeline = {
         "maskwright": 1,
@@ -72,7 +73,7 @@ def _strata(*, some: int) -> pd.DataFrame:
     frame["y"] = frame["y"].astype(float)
     frame.loc[10:29, "y"] = float("nan")
     frame.loc[: some - 1, "y"] = float("nan")
-    return frame
+    return frame.sample(frac=1, random_state=1, ignore_index=True)
 
 
 def _masked(frame: pd.DataFrame, **options: object) -> pd.DataFrame:

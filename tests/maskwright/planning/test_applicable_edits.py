@@ -21,7 +21,9 @@ SCHEMATRON = """<schema xmlns="http://purl.oclc.org/dsdl/schematron">
 
 
 def write(folder: Path, output: str, method: str) -> Path:
-    rows = "".join(f"<Record><age>{20 + 7 * n % 60}</age><inc>{100 + 13 * n % 800}</inc></Record>\n" for n in range(60))
+    rows = "".join(
+        f"<Record><age>{20 + 7 * n % 60}</age><inc>{100 + 13 * (11 * n % 60)}</inc></Record>\n" for n in range(60)
+    )
     (folder / "d.xml").write_text(f"<Data>\n{rows}</Data>\n")
     (folder / "d.sch").write_text(SCHEMATRON)
     pipeline = folder / "p.yaml"

@@ -59,6 +59,7 @@ from maskwright.planning.levels.steps import (
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
+from maskwright.planning.warnings.record_order import with_remedy_of_level
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
 from maskwright.release.record.record_parts import PlanRecord, StepRecord
 
@@ -318,7 +319,8 @@ def _ready(
     totals = tuple(each.variable for each in level.data if each.name in derived)
     dropped = dropped_identifiers(described.level_sources)
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
-    ready = replace(ready, plan=replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched))
+    plan = replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched)
+    ready = replace(ready, plan=plan, doubts=tuple(map(with_remedy_of_level, ready.doubts)))
     if not any(len(each) for each in loaded.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each.kind != NO_EDITS.kind))

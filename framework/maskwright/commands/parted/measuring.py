@@ -19,7 +19,7 @@ from maskwright.disclosure.attacks.weight import masked_categories, original_cat
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
-from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
+from maskwright.planning.warnings.record_order import file_order_doubts, masked_in_rows
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.measurement import Further, PartOfFile
 from maskwright.release.measures.measuring import unusable_weights, weight_variable
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MeasureRequest
-    from maskwright.planning.model import Group
     from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
 
@@ -198,24 +197,18 @@ def examined_columns(plan: Plan, sample: Dataset) -> tuple[str, ...]:
     codes = ValueCodes(sample)
     weights = [each.name for each in sample.variables if each.role == "weight" and each.is_numeric]
     inferable = [name for name in masked_categories(plan) if codes.distinct(name) <= FEW_VALUES] if weights else []
-    ordered = [name for group in _of_categories(plan) for name in group.variables]
-    return tuple(dict.fromkeys([*inferable, *ordered, *(weights if inferable else [])]))
+    return tuple(dict.fromkeys([*inferable, *_ordered_categories(plan), *(weights if inferable else [])]))
 
 
 def doubts_of_records(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:
     """Doubts about all records together: what their order and their weights say of masked categories."""
-    yield from sorted_file_doubts(_of_categories(plan), plan.steps, original)
+    yield from file_order_doubts(plan, original, _ordered_categories(plan))
     yield from original_category_doubts(plan, original, released)
 
 
-def _of_categories(plan: Plan) -> list[Group]:
-    """Groups with those of their variables that are no numbers, in the original."""
-    numbers = {name for name, each in plan.variables.items() if each.is_numeric}
-
-    def without(group: Group) -> Group:
-        return replace(group, variables=tuple(name for name in group.variables if name not in numbers))
-
-    return [each for each in map(without, plan.groups) if each.variables]
+def _ordered_categories(plan: Plan) -> list[str]:
+    """Categories whose blocks in the file are examined; of numbers a sample says enough, and planning has said it."""
+    return [name for name in masked_in_rows(plan) if not plan.variables[name].is_numeric]
 
 
 @of_each_part

@@ -46,6 +46,7 @@ from maskwright.planning.warnings.publication_warnings import (
     refuse_arithmetic_on_text,
     undecided_doubts,
 )
+from maskwright.planning.warnings.record_order import file_order_doubts, number_order_doubts
 from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 
 if TYPE_CHECKING:
@@ -208,7 +209,9 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
         notices = tuple(each for each in notices if each not in of_sample)
     wrong = wrong_edit_doubts(found.outcome.edits, edits, sample)
     misspelt = misspelt_category_doubts(edits, sample)
-    doubts = (*found.doubts, *wrong, *misspelt, *undecided_doubts(found.outcome), *plan.doubts)
+    numbers = [each.name for each in variables if each.is_numeric]
+    ordered = (*file_order_doubts(plan, sample, numbers), *number_order_doubts(plan, sample, plan.untouched))
+    doubts = (*found.doubts, *wrong, *misspelt, *undecided_doubts(found.outcome), *plan.doubts, *ordered)
     return PartsPlan(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
 
 

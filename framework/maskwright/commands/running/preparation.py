@@ -135,10 +135,12 @@ class ReadyRun(CheckedInput):
             result.doing_most, self.arrival.edits, self.edits, self.original, self.doubts
         )  # fmt: skip
         found, removal = [*result.doubts, *wrong], result.removal
-        if not self.is_shuffled and removal is not None and removal.data is not removal.shown:
+        if removal is not None and removal.data is not removal.shown:
             from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
-            found += order_doubts(removal.shown, removal.data)
+            inferred = {each.subject for each in found if each.kind == "suppressed-cells-follow"}
+            shuffled = self.is_shuffled
+            found += order_doubts(removal.shown, removal.data, self.plan.untouched, inferred, is_shuffled=shuffled)
         return replace(result, doubts=tuple(found))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
@@ -157,7 +159,7 @@ def prepare(
     computed: Collection[str] = (),
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan."""
-    from maskwright.planning.warnings.attribute_inference import sorted_file_doubts
+    from maskwright.planning.warnings.record_order import file_order_doubts, number_order_doubts
 
     timed = clock or Clock()
     refuse_steps(request)
@@ -175,7 +177,9 @@ def prepare(
         *publication_notices(loaded.original, plan, loaded.broken, computed),
     )
     ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
-    by_order = [] if ready.is_shuffled else [*sorted_file_doubts(plan.groups, plan.steps, ready.original)]
+    shown = [name for name in plan.untouched if name not in computed and not plan.variables[name].renewed]
+    by_order = [] if ready.is_shuffled else [*file_order_doubts(plan, ready.original)]
+    by_order += number_order_doubts(plan, ready.original, shown)
     by_order += household_doubts(ready.original, plan, is_shuffled=ready.is_shuffled)
     return replace(ready, edits=plan.edits, notices=notices, doubts=(*loaded.doubts, *plan.doubts, *by_order))
 

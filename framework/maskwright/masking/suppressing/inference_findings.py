@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.data.dependencies import implied_by_neighbours
+from maskwright.data.dependencies import ValueCodes
+from maskwright.data.record_order import implied_by_neighbours, orders_of_numbers
 from maskwright.disclosure.attacks.dependency import describe_paths, remedy_of_paths, remedy_of_variable
 from maskwright.disclosure.published_cells import MOST_EFFORT
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.attribute_inference import published_numbers
+from maskwright.planning.warnings.record_order import RANDOM_ORDER, remedy_of_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -97,18 +101,42 @@ def lost_code_doubts(lost: CellMasks, edits: EditSet) -> Iterator[Doubt]:
             yield Doubt("suppressed-cells-undecided", name, message, total, total, hint=hint)
 
 
-def order_doubts(shown: Dataset, masked: Dataset) -> Iterator[Doubt]:
-    """Doubts about suppressed cells that stand between records with their own value, in the order of the original."""
-    for column in masked:
-        name, hidden = column.name, column.missing & ~shown[column.name].missing
-        disclosed = implied_by_neighbours(shown, name, hidden) if hidden.any() else hidden
-        if disclosed.any():
-            count, total = int(disclosed.sum()), int(hidden.sum())
+def order_doubts(
+    shown: Dataset,
+    masked: Dataset,
+    untouched: Collection[str] = (),
+    inferred: Collection[str] = (),
+    *,
+    is_shuffled: bool = False,
+) -> Iterator[Doubt]:
+    """Doubts about suppressed cells that stand between records with their own value, in an order that is published.
+
+    Examined are the order of the original, unless the records are shuffled, and those in which the numbers put them
+    that are published as they are, where a record shows them: of variables whose cells are not `inferred` anyway, as
+    from the records with the nearest numbers.
+    """
+    hidden = {each.name: each.missing & ~shown[each.name].missing for each in masked if each.name in shown}
+    hidden = {name: gone for name, gone in hidden.items() if gone.any()}
+    kept = [name for name in untouched if name in masked and not masked[name].variable.renewed] if hidden else []
+    numbers = {name: each for name, each in published_numbers(masked, kept) if name in masked}
+    orders = chain([] if is_shuffled else [("", None)], orders_of_numbers(numbers, shown.households))
+    tests, codes = max(len(hidden) * (len(numbers) + 1), 1), ValueCodes(shown)
+    reported: set[str] = set()
+    for number, rows in orders if hidden else ():
+        for name, gone in hidden.items():
+            if name in reported or name == number or (number and name in inferred):
+                continue
+            disclosed = implied_by_neighbours(shown, name, gone, rows, tests, codes)
+            if not disclosed.any():
+                continue
+            reported.add(name)
+            count, total = int(disclosed.sum()), int(gone.sum())
+            lead = f"{count} of {total} suppressed cells stand between records with the same value"
             message = (
-                f"{count} of {total} suppressed cells stand between records with the same value: the file is sorted"
+                f"{lead} in the order of {number}, published as it is" if number else f"{lead}: the file is sorted"
             )
-            hint = "Publish the records in random order: `release: {order: random}`."
-            yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint)
+            hint = remedy_of_number(number) if number else RANDOM_ORDER
+            yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint, given_by=number or None)
 
 
 def complementary_cells(plan: Plan, hidden: CellMasks) -> dict[str, tuple[str, ...]]:

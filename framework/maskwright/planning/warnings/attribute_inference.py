@@ -1,4 +1,4 @@
-"""Attribute inference from unmasked variables: labels, totals, order, other units, sums and products."""
+"""Attribute inference from unmasked variables: labels, totals, other units, sums and products."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dates import calendar
-from maskwright.data.dependencies import Dependencies, is_in_blocks
+from maskwright.data.dependencies import Dependencies
 from maskwright.foundation.doubts import Doubt
-from maskwright.planning.model import Group, Step, with_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.planning.model import Group, Step
 
 
 HOLDS = 0.95
@@ -253,7 +253,7 @@ def attribute_inference_doubts(
     some = data if len(data) <= RELATION_SAMPLE else data.taken(np.arange(RELATION_SAMPLE))
     # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
-    numbers = dict(_numbers(some, published))
+    numbers = dict(published_numbers(some, published))
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
         for name in group.variables if steps[group.step - 1].method.changes_cells else ():
@@ -267,30 +267,14 @@ def attribute_inference_doubts(
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         found = _relation(column, numbers, tied)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
-            dependencies = Dependencies(some, [name, *published]).of(name)
+            dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
         if found is not None:
             message = f"it can be read off {found}, published as it is"
             yield Doubt("follows-from-published", name, message, place=own[0].place, step=own[0].number, given_by=found)
 
 
-def sorted_file_doubts(groups: Sequence[Group], steps: Sequence[Step], data: Dataset) -> Iterator[Doubt]:
-    """Doubts about categories that are changed at random in a file sorted by them: neighbours disclose originals."""
-    reported: set[str] = set()
-    for group, step in with_steps(groups, steps):
-        if step.only_removes or "detail" in step.method.claims.removes or step.method.claims.draws_records:
-            continue
-        for name in group.variables:
-            variable = data[name].variable
-            if name in reported or variable.is_numeric or variable.as_is or not is_in_blocks(data, name):
-                continue
-            reported.add(name)
-            message = "it can be read off the order of the records: the file is sorted by it"
-            hint = "Publish the records in random order: `release: {order: random}`."
-            yield Doubt("follows-from-published", name, message, place=step.place, hint=hint, step=step.number)
-
-
-def _numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+def published_numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Published numbers, NaN where missing, and the years of dates and those that texts hold."""
     for name in names:
         values = _values(data[name])

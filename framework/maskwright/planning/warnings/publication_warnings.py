@@ -166,13 +166,13 @@ def household_doubts(data: Dataset, plan: Plan, *, is_shuffled: bool) -> Iterato
             if whole < CERTAINTY * max(several, households):
                 continue
             message = (
-                f"{key} is left out, and members of a household can be found by {name}, published as it is: equal "
-                f"values{where} are one household ({whole} of {households} with several members)"
+                f"{key} is left out, and members of one {key} can be found by {name}, published as it is: equal "
+                f"values{where} are one {key} ({whole} of {households} with several members)"
             )
             order = "Publish the records in random order (`release: {order: random}`); or leave" if where else "Leave"
             hint = (
                 f"{order} {name} out (`{name}: {{role: identifier}}`), or round or calibrate it in the file until "
-                "households share its values; if households may be known, waive it, or publish the key with new values."
+                f"several {key} values share it; if they may be known, waive it, or publish {key} with new values."
             )
             yield Doubt("follows-from-published", key, message, whole, households, hint=hint)
             return

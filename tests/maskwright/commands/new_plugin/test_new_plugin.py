@@ -135,7 +135,9 @@ def test_a_pipeline_runs_with_one_of_each_kind(installed: Path, tmp_path: Path) 
     }
     (tmp_path / "pipeline.yaml").write_text(PIPELINE, encoding="utf-8")
     (tmp_path / "people.my_rules").write_text("# people\nage <= 120\n", encoding="utf-8")
-    records = "".join(f'{{"age": {20 + place}, "income": {1000 + 10 * place}.5}}\n' for place in range(40))
+    records = "".join(
+        f'{{"age": {20 + place * 7 % 40}, "income": {1000 + place * 70 % 400}.5}}\n' for place in range(40)
+    )
     (tmp_path / "people.my_lines").write_text(records, encoding="utf-8")
     done = python("-c", command, "run", "pipeline.yaml", path=[installed], folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

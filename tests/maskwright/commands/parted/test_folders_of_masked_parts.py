@@ -142,6 +142,7 @@ def test_folders_of_published_values_are_those_of_a_run_in_memory(tmp_path: Path
     assert files(tmp_path / "out") == files(tmp_path / "memory")
 
 
+@pytest.mark.waived("follows-from-published")  # parts in the order of a masked key
 def test_a_masked_key_decides_on_the_folder_that_a_record_goes_to(tmp_path: Path) -> None:
     hive(tmp_path / "in", "parquet", ("12", "18", "23"))
     variables = {**VARIABLES, "region": {"type": "integer"}, "net": {"release": "as is"}, "tax": {"release": "as is"}}

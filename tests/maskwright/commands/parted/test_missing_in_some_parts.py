@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("holding", [0, 1])
 def test_codes_of_one_part_are_published_as_they_are(holding: int, tmp_path: Path) -> None:
-    frame = survey(600).assign(age=7 * np.arange(600))
+    frame = survey(600).assign(age=7 * (np.arange(600) * 241 % 600))
     frame.loc[np.arange(holding * 300, holding * 300 + 300, 7), "age"] = -9
     (tmp_path / "in").mkdir()
     for number in range(2):

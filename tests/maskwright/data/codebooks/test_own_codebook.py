@@ -31,7 +31,7 @@ seed: 1
 def test_datetimes_and_texts_with_blanks_at_an_end_come_back(tmp_path: Path, codebook: str) -> None:
     rows = [
         f'"{NAMES[row % 4]}",{1 + row % 28:02d}.03.2021 14:{row:02d},'
-        f"2021-03-{1 + row % 28:02d}T15:{row:02d}:00,{1000 + 7 * row}"
+        f"2021-03-{1 + row % 28:02d}T15:{row:02d}:00,{1000 + 7 * (11 * row % N)}"
         for row in range(N)
     ]
     (tmp_path / "in.csv").write_text("\n".join(["name,seen,left,wage", *rows, ""]), encoding="utf-8")

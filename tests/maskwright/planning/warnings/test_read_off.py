@@ -217,4 +217,4 @@ def test_a_household_key_that_is_left_out_is_told_by_a_weight_of_its_own(
         said = ""
     except mw.OpenDoubts as caught:
         said = " ".join(problem.message for problem in caught.problems)
-    assert ("home: home is left out, and members of a household can be found by w" in said) == is_told
+    assert ("home: home is left out, and members of one home can be found by w" in said) == is_told

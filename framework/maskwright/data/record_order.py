@@ -1,0 +1,205 @@
+"""What the order of records shows: that of the file, and those in which published numbers put them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maskwright.data.dependencies import BY_CHANCE, EXCEPTIONS, ValueCodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from maskwright.data.dataset import Dataset
+
+
+FEWEST_RECORDS = 20
+"""Records, or households of them, that have to be there for numbers to be in ascending or descending order."""
+
+TURNING = 2 / 3
+"""Share of the records of a file in random order, of different numbers, that stand above or below both neighbours."""
+
+
+def orders_of_numbers(
+    numbers: Mapping[str, NDArray[np.float64]], homes: NDArray[np.int64] | None = None
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Each number that has several values, with the records in ascending order of it; without it, a record is left out.
+
+    Equal numbers give no order: the records that have them, and the households of these, are in random order.
+
+    `numbers`: NaN where missing; shape (n,). `homes`: household of each record; shape (n,).
+    """
+    generator = np.random.default_rng(0)
+    anyhow: NDArray[np.int64] | None = None
+    for name, values in numbers.items():
+        known = np.isfinite(values)
+        if not known.any() or np.ptp(values[known]) == 0:
+            continue
+        if anyhow is None:
+            anyhow = generator.permutation(len(values)).astype(np.int64)
+            if homes is not None and len(homes):
+                places = generator.permutation(int(homes.max()) + 1)
+                anyhow = anyhow[np.argsort(places[homes[anyhow]], kind="stable")]
+        rows = anyhow[known[anyhow]]
+        yield name, rows[np.argsort(values[rows], kind="stable")]
+
+
+def blocks_in_order_of_numbers(
+    data: Dataset, names: Sequence[str], numbers: Mapping[str, NDArray[np.float64]]
+) -> Iterator[tuple[str, str]]:
+    """Categories that lie in blocks where the records are sorted by a number, each with the first such number.
+
+    `numbers`: NaN where missing; shape (n,).
+    """
+    codes = ValueCodes(data)
+    left, tests = list(names), max(len(names) * len(numbers), 1)
+    for number, rows in orders_of_numbers(numbers, data.households) if left else ():
+        for name in tuple(left):
+            if is_in_blocks(data, name, rows, tests, codes):
+                left.remove(name)
+                yield name, number
+        if not left:
+            return
+
+
+def is_in_blocks(
+    data: Dataset,
+    name: str,
+    rows: NDArray[np.int64] | None = None,
+    tests: int = 1,
+    codes: ValueCodes | None = None,
+) -> bool:
+    """Whether nearly all records have the value of the records before and after, and not by chance.
+
+    `rows`: the records in an order of their own; shape (m,). `tests`: what is examined at once.
+    """
+    own, first, _ = _in_order((codes or ValueCodes(data)).of(name), data.households, rows)
+    found = own[first]
+    found = found[found >= 0]
+    if len(found) < 2:
+        return False
+    counts = np.bincount(found)
+    shares = counts / len(found)
+    alike, steps = float(shares @ shares), int(np.count_nonzero(np.diff(found)))
+    if alike >= 1 or steps > EXCEPTIONS * (len(found) - 1) * (1 - alike):
+        return False
+    # All arrangements of the values in as many blocks, and all arrangements.
+    distinct = int(np.count_nonzero(counts))
+    in_blocks = math.log(distinct) + steps * math.log(distinct - 1) + _log_choices(len(found) - 1, steps)
+    return in_blocks - _log_arrangements(counts) < -math.log(BY_CHANCE * tests)
+
+
+def is_in_order(data: Dataset, name: str, tests: int = 1) -> bool:
+    """Whether nearly all records have a number between those of the records before and after, and not by chance.
+
+    So have those of a file that is sorted by it, in either direction, or by it within a few other values. Equal
+    numbers in a row are one.
+    """
+    column = data[name]
+    values = np.where(column.missing, np.nan, column.values.astype(np.float64))
+    _, first, _ = _in_order(ValueCodes(data).of(name), data.households, None)
+    known = values[first]
+    known = known[np.isfinite(known)]
+    if len(known) < FEWEST_RECORDS:
+        return False
+    _, counts = np.unique(known, return_counts=True)
+    shares = counts / len(known)
+    directions = np.sign(np.diff(known))
+    turns = int(np.count_nonzero(np.diff(directions[directions != 0])))
+    if len(counts) < 2 or turns > EXCEPTIONS * TURNING * (len(known) - 1) * (1 - float(shares @ shares)):
+        return False
+    # Which of the runs, ascending or descending, each of the equal numbers is in; and all arrangements.
+    runs = turns + 1
+    sizes, times = np.unique(counts, return_counts=True)
+    in_runs = runs * math.log(2) + sum(
+        int(often) * _log_choices(int(size) + runs - 1, runs - 1) for size, often in zip(sizes, times, strict=True)
+    )
+    return in_runs - _log_arrangements(counts) < -math.log(BY_CHANCE * tests)
+
+
+def implied_by_neighbours(
+    data: Dataset,
+    name: str,
+    hidden: NDArray[np.bool_],
+    rows: NDArray[np.int64] | None = None,
+    tests: int = 1,
+    codes: ValueCodes | None = None,
+) -> NDArray[np.bool_]:
+    """Hidden cells whose value the nearest shown ones before and after have, if not by chance; shape (n,).
+
+    `rows`: the records in an order of their own; shape (m,). `tests`: what is examined at once.
+    """
+    own, first, run = _in_order((codes or ValueCodes(data)).of(name), data.households, rows)
+    gone = hidden if rows is None else hidden[rows]
+    told = _agrees_with_neighbours(own[first], gone[first], tests)[run] & gone
+    if rows is None:
+        return np.asarray(told)
+    implied = np.zeros(len(data), dtype=np.bool_)
+    implied[rows] = told
+    return implied
+
+
+def _agrees_with_neighbours(codes: NDArray[np.int64], hidden: NDArray[np.bool_], tests: int) -> NDArray[np.bool_]:
+    """Hidden cells that stand between shown ones of their own value, where such tell it."""
+    seen = np.where(hidden, -1, codes)
+    before, after = _last_shown(seen), _last_shown(seen[::-1])[::-1]
+    between = (before >= 0) & (before == after)
+    shown = between & (seen >= 0)
+    number, nothing = int(np.count_nonzero(shown)), np.zeros(len(codes), dtype=np.bool_)
+    if not number:
+        return nothing
+    shares = np.bincount(seen[seen >= 0]) / np.count_nonzero(seen >= 0)
+    # What chance would leave: frequent values stand between themselves more often than others.
+    by_chance = number - float(shares[before[shown]].sum())
+    exceptions = int(np.count_nonzero(seen[shown] != before[shown]))
+    # A sum of independent events is at most a share of its mean with this probability (Chernoff); of two cells in a
+    # row that are between shown ones, one is counted.
+    bound = by_chance / 2 * (1 - EXCEPTIONS + EXCEPTIONS * math.log(EXCEPTIONS))
+    if bound < math.log(BY_CHANCE * tests) or exceptions > EXCEPTIONS * by_chance:
+        return nothing
+    return np.asarray(hidden & between & (codes == before))
+
+
+def _last_shown(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Code of the nearest shown cell before each, -1 where there is none; shape (n,)."""
+    places = np.maximum.accumulate(np.where(codes >= 0, np.arange(len(codes)), -1))
+    before = np.concatenate([[-1], places[:-1]]).astype(np.int64)
+    return np.where(before >= 0, codes[before], -1)
+
+
+def _in_order(
+    codes: NDArray[np.int64], homes: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Codes in an order, the first record of each run of them, and the run of each record.
+
+    Housemates in a row are one run where they have the value in common, and are hidden together; of others each is one.
+    """
+    own = codes if rows is None else codes[rows]
+    if homes is None or not len(own) or not _is_of_households(codes, homes):
+        every = np.arange(len(own))
+        return own, every, every
+    steps = np.diff(homes if rows is None else homes[rows], prepend=-1) != 0
+    return own, np.flatnonzero(steps), np.cumsum(steps) - 1
+
+
+def _is_of_households(codes: NDArray[np.int64], homes: NDArray[np.int64]) -> bool:
+    """Whether the members of each household have a value in common."""
+    one = np.zeros(int(homes.max()) + 1, dtype=np.int64)
+    one[homes] = codes
+    return bool(np.array_equal(one[homes], codes))
+
+
+def _log_choices(n: int, k: int) -> float:
+    """Logarithm of the number of choices of k among n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _log_arrangements(counts: NDArray[np.int64]) -> float:
+    """Logarithm of the number of orders of values that occur so often."""
+    sizes, times = np.unique(counts, return_counts=True)
+    equal = sum(int(often) * math.lgamma(int(size) + 1) for size, often in zip(sizes, times, strict=True))
+    return math.lgamma(int(counts.sum()) + 1) - equal
