@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.edits.element_names import local
 from maskwright.edits.expression import variable_names
 
 if TYPE_CHECKING:
@@ -379,6 +380,12 @@ class Edit:
     limit_of: int | None = None
     from_data: bool = False
     stated: StatedNames | None = None
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """Variables that it names, those too that masking cannot work on; of tests of an engine, all elements."""
+        elements = () if self.engine is None else self.engine.names
+        return tuple(dict.fromkeys((*self.variables, *(local(name).lstrip("@") for name in elements))))
 
     @cached_property
     def read(self) -> tuple[str, ...]:

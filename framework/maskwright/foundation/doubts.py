@@ -188,7 +188,7 @@ _CATALOGUE = (
         "not-masked",
         "variable",
         "The role of a variable says that it has to be protected (confidential, quasi_identifier), by declaration or "
-        "because it is a number, and no step masks it.",
+        "because it is a number, and no step masks it. Or it is an identifier, and declared `release: as is`.",
         "Name it in a step, or declare `release: as is` or `role: other` if it may be published as it is.",
     ),
     DoubtKind(

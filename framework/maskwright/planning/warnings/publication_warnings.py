@@ -10,6 +10,7 @@ from maskwright.data.dependencies import CERTAINTY, ValueCodes
 from maskwright.data.notations import date_remedy
 from maskwright.data.record_groups import published_classes
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.edits.evaluation.whole_files import looks_beyond
 from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
@@ -120,7 +121,7 @@ def publication_notices(
     for name in shown:
         column = data[name]
         distinct = len(column.variable.categories)
-        if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
+        if not column.variable.identifies and not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
             message = (
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
                 f"`{name}: {{role: identifier}}`"
@@ -201,12 +202,16 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
     masked = set(plan.masked)
     for edit in plan.edits:
         count = broken.get(edit.name, 0)
-        if count and edit.severity == "error" and not masked & set(edit.variables):
+        if count and edit.severity == "error" and not masked & set(edit.named):
+            ways = (
+                "leave out these records (on_input_violation: drop), mend the file"
+                if looks_beyond(edit)
+                else "mask them too, correct or leave out these records (on_input_violation: localize or drop)"
+            )
             message = (
                 f"{plural(count, 'original record violates', 'original records violate')} edit {edit.name!r}, and no "
-                f"step masks its variables ({', '.join(edit.variables)}), so that nothing can be released: mask "
-                "them too, correct or leave out these records (on_input_violation: localize or drop), or give the edit "
-                "`severity: warning`"
+                f"step masks its variables ({', '.join(edit.named)}), so that nothing can be released: {ways}, or give "
+                "the edit `severity: warning`"
             )
             yield Notice("violated-and-unmasked", edit.name, message, count, place=edit.place)
 
@@ -218,6 +223,10 @@ PROTECTED = ("quasi_identifier", "confidential")
 def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) -> Iterator[Doubt]:
     """Doubts about variables that no step masks and nothing declares to be published as they are."""
     for variable in untouched:
+        if variable.identifies:
+            message = "it is an identifier, and is published as it is: whoever knows it finds the record"
+            hint = "Leave out `release: as is`: it is dropped then. Or waive it, if all may know whose record it is."
+            yield Doubt("not-masked", variable.name, message, hint=hint)
         if variable.as_is or variable.renewed:
             continue
         if variable.role in PROTECTED:
