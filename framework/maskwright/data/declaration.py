@@ -111,7 +111,8 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     release: Literal["as is", "new"] | None = Field(
         default=None,
         description="'as is': it may be published unmasked whatever its role; the record and the report say so, "
-        "and of an identifier a doubt has to be waived. 'new': an identifier, or the variable of `cluster`, is published as a key with new random values. Left out: "
+        "and of an identifier a doubt has to be waived. 'new': an identifier, "
+        "or the variable of `cluster`, is published as a key with new random values. Left out: "
         "identifiers are dropped; what has to be masked and is not, and text of no declared role, stop the release.",
     )
     unchanged: float | None = Field(

@@ -45,6 +45,12 @@ def _beyond(broken: Iterable[EditOutcome], edits: EditSet) -> list[EditOutcome]:
     return [each for each in broken if looks_beyond(edits[each.name])]
 
 
+def are_mendable(arrival: Outcome, edits: EditSet) -> bool:
+    """Whether some edit that records violate could be mended in them: none that is about several records can."""
+    broken = violated_edits(arrival.edits)
+    return len(_beyond(broken, edits)) < len(broken)
+
+
 def refuse_unmendable(arrival: Outcome, edits: EditSet) -> None:
     """Stop where fields are to be adjusted, and records violate an edit about several: no field of one mends it."""
     beyond = _beyond(violated_edits(arrival.edits), edits)
@@ -69,7 +75,7 @@ def on_violation(
         raise InputError(Problem(message, hint=NONE_LEFT if beyond else None))
     outcome = check_dataset(kept, edits, Domain.from_dataset(kept, domain_tuples(edits)))
     dropped = len(original) - len(kept)
-    also = " or belong to a group that did" if beyond else ""
+    also = " or belong to a group that did" if dropped > sum(each.violations for each in broken) else ""
     message = f"dropped: {plural(dropped, 'record')} that violated an edit in the original data{also} ({shown})"
     return (kept, rows), outcome, (Notice("records-dropped", "", message, dropped, len(original)),)
 
@@ -161,7 +167,9 @@ def is_many(some: int, of: int) -> bool:
     return some >= FEWEST and some >= MANY * of
 
 
-def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome]) -> Iterator[Doubt]:
+def dropped_doubts(
+    lost: int, of: int, what: str, broken: Iterable[EditOutcome], are_mendable: bool = True
+) -> Iterator[Doubt]:
     """A doubt where a large part of the file is left out."""
     if not is_many(lost, of):
         return
@@ -169,4 +177,5 @@ def dropped_doubts(lost: int, of: int, what: str, broken: Iterable[EditOutcome])
     shown = ", ".join(f"{each.name}: {each.violations:,}" for each in worst[:MOST_NAMED])
     shown += f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
     message = f"{lost:,} of {of:,} {what} ({lost / of:.0%}) violate an edit ({shown}) and would be dropped"
-    yield Doubt("many-records-dropped", "", message, lost, of)
+    hint = None if are_mendable else f"Look at the edits that are named and correct them. {NONE_LEFT}"
+    yield Doubt("many-records-dropped", "", message, lost, of, hint=hint)

@@ -11,6 +11,7 @@ from maskwright.commands.named_originals import named_originals
 from maskwright.commands.reading import load, refuse_xpath_on_commas
 from maskwright.commands.running.input_violations import (
     about_unpublished,
+    are_mendable,
     check_unpublished,
     dropped_doubts,
     left_of,
@@ -27,7 +28,6 @@ from maskwright.edits.evaluation.whole_files import looks_beyond
 from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates, with_grids
-from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, refuse_problems
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.processes.resources import give_back_memory
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.edits.evaluation.check import Outcome
+    from maskwright.foundation.doubts import Doubt
     from maskwright.pipeline.resolved import MaskingRequest
 
 
@@ -145,25 +146,21 @@ def load_input(
     with timed("analyse"), stage(reporter, "Analysing the edits"), explained_by(original.doubts):
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)
-    located: dict[str, Any] | None = None
-    left = arrival
+    located, left = None, arrival
     if request.on_input_violation == "localize":
         refuse_unmendable(arrival, edits)
-        alone = EditSet(tuple(edit for edit in edits if not looks_beyond(edit)), edits.notes)
-        original, located, more = _with_errors_located(request, original, alone, domain, reporter, timed)
+        original, located, more = _with_errors_located(request, original, edits, domain, reporter, timed)
         broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
     else:
         kept, left, more = on_violation(request, original, edits, arrival)
         if kept is not None:
             original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
         broken = {each.name: each.violations for each in left.edits}
-    dropped = came - len(original)
-    violated = (*broken_there, *violated_edits(arrival.edits))
-    doubts = (
-        *original.doubts, *wrong, *undecided_doubts(left), *dropped_doubts(dropped, came, "records", violated),
-    )  # fmt: skip
-    gone = identifier_notices(each.name for each in identifiers if not each.renewed)
+    dropped, violated = came - len(original), (*broken_there, *violated_edits(arrival.edits))
+    lost = dropped_doubts(dropped, came, "records", violated, are_mendable(arrival, edits))
+    doubts = (*original.doubts, *wrong, *undecided_doubts(left), *lost)
     read = (*notices_of("reading", original.notes), *notices_of("rules", _notes_of_rules(request, rules, stated)))
+    gone = identifier_notices(each.name for each in identifiers if not each.renewed)
     notices = (*gone, *unpublished, *read, *silent_notices, *more, *rule_notices)
     return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
 
@@ -179,9 +176,10 @@ def _with_errors_located(
     """Original with the fewest fields adjusted, which they are, and notices."""
     from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
 
+    alone = EditSet(tuple(edit for edit in edits if not looks_beyond(edit)), edits.notes)
     trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
     with timed("localize"), stage(reporter, "Locating errors") as progress:
-        return with_errors_located(original, edits, trusted, domain, progress, request.execution.workers)
+        return with_errors_located(original, alone, trusted, domain, progress, request.execution.workers)
 
 
 @contextmanager

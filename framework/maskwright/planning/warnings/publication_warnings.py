@@ -120,8 +120,8 @@ def publication_notices(
     shown = [name for name in plan.untouched if name not in computed and not data[name].variable.renewed]
     for name in shown:
         column = data[name]
-        distinct = len(column.variable.categories)
-        if not column.variable.identifies and not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
+        distinct = 0 if column.variable.identifies else len(column.variable.categories)
+        if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
             message = (
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
                 f"`{name}: {{role: identifier}}`"
@@ -216,6 +216,8 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
             yield Notice("violated-and-unmasked", edit.name, message, count, place=edit.place)
 
 
+DROPPED_OTHERWISE = "Leave out `release: as is`: it is dropped then. Or waive it, if all may know whose record it is."
+
 PROTECTED = ("quasi_identifier", "confidential")
 """Roles that say that a variable has to be masked."""
 
@@ -225,8 +227,7 @@ def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) ->
     for variable in untouched:
         if variable.identifies:
             message = "it is an identifier, and is published as it is: whoever knows it finds the record"
-            hint = "Leave out `release: as is`: it is dropped then. Or waive it, if all may know whose record it is."
-            yield Doubt("not-masked", variable.name, message, hint=hint)
+            yield Doubt("not-masked", variable.name, message, hint=DROPPED_OTHERWISE)
         if variable.as_is or variable.renewed:
             continue
         if variable.role in PROTECTED:
