@@ -207,7 +207,7 @@ def _stated(look: ColumnProfile) -> dict[str, Any]:
     return stated
 
 
-def _edits(suggested: Sequence[Suggestion], in_bands: Collection[str], *, active: bool) -> Iterator[str]:
+def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool) -> Iterator[str]:
     # What holds of values exactly is not said of bands.
     certain = [
         each for each in suggested

@@ -393,6 +393,12 @@ class Edit:
         return tuple(dict.fromkeys((*self.variables, *variable_names(self.expression))))
 
     @property
+    def looks_beyond(self) -> bool:
+        """Whether the verdict on a record depends on other records."""
+        engine = self.for_validation.engine
+        return engine is not None and (isinstance(engine, FileTest) or not engine.pattern.stays_in_record)
+
+    @property
     def for_validation(self) -> Edit:
         """The edit as a file is checked against it: by the engine that gives its verdict, if one does."""
         engine = self.validated_by

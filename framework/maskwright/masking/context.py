@@ -170,7 +170,8 @@ def refuse_untranslatable(plan: Plan, variables: Sequence[Variable], original: D
         column = original[name]
         values = np.where(column.missing, np.nan, column.values.astype(np.float64))
         block = Block(read_only(values[:, None]), read_only(column.missing[:, None]), (column.variable,))
-        assert isinstance(step.method, Method) and step.method.protect is not None
+        assert isinstance(step.method, Method)
+        assert step.method.protect is not None
         with step.placed(step.number):
             masked = step.method.protect(block, step.params, generator(0))
         if masked.variables is not None:

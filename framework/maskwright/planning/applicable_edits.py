@@ -21,7 +21,6 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Checker, Outcome, fires, record_form
 from maskwright.edits.evaluation.check_data import chunks_of, record_path
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.evaluation.whole_files import looks_beyond
 from maskwright.edits.expression import Aggregate, IsMissing, MissingAs, Truth, VariableReference, children, nodes
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
@@ -202,9 +201,9 @@ def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, Integers
     for _ in range(MOST_PASSES):
         chosen = _obeying(kept, binding, domain)
         rows, kept = rows[chosen], _only(kept, chosen)
-        if chosen.all() or not len(kept) or not any(map(looks_beyond, binding)):
+        if chosen.all() or not len(kept) or not any(edit.looks_beyond for edit in binding):
             return kept, rows
-    names = ", ".join(edit.name for edit in binding if looks_beyond(edit))
+    names = ", ".join(edit.name for edit in binding if edit.looks_beyond)
     raise InputError(
         Problem(
             f"each time records are left out, others violate an edit ({names})",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.evaluation.whole_files import looks_beyond
 from maskwright.edits.type_resolution import with_dates
 from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
@@ -42,7 +41,7 @@ NONE_LEFT = "Mend the file, or give the edit `severity: warning`."
 
 def _beyond(broken: Iterable[EditOutcome], edits: EditSet) -> list[EditOutcome]:
     """Verdicts on edits that are about several records, which nothing can mend."""
-    return [each for each in broken if looks_beyond(edits[each.name])]
+    return [each for each in broken if edits[each.name].looks_beyond]
 
 
 def are_mendable(arrival: Outcome, edits: EditSet) -> bool:

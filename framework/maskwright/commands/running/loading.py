@@ -24,7 +24,6 @@ from maskwright.data.variable import Variable
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.evaluation.whole_files import looks_beyond
 from maskwright.edits.languages.schematron.binding import bound_to
 from maskwright.edits.normalisation import written_out
 from maskwright.edits.type_resolution import with_category_equalities, with_dates, with_grids
@@ -176,7 +175,7 @@ def _with_errors_located(
     """Original with the fewest fields adjusted, which they are, and notices."""
     from maskwright.masking.field_adjustment import with_errors_located  # with all that adjusts values
 
-    alone = EditSet(tuple(edit for edit in edits if not looks_beyond(edit)), edits.notes)
+    alone = EditSet(tuple(edit for edit in edits if not edit.looks_beyond), edits.notes)
     trusted = {name: each.reliability for name, each in request.data.variables.items() if name in original}
     with timed("localize"), stage(reporter, "Locating errors") as progress:
         return with_errors_located(original, alone, trusted, domain, progress, request.execution.workers)

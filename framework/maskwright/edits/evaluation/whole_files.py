@@ -27,12 +27,6 @@ def is_file_test(edit: Edit) -> bool:
     return isinstance(edit.engine, FileTest)
 
 
-def looks_beyond(edit: Edit) -> bool:
-    """Whether the verdict on a record depends on other records."""
-    engine = edit.for_validation.engine
-    return engine is not None and (is_file_test(edit) or not engine.pattern.stays_in_record)
-
-
 class FileVerdicts:
     """Verdicts of the edits that are about all records, which are there once all columns were seen."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from maskwright.data.dependencies import implied_by_neighbours
 from maskwright.disclosure.attacks.dependency import describe_paths, remedy_of_paths, remedy_of_variable
 from maskwright.disclosure.published_cells import MOST_EFFORT
+from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
 
 
+ABOUT_SEVERAL = (
+    "Suppress no variable that the rule reads, or leave the rule out of the pipeline, or give it `severity: warning`."
+)
+
+
 def following_doubts(
     hidden: CellMasks,
     by_edits: Complement[str],
@@ -33,7 +39,10 @@ def following_doubts(
     keys: Collection[str],
 ) -> Iterator[Doubt]:
     """Doubts about the suppressed cells of each variable."""
-    unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
+    binding = [edit for edit in edits if edit.engine is not None and edit.severity == "error"]
+    unanalysed = [edit.name for edit in binding if not is_file_test(edit)]
+    # All that such a rule reads is known: where nothing of it is suppressed, it gives nothing away.
+    together = [edit.name for edit in binding if is_file_test(edit) and not hidden.keys().isdisjoint(edit.named)]
     for name, gone in hidden.items():
         total = int(gone.sum())
         if not total or len(shown[name].variable.categories) == 1:
@@ -67,6 +76,12 @@ def following_doubts(
             if name in by_edits.given_up:
                 message += f": the search ends after {MOST_EFFORT:,} conditions for one record"
             yield Doubt("suppressed-cells-undecided", name, message, undecided, total)
+        if together:
+            message = (
+                f"whether {', '.join(together)} gives its {total} suppressed cells away is not known: what a rule "
+                "about several records says of a single cell is not computed"
+            )
+            yield Doubt("suppressed-cells-undecided", name, message, total, total, hint=ABOUT_SEVERAL)
         if unanalysed:
             yield Doubt(
                 "suppressed-cells-undecided",

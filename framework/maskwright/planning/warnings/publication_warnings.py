@@ -10,7 +10,6 @@ from maskwright.data.dependencies import CERTAINTY, ValueCodes
 from maskwright.data.notations import date_remedy
 from maskwright.data.record_groups import published_classes
 from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
-from maskwright.edits.evaluation.whole_files import looks_beyond
 from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.errors import EditError, Problem
@@ -205,7 +204,7 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
         if count and edit.severity == "error" and not masked & set(edit.named):
             ways = (
                 "leave out these records (on_input_violation: drop), mend the file"
-                if looks_beyond(edit)
+                if edit.looks_beyond
                 else "mask them too, correct or leave out these records (on_input_violation: localize or drop)"
             )
             message = (
