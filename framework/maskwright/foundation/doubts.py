@@ -264,8 +264,8 @@ _CATALOGUE = (
         "suppressed-cells-undecided",
         "variable",
         "It could not be decided whether suppressed cells can be derived from published ones through the edits: an "
-        "edit can be evaluated but not solved for the cell, as one about several records; or the search reached its limit for a record, or for a "
-        "household with its members.",
+        "edit can be evaluated but not solved for the cell, as one about several records; or the search reached its "
+        "limit for a record, or for a household with its members.",
         "Simplify the edits that read the variable, or suppress the other variables of these edits too.",
     ),
     DoubtKind(
