@@ -133,7 +133,7 @@ def test_one_that_reads_new_keys_is_checked_on_them_and_published(
     assert set(masked["firm"]).isdisjoint(pd.read_csv(tmp_path / "firms.csv")["firm"])
     assert "unique(firm)" in published(tmp_path)
     verdicts = {each["name"]: each for each in json.loads((tmp_path / "run.json").read_text())["edits"]}
-    assert [verdicts[name]["violations_masked"] for name in ("edit-1", "edit-2")] == [0, 0]
+    assert [verdicts[name]["violations"] for name in ("edit-1", "edit-2")] == [0, 0]
     assert main(["validate", str(tmp_path / "masked.csv"), "--edits", str(tmp_path / "rules.yaml")]) == 0
 
 

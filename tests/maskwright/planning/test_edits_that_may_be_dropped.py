@@ -98,6 +98,6 @@ def test_init_writes_no_edit_that_bands_cannot_keep_and_keeps_the_others(tmp_pat
     assert main(["init", str(data), "--to", str(path)]) == 0
     written = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert written["edits"]
-    assert not any("age" in edit for edit in written["edits"])
+    assert not any("birth_year" in edit for edit in written["edits"])
     assert "# - age + birth_year == 2024" in path.read_text(encoding="utf-8")
     assert main(["plan", str(path)]) == 0
