@@ -145,7 +145,7 @@ def start_pipeline(
         stated = {"format": options.file_format, **stated}
     reported = _without_described(description, file.codebook)
     codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
-    zeros = _zeros(profiled.data, reported)
+    zeros = numbers_with_zeros(profiled.data, reported)
     with stage(shown, "Planning"):
         active, doubts, failing = _planned(reported, data, {**codebook, **stated}, suggested, zeros)
     source = address_of(str(data))
@@ -185,7 +185,7 @@ def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...
     return suggest(kept, limit=MOST_SUGGESTED).found
 
 
-def _zeros(data: Dataset, description: Description) -> tuple[str, ...]:
+def numbers_with_zeros(data: Dataset, description: Description) -> tuple[str, ...]:
     """Numbers so many of which are 0 that averaging them would be a doubt."""
     found = [
         _without_codes(data[each.name], tuple(each.missing_codes)) for each in description.variables if each.is_numeric

@@ -260,7 +260,7 @@ def _tables(
     every = list(dict.fromkeys(each for own in names.values() for each in own))
     unknown = [
         Problem(unknown_name("variable", name, every), Place("argument declared"))
-        for name, each in variables.items() if name not in every and each.role != "identifier"
+        for name, each in variables.items() if name not in every and not each.is_identifier
     ]  # fmt: skip
     refuse_problems(unknown)
     return {

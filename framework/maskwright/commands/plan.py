@@ -17,6 +17,7 @@ from maskwright.commands.running.preparation import (
     refuse_impossible_limits,
 )
 from maskwright.commands.running.release_candidate import planned_run
+from maskwright.data.declaration import variable_of
 from maskwright.data.frame_libraries import taken_in
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.normalisation import refuse_ranges
@@ -212,9 +213,9 @@ def _declared_variable(name: str, declared: VariableDeclaration | None) -> Varia
     dated: VariableType = "datetime" if declared.is_datetime else "date"
     listed: VariableType = "nominal" if declared.categories else "continuous"
     kind: VariableType = declared.type or (dated if declared.is_date else listed)
-    role = declared.role or ("confidential" if kind in ("continuous", "integer") else "other")
-    return Variable(
-        name, kind, role, decimals=0 if declared.is_date else declared.decimals,
-        date_format=declared.date_format if declared.is_date else None, as_is=declared.release == "as is",
-        inferred_role=declared.role is None, renewed=declared.release == "new", categories=declared.categories or (),
+    return variable_of(
+        name, kind, "confidential" if kind in ("continuous", "integer") else "other", declared,
+        decimals=0 if declared.is_date else declared.decimals,
+        date_format=declared.date_format if declared.is_date else None, renewed=declared.release == "new",
+        categories=declared.categories or (),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
-from maskwright.commands.running.loading import violated_edits
+from maskwright.commands.running.input_violations import violated_edits
 from maskwright.commands.running.preparation import prepare
 from maskwright.commands.running.publish import log_waived, refuse_doubts
 from maskwright.commands.running.stages import last_doubts

@@ -199,7 +199,7 @@ def load(
     declared = dict(data.variables)
     if data.cluster is not None:
         declared = with_household_role(declared, data.cluster)
-    named = {name for name, each in declared.items() if each.role == "identifier"} - set(keys)
+    named = {name for name, each in declared.items() if each.is_identifier} - set(keys)
     declared |= {name: _key(declared[name]) for name in keys if name in declared}
     if isinstance(data, DataInMemory):
         read = _in_memory(data, _present(declared, may_lack, names_in(data) or ()))
@@ -243,7 +243,7 @@ def _present(
     return {
         name: each
         for name, each in declared.items()
-        if name in names or may_lack == "nothing" or (may_lack == "identifiers" and each.role != "identifier")
+        if name in names or may_lack == "nothing" or (may_lack == "identifiers" and not each.is_identifier)
     }
 
 

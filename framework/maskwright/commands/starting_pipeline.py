@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from maskwright.data.date_texts import ISO
+from maskwright.edits.edit_set import EditSet
 from maskwright.edits.suggestions.model import flow_text
 from maskwright.foundation.files import split_name
 from maskwright.release.wording import count, plural
@@ -108,7 +109,7 @@ def pipeline_text(
         "maskwright: 1",
         "",
         *_data(found, source, options, doubts, linked, levels),
-        *_edits(suggested, active=active),
+        *_edits(suggested, {each.name for each in _in_bands(found)}, active=active),
         *_on_violation(linked),
         *_protection(found, zeros),
         *_rest(found, source, linked),
@@ -206,8 +207,12 @@ def _stated(look: ColumnProfile) -> dict[str, Any]:
     return stated
 
 
-def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
-    certain = [each for each in suggested if active and each.kind in CERTAIN and each.records == each.of]
+def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool) -> Iterator[str]:
+    # What holds of values exactly is not said of bands.
+    certain = [
+        each for each in suggested
+        if active and each.kind in CERTAIN and each.records == each.of and in_bands.isdisjoint(_names_of(each))
+    ]  # fmt: skip
     others = [each for each in suggested if each not in certain]
     lead = "what must hold in every released record"
     yield f"{'edits:' if certain else 'edits: []':<30} # {lead}{'' if certain else '; none yet'}"
@@ -232,9 +237,20 @@ def _on_violation(linked: LinkedFiles | None) -> Iterator[str]:
     yield ""
 
 
+def _names_of(suggestion: Suggestion) -> Collection[str]:
+    """Variables that a suggested rule reads."""
+    return EditSet.parse([suggestion.statement]).variables
+
+
+def _in_bands(found: Description) -> list[ColumnProfile]:
+    """Keys that are published in bands."""
+    keys = (each for each in found.variables if each.role == "quasi_identifier")
+    return [each for each in keys if each.is_numeric and each.distinct > BANDS]
+
+
 def _protection(found: Description, zeros: Collection[str]) -> Iterator[str]:
     keys = [each for each in found.variables if each.role == "quasi_identifier"]
-    many = [each.name for each in keys if each.is_numeric and each.distinct > BANDS]
+    many = [each.name for each in _in_bands(found)]
     amounts = [each.name for each in found.variables if each.role == "confidential" and each.is_numeric]
     yield "protect:"
     if amounts:

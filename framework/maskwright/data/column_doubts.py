@@ -97,7 +97,7 @@ def misread_doubt(column: Column, declared: VariableDeclaration, *, typed: bool,
     (``2A``), numbers too long for any number. A declared type, categories, or ``release: as is`` settle it.
     """
     settled = declared.type is not None or declared.categories or declared.release is not None
-    if column.variable.is_numeric or settled or declared.role == "identifier":
+    if column.variable.is_numeric or settled or declared.is_identifier:
         return None
     every = column.variable.category_texts
     if not pc.any(pc.match_substring_regex(every, LIKE_A_NUMBER)).as_py():

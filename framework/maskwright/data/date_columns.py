@@ -227,7 +227,7 @@ def _no_dates(name: str, wrong: NDArray[np.bool_], text: Any, declared: Variable
 def date_doubt(column: Column, declared: VariableDeclaration, *, typed: bool) -> Doubt | None:
     """Doubt about a column of texts that are ISO dates but for a few, or about dates that may mean 'no value'."""
     settled = declared.type is not None or bool(declared.categories) or declared.release is not None
-    if settled or declared.role == "identifier":
+    if settled or declared.is_identifier:
         return None
     if column.variable.is_date:
         return _sentinel_doubt(column)

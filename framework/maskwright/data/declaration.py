@@ -110,8 +110,9 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     )
     release: Literal["as is", "new"] | None = Field(
         default=None,
-        description="'as is': it may be published unmasked whatever its role; the record and the report say so. 'new': "
-        "an identifier, or the variable of `cluster`, is published as a key with new random values. Left out: "
+        description="'as is': it may be published unmasked whatever its role; the record and the report say so, "
+        "and of an identifier a doubt has to be waived. 'new': an identifier, "
+        "or the variable of `cluster`, is published as a key with new random values. Left out: "
         "identifiers are dropped; what has to be masked and is not, and text of no declared role, stop the release.",
     )
     unchanged: float | None = Field(
@@ -185,6 +186,11 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
     def missing_codes(self) -> tuple[str, ...]:
         """Cell texts that mean 'no value', without what each of them means."""
         return tuple(code for code, _ in self.missing)
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether it is an identifier that is dropped, or gets new values."""
+        return self.role == "identifier" and self.release != "as is"
 
     @property
     def is_date(self) -> bool:
@@ -287,9 +293,11 @@ def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDecl
 def variable_of(name: str, kind: VariableType, role: Role, declared: VariableDeclaration, **facts: Any) -> Variable:
     """Variable as it is declared, with what was found of it; `role`: where none is declared."""
     stated = {fact: getattr(declared, fact) for fact in _STATED}
+    identifies = declared.role == "identifier" and not declared.is_identifier
     return Variable(
-        name=name, type=kind, role=declared.role or role, as_is=declared.release == "as is",
-        inferred_role=declared.role is None, **(stated | facts),
+        name=name, type=kind, role="other" if identifies else declared.role or role,
+        as_is=declared.release == "as is", inferred_role=declared.role is None, identifies=identifies,
+        **(stated | facts),
     )  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def typed_column(  # noqa: PLR0911 - one return for each type
     if is_date or declared.type in ("continuous", "integer"):
         return text_column(name, text, declared)
     column, notes = category_column(name, text, declared)
-    if stated or declared.role == "identifier":
+    if stated or declared.is_identifier:
         return column, notes
     return column, [*notes, *date_notes(column)]
 

@@ -227,7 +227,7 @@ class Marks:
 
 def _is_settled(declared: VariableDeclaration) -> bool:
     facts = (declared.type, declared.decimals, declared.min, declared.max, declared.release)
-    return any(fact is not None for fact in facts) or declared.role == "identifier"
+    return any(fact is not None for fact in facts) or declared.is_identifier
 
 
 def _count(cells: Any, pattern: str) -> int:

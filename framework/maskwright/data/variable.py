@@ -66,6 +66,8 @@ class Variable:
         Whether it is declared to be published as it is, whatever its role.
     inferred_role : bool
         Whether the role was not declared.
+    identifies : bool
+        Whether it is an identifier that is declared to be published as it is; its role is then "other".
     renewed : bool
         Whether it is published as a key, with new random values in place of its own.
     unchanged : float or None
@@ -104,6 +106,7 @@ class Variable:
     labels: tuple[tuple[str, str], ...] = ()
     as_is: bool = False
     inferred_role: bool = False
+    identifies: bool = False
     unchanged: float | None = None
     distortion: float | None = None
     renewed: bool = False

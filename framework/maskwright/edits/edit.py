@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from maskwright.edits.element_names import local
 from maskwright.edits.expression import variable_names
 
 if TYPE_CHECKING:
@@ -381,9 +382,21 @@ class Edit:
     stated: StatedNames | None = None
 
     @cached_property
+    def named(self) -> tuple[str, ...]:
+        """Variables that it names, those too that masking cannot work on; of tests of an engine, all elements."""
+        elements = () if self.engine is None else self.engine.names
+        return tuple(dict.fromkeys((*self.variables, *(local(name).lstrip("@") for name in elements))))
+
+    @cached_property
     def read(self) -> tuple[str, ...]:
         """Variables that a verdict needs: the ends between which what members say lies are columns of their own."""
         return tuple(dict.fromkeys((*self.variables, *variable_names(self.expression))))
+
+    @property
+    def looks_beyond(self) -> bool:
+        """Whether the verdict on a record depends on other records."""
+        engine = self.for_validation.engine
+        return engine is not None and (isinstance(engine, FileTest) or not engine.pattern.stays_in_record)
 
     @property
     def for_validation(self) -> Edit:

@@ -188,7 +188,7 @@ _CATALOGUE = (
         "not-masked",
         "variable",
         "The role of a variable says that it has to be protected (confidential, quasi_identifier), by declaration or "
-        "because it is a number, and no step masks it.",
+        "because it is a number, and no step masks it. Or it is an identifier, and declared `release: as is`.",
         "Name it in a step, or declare `release: as is` or `role: other` if it may be published as it is.",
     ),
     DoubtKind(
@@ -266,8 +266,8 @@ _CATALOGUE = (
         "suppressed-cells-undecided",
         "variable",
         "It could not be decided whether suppressed cells can be derived from published ones through the edits: an "
-        "edit can be evaluated but not solved for the cell, or the search reached its limit for a record, or for a "
-        "household with its members.",
+        "edit can be evaluated but not solved for the cell, as one about several records; or the search reached its "
+        "limit for a record, or for a household with its members.",
         "Simplify the edits that read the variable, or suppress the other variables of these edits too.",
     ),
     DoubtKind(

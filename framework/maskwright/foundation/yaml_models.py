@@ -133,6 +133,7 @@ _EXPECTED: Mapping[str, str] = {
     "multiple_of": "a multiple of {multiple_of}",
     "literal_error": "{expected}",
     "enum": "{expected}",
+    "keys_missing": "a mapping with {keys}",
 }
 
 
@@ -168,15 +169,21 @@ def _problems(error: ValidationError, model: type[BaseModel], node: Node, kind: 
     every = error.errors(include_url=False, include_input=False)
     strange = _strange_branches(node, [detail["loc"] for detail in every if detail["type"] == "extra_forbidden"])
     meant = [detail for detail in every if _branch(node, detail["loc"]) not in strange]
+    of_branches: dict[tuple[Path, str | int], list[str]] = defaultdict(list)
     for detail in meant or every:
         location = detail["loc"]
         path, rest = _locate(node, location)
-        if detail["type"] == "missing":
+        branch = _branch(node, location)
+        if detail["type"] == "missing" and branch is not None and _is_empty(node.at(branch[0])):
+            of_branches[branch].append(repr(location[-1]))
+        elif detail["type"] == "missing":
             found.append(_missing(model, node, path, str(location[-1]), kind))
         elif detail["type"] == "extra_forbidden" and path and not rest:
             found.append(_unknown(model, node, path, location, kind))
         else:
             expected[path].append(dict(detail))
+    for (path, _), keys in of_branches.items():
+        expected[path].append({"type": "keys_missing", "ctx": {"keys": " and ".join(keys)}})
     for path, details in expected.items():
         # Of the branches of a union, the one that got furthest is the one that was meant.
         if not any(len(other) > len(path) and other[: len(path)] == path for other in expected):
@@ -257,7 +264,14 @@ def _expectation(detail: Mapping[str, Any]) -> str:
     )
 
 
+def _is_empty(node: Node | None) -> bool:
+    """Whether it is a mapping without keys, which does not say which branch of a union was meant."""
+    return node is not None and node.is_mapping and not node.entries
+
+
 def _found(node: Node) -> str:
+    if _is_empty(node):
+        return "an empty mapping"
     if node.is_sequence:
         return f"a list of {len(node.elements)}"
     return node.description

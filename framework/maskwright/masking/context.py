@@ -12,9 +12,12 @@ import numpy as np
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.type_resolution import with_category_equalities
-from maskwright.planning.recoded_edits import settled
+from maskwright.foundation.progress import Quiet
+from maskwright.foundation.randomness import generator
+from maskwright.planning.recoded_edits import recoded_alone, settled
 from maskwright.plugins.block import Block, Gathered
-from maskwright.plugins.method import Masked, Removed
+from maskwright.plugins.guarding.frozen import read_only
+from maskwright.plugins.method import Masked, Method, Removed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,6 +155,29 @@ def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContex
         plan=replace(plan, units=units, category_units=categories),
         terms=PublishedTerms(published, reference, found.translations, found.dropped),
     )  # fmt: skip
+
+
+def refuse_untranslatable(plan: Plan, variables: Sequence[Variable], original: Dataset) -> None:
+    """Stop where an edit cannot be said of the categories that steps are going to make of the original."""
+    coarse = plan.coarse
+    if coarse.tried.issubset(coarse.foreseen):
+        return
+    read = [edit for edit in plan.edits if (names := coarse.read_by(edit)) and coarse.tried.issuperset(names)]
+    if not read:
+        return
+    made = {}
+    for name, step in recoded_alone(plan.steps, variables, coarse).items():
+        column = original[name]
+        values = np.where(column.missing, np.nan, column.values.astype(np.float64))
+        block = Block(read_only(values[:, None]), read_only(column.missing[:, None]), (column.variable,))
+        assert isinstance(step.method, Method)
+        assert step.method.protect is not None
+        with step.placed(step.number):
+            masked = step.method.protect(block, step.params, generator(0))
+        if masked.variables is not None:
+            made[name] = column.changed(masked.values[:, 0], masked.missing[:, 0], masked.variables[0])
+    context = MaskingContext(original, plan.edits, replace(plan, edits=EditSet(tuple(read))), 0, Execution(), Quiet())
+    in_published_terms(context, original.with_columns(made))
 
 
 def original_in_categories(column: Column, published: Variable) -> Column | None:

@@ -208,7 +208,7 @@ def _identifier_problems(
         statement |= {level.key: "its key, and `keep_key: true` publishes it as it is"} if level.keep_key else {}
         for variable, what in statement.items():
             stated = sources[name].variables.get(variable)
-            if stated is not None and stated.role == "identifier":
+            if stated is not None and stated.is_identifier:
                 node = section.at(("variables", variable)) or section
                 hint = f"Take {variable} out of `pointers`: then it is dropped. Or give it no role."
                 if variable == level.key:

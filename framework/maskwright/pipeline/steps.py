@@ -300,7 +300,7 @@ def resolve_release(
     if found is None or found.ids is None:
         return found
     place = (section.get("ids") or section).place
-    if found.ids == "new" and cluster is None and not any(each.role == "identifier" for each in declared.values()):
+    if found.ids == "new" and cluster is None and not any(each.is_identifier for each in declared.values()):
         message = "release.ids is 'new', and no variable is declared to be an identifier or to name households"
         problems.append(Problem(message, place, DECLARE_KEY))
     kept = [name for name, each in declared.items() if each.release == "new"]
@@ -324,7 +324,7 @@ def declared_keys(release: ReleaseSection, declared: Mapping[str, VariableDeclar
     return tuple(
         name
         for name, each in declared.items()
-        if each.role == "identifier" and (each.release == "new" or release.ids == "new")
+        if each.is_identifier and (each.release == "new" or release.ids == "new")
     )
 
 

@@ -13,13 +13,15 @@ import numpy as np
 
 from maskwright.data.date_texts import iso_text
 from maskwright.data.dates import FIRST_DAY, LAST_DAY
+from maskwright.data.dependencies import ValueCodes
 from maskwright.data.number_text import plain_text
+from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.analysis.analyse import analyse
 from maskwright.edits.edit_set import EditSet
-from maskwright.edits.evaluation.check import Outcome, evaluate, fires
+from maskwright.edits.evaluation.check import Checker, Outcome, fires, record_form
 from maskwright.edits.evaluation.check_data import chunks_of, record_path
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
-from maskwright.edits.expression import Truth
+from maskwright.edits.expression import Aggregate, IsMissing, MissingAs, Truth, VariableReference, children, nodes
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, quoted_text
 from maskwright.edits.type_resolution import with_dates
@@ -31,10 +33,10 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.declaration import VariableDeclaration
-    from maskwright.data.record_chunk import RecordChunk
     from maskwright.data.variable import Variable
     from maskwright.edits.analysis.statements import Analysis, Finding
     from maskwright.edits.edit import Edit
+    from maskwright.edits.expression import Expression
     from maskwright.foundation.arrays import Booleans, Integers
     from maskwright.planning.model import Step
     from maskwright.planning.step_order import StepVariables
@@ -91,26 +93,41 @@ def _without_effect(edit: Edit) -> Edit:
 
 def identifiers_of(declared: Mapping[str, VariableDeclaration]) -> tuple[str, ...]:
     """Names of the variables that are declared to be identifiers."""
-    return tuple(name for name, each in declared.items() if each.role == "identifier")
+    return tuple(name for name, each in declared.items() if each.is_identifier)
 
 
 def refuse_identifiers(edits: EditSet, identifiers: Collection[str], keys: Collection[str] = ()) -> None:
-    """Stop when an edit reads an identifier: it is never published, so no one could check the edit."""
-    problems = [
-        Problem(
-            f"edit {edit.name!r} reads {name!r}, which "
-            + ("is published with new random values" if name in keys else "is an identifier and will not be published"),
-            edit.place,
-            "remove the edit, or declare the variable `release: as is`"
-            if name in keys and name not in identifiers
-            else "give the variable another role, or remove the edit",
-        )
-        for edit in edits
-        for name in edit.variables
-        if name in identifiers or name in keys
-    ]
+    """Stop when an edit reads an identifier that is not published, or what the values of a key are: they are new."""
+    problems = []
+    for edit in edits:
+        valued = _names_of_values(edit.expression)
+        for name in edit.named:
+            if name in keys and name in valued:
+                what = "is published with new random values"
+                hint = (
+                    "Ask only which of them are equal or missing, as `unique()` and `by` do; or declare the variable "
+                    "`release: as is`, or remove the edit."
+                )
+            elif name in identifiers and name not in keys:
+                what = "is an identifier and will not be published"
+                hint = "give the variable another role, or remove the edit"
+            else:
+                continue
+            problems.append(Problem(f"edit {edit.name!r} reads {name!r}, which {what}", edit.place, hint))
     if problems:
         raise EditError(problems)
+
+
+def _names_of_values(expression: Expression) -> frozenset[str]:
+    """Variables of which a rule says more than which values are equal, and which are missing."""
+    found, stack = set(), [expression]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, VariableReference):
+            found.add(node.name)
+        elif not isinstance(node, (IsMissing, MissingAs)):
+            stack.extend(children(node))
+    return frozenset(found)
 
 
 def refuse_contradictions(
@@ -168,23 +185,58 @@ def literal(variable: Variable, value: float) -> str:
     return plain_text(value)
 
 
+MOST_PASSES = 10
+"""Times that records are left out and the others checked again, where edits are about several records."""
+
+
 def without_violations(data: Dataset, edits: EditSet) -> tuple[Dataset, Integers]:
-    """Records that violate no edit of severity error, and where in `data` they stand."""
+    """Records that violate no edit of severity error, and where in `data` they stand.
+
+    Where an edit is about groups of records, these are left out as a whole. Without them other records may violate an
+    edit that is about several, so that what is left is checked again.
+    """
+    binding = EditSet(tuple(edit for edit in edits if edit.severity == "error"))
     domain = Domain.from_dataset(data, domain_tuples(edits))
-    chosen = np.concatenate([_obeys(columns, edits, domain) for columns in chunks_of(data)])
+    rows, kept = np.arange(len(data)), data
+    for _ in range(MOST_PASSES):
+        chosen = _obeying(kept, binding, domain)
+        rows, kept = rows[chosen], _only(kept, chosen)
+        if chosen.all() or not len(kept) or not any(edit.looks_beyond for edit in binding):
+            return kept, rows
+    names = ", ".join(edit.name for edit in binding if edit.looks_beyond)
+    raise InputError(
+        Problem(
+            f"each time records are left out, others violate an edit ({names})",
+            hint="Mend the file, or give the edit `severity: warning`.",
+        )
+    )
+
+
+def _only(data: Dataset, chosen: Booleans) -> Dataset:
     rows = np.flatnonzero(chosen)
     smaller = tuple(column.taken(rows) for column in data)
     households = None if data.households is None else np.unique(data.households[chosen], return_inverse=True)[1]
-    return replace(data, columns=smaller, households=households), rows
+    return replace(data, columns=smaller, households=households)
 
 
-def _obeys(columns: RecordChunk, edits: EditSet, domain: Domain) -> Booleans:
-    result = np.ones(columns.n, dtype=np.bool_)
-    for edit in edits:
-        if edit.severity == "error":
-            verdict = evaluate(edit, columns, domain)
-            result &= verdict.holds | (verdict.unknown & (edit.binding == "exact"))
-    return result
+def _obeying(data: Dataset, edits: EditSet, domain: Domain) -> Booleans:
+    """Records that violate no edit, and whose groups do not."""
+    chunks, found = [*chunks_of(data)], []
+    with Checker(edits, record_path(data.layout), domain, record_form(data.layout.details, edits)) as checker:
+        if chunks and checker.needs_whole(chunks[0].names):
+            checker.prepare(RecordChunk.joined(chunks))
+        for columns in chunks:
+            verdicts = zip(edits, checker.add(columns), strict=True)
+            found.append([each.holds | (each.unknown & (edit.binding == "exact")) for edit, each in verdicts])
+    obeying, codes = np.ones(len(data), dtype=np.bool_), ValueCodes(data)
+    for number, edit in enumerate(edits):
+        wrong = ~np.concatenate([each[number] for each in found])
+        obeying &= ~wrong
+        for names in {node.by for node in nodes(edit.expression) if isinstance(node, Aggregate)}:
+            keys = np.stack([codes.of(name) for name in names])
+            group = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1)
+            obeying &= (np.bincount(group[wrong], minlength=len(data))[group] == 0) | (keys < 0).any(axis=0)
+    return obeying
 
 
 MOST_UNITS = 10**12

@@ -87,8 +87,11 @@ def is_weaker(kept_by: KeptBy, other: KeptBy) -> bool:
     return LEAST_CERTAIN.index(kept_by) <= LEAST_CERTAIN.index(other)
 
 
-def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_dropped: bool = False) -> Keeper:
-    """Keeper of an edit whose masked variables are all published as coarser categories."""
+def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, otherwise: str = "") -> Keeper:
+    """Keeper of an edit whose masked variables are all published as coarser categories.
+
+    `otherwise`: what happens if it cannot be said of them; empty: it can be.
+    """
     why_not = _only_checked(edit, set(edit.variables))
     if why_not is not None and edit.kind != "checked":
         return Keeper(edit.name, "checked", why_not)
@@ -97,8 +100,8 @@ def recoded_keeper(edit: Edit, remasked: frozenset[str], broken: int, *, may_be_
     if remasked.intersection(edit.variables):
         return Keeper(edit.name, "checked", "its variables are recoded, and change besides")
     how = "it is stated of the published categories, which contain the true values"
-    if may_be_dropped:
-        how += "; where it cannot be, which is known when they are made, it is dropped, as release_edits allows"
+    if otherwise:
+        how += f"; where it cannot be, which is known when they are made, {otherwise}"
     return Keeper(edit.name, "construction", how)
 
 

@@ -104,8 +104,8 @@ def make_plan(
             how = "records get values that one record of the original had together"
             return Keeper(edit.name, "construction", how)
         if recoded.intersection(edit.variables) and not (changes.moving - recoded).intersection(edit.variables):
-            open_yet = coarse is not None and coarse.may_drop_later(edit)
-            return recoded_keeper(edit, changes.moving, (arrival or {}).get(edit.name, 0), may_be_dropped=open_yet)
+            otherwise = "" if coarse is None else coarse.otherwise(edit)
+            return recoded_keeper(edit, changes.moving, (arrival or {}).get(edit.name, 0), otherwise=otherwise)
         of_kind = kind_keeper(edit, edits + limits, movable)
         if of_kind is not None and not edit.shadowed:
             return of_kind

@@ -35,7 +35,8 @@ class RecodedVariables:
     `steps`: last step, 1-based, that publishes the variable as categories. `original`: as they are in the file.
     `weaken`, `drop`: what `release_edits` of the steps lists. `ranges`: that edits on a variable alone leave it, of
     those that every original record keeps. `foreseen`: those whose categories are known before any data are read: the
-    others are made of values of records, and no message may show them.
+    others are made of values of records, and no message may show them. `tried`: whose categories the data show before
+    anything is masked, so that an edit which cannot be said of them is refused with the plan.
     """
 
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -44,15 +45,19 @@ class RecodedVariables:
     drop: frozenset[str] = frozenset()
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     foreseen: frozenset[str] = frozenset()
+    tried: frozenset[str] = frozenset()
 
     def read_by(self, edit: Edit) -> tuple[str, ...]:
         """Recoded variables that an edit reads."""
         return tuple(name for name in edit.variables if name in self.steps)
 
-    def may_drop_later(self, edit: Edit) -> bool:
-        """Whether steps let an edit be dropped, and it reads categories that are known only when they are made."""
+    def otherwise(self, edit: Edit) -> str:
+        """What becomes of an edit if it cannot be said of categories that are not known yet; empty: that is known."""
         names = self.read_by(edit)
-        return not self.drop.isdisjoint(names) and not self.foreseen.issuperset(names)
+        if not self.drop.isdisjoint(names) and not self.foreseen.issuperset(names):
+            return "it is dropped, as release_edits allows"
+        is_known = (self.foreseen | self.tried).issuperset(names)
+        return "" if is_known else "the run stops and says which borders or `release_edits` it needs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +119,24 @@ def published_before_data(
                 before = known[name]
                 known[name] = None if before is None or publishes is None else publishes(step.params, before)
     return {name: each for name in coarse.steps if (each := known[name]) is not None}
+
+
+def recoded_alone(steps: Sequence[Step], variables: Sequence[Variable], coarse: RecodedVariables) -> dict[str, Step]:
+    """Steps that make categories of the original values of one variable, all of them and without chance, by variable.
+
+    What a method returns for these values is what it publishes.
+    """
+    found: dict[str, Step] = {}
+    seen: set[str] = set()
+    for step, own in zip(steps, variables_of_steps(steps, variables), strict=True):
+        claims, names = step.method.claims, set(own.names)
+        is_alone = step.method.scope == "variable" and step.is_deterministic and not step.within
+        if "detail" in claims.removes and is_alone:
+            found |= dict.fromkeys(coarse.steps.keys() & (names - seen), step)
+        elif not step.only_removes:
+            found = {name: each for name, each in found.items() if name not in names}
+        seen |= {each.name for each in variables} if step.only_removes else names
+    return {name: step for name, step in found.items() if coarse.steps[name] == step.number}
 
 
 def settled(

@@ -257,7 +257,7 @@ def _with_texts(data: Dataset, edits: EditSet, of: Callable[[Variable], tuple[st
 
 def _names_read(edit: Edit) -> frozenset[str]:
     """Variables that an edit reads, on whatever level."""
-    return frozenset((*edit.variables, *names_of_levels(edit.expression)))
+    return frozenset((*edit.named, *names_of_levels(edit.expression)))
 
 
 def _are_formulas(variable: Variable, lead: str = "") -> NDArray[np.bool_]:

@@ -124,3 +124,18 @@ def test_syntax_and_names_of_a_rule_file_are_told_together_when_data_are_validat
     reporter = [line.removeprefix(f"{folder}/") for line in said.splitlines() if line.startswith(str(folder))]
     assert [line.split(": ")[0].split(":")[1] for line in reporter] == ["1", "2", "3"]
     assert "no variable called 'cc'; did you mean 'c'?" in reporter[2]
+
+
+def test_an_empty_mapping_is_one_mistake_that_says_what_is_expected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.DataFrame({"plz": ["a", "b"] * 9}).to_csv(tmp_path / "d.csv", index=False)
+    text = "maskwright: 1\ndata: {source: d.csv}\noutput: {data: m.csv}\n"
+    text += "protect: [{method: recoding, params: {recode: {plz: {}}}}]\n"
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    assert main(["plan", str(tmp_path / "p.yaml")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("p.yaml:") == 1
+    assert "recode.plz: expected " in said
+    assert "a mapping with 'age_at' and 'bands'" in said
+    assert "not an empty mapping" in said

@@ -55,3 +55,16 @@ def test_a_description_of_each(files: list[str], capsys: pytest.CaptureFixture[s
     assert "people.csv" in said
     assert main(["describe", *files, "--json"]) == 0
     assert [each["records"] for each in json.loads(capsys.readouterr().out)["files"]] == [80, 40]
+
+
+def test_amounts_with_many_zeros_are_said_to_have_structural_ones_as_for_one_file(tmp_path: Path) -> None:
+    homes = [f"Q{number},{0 if number % 2 else number * 13 % 50 + 1}\n" for number in range(40)]
+    persons = [f"Q{number},{line},{number * 7 % 40 + line}\n" for number in range(40) for line in range(1, 3)]
+    (tmp_path / "homes.csv").write_text("home,rent\n" + "".join(homes), encoding="utf-8")
+    (tmp_path / "people.csv").write_text("home,line,wage\n" + "".join(persons), encoding="utf-8")
+    path = tmp_path / "pipeline.yaml"
+    assert main(["init", str(tmp_path / "people.csv"), str(tmp_path / "homes.csv"), "--to", str(path)]) == 0
+    linked = yaml.safe_load(path.read_text(encoding="utf-8"))["protect"][0]["params"]
+    assert main(["init", str(tmp_path / "homes.csv"), "--to", str(path), "--force"]) == 0
+    alone = yaml.safe_load(path.read_text(encoding="utf-8"))["protect"][0]["params"]
+    assert linked["structural_zeros"] == alone["structural_zeros"] == ["rent"]

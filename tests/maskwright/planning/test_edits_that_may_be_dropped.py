@@ -46,3 +46,58 @@ def test_the_plan_says_that_the_edit_may_be_dropped_and_the_run_that_it_is(
     dropped = {each["name"] for each in mw.run(tmp_path / "p.yaml").record["dropped_edits"]}
     assert dropped == {"edit-1"}
     assert "known when they are made, it is dropped, as release_edits allows" in said
+
+
+PERSONS = """maskwright: 1
+data: {source: in.csv, variables: {age: {role: quasi_identifier}, birth_year: {role: quasi_identifier}}}
+edits: [EDIT]
+protect:
+  - {method: rounding, variables: [wage], params: {base: 10}}
+  - {method: recoding, variables: [age, birth_year], params: {bands: 5}}
+output: {data: out.csv}
+seed: 1
+"""
+
+
+def persons(folder: Path) -> Path:
+    """A file of persons whose age and year of birth give each other."""
+    age = [18 + each * 7 % 60 for each in range(300)]
+    wage = [100 + each * 37 % 211 * 7 for each in range(300)]
+    frame = pd.DataFrame({"age": age, "birth_year": [2024 - each for each in age], "wage": wage})
+    frame.assign(tax=frame["wage"] // 3, net=frame["wage"] - frame["wage"] // 3).to_csv(folder / "in.csv", index=False)
+    return folder / "in.csv"
+
+
+def test_a_plan_refuses_what_the_run_would_refuse_of_categories_made_of_the_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = persons(tmp_path)
+    pd.read_csv(data)[["age", "birth_year", "wage"]].to_csv(data, index=False)
+    path = tmp_path / "p.yaml"
+    path.write_text(PERSONS.replace("EDIT", "age + birth_year == 2024"), encoding="utf-8")
+    said = []
+    for command in ("plan", "run"):
+        assert main([command, str(path)]) == 2
+        said.append(" ".join(capsys.readouterr().err.split()))
+    assert all("edit 'edit-1' cannot be said of them with the same meaning" in each for each in said)
+    path.write_text(PERSONS.replace("EDIT", "age >= 0"), encoding="utf-8")
+    assert [main([command, str(path)]) for command in ("plan", "run")] == [0, 0]
+
+
+def test_a_plan_without_data_says_that_the_run_may_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    persons(tmp_path)
+    path = tmp_path / "p.yaml"
+    path.write_text(PERSONS.replace("EDIT", "age + birth_year == 2024"), encoding="utf-8")
+    assert main(["plan", str(path), "--no-data"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "where it cannot be, which is known when they are made, the run stops" in said
+
+
+def test_init_writes_no_edit_that_bands_cannot_keep_and_keeps_the_others(tmp_path: Path) -> None:
+    data, path = persons(tmp_path), tmp_path / "p.yaml"
+    assert main(["init", str(data), "--to", str(path)]) == 0
+    written = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert written["edits"]
+    assert not any("birth_year" in edit for edit in written["edits"])
+    assert "# - age + birth_year == 2024" in path.read_text(encoding="utf-8")
+    assert main(["plan", str(path)]) == 0

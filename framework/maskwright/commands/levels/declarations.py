@@ -79,7 +79,7 @@ def identifiers(levels: LevelSources) -> frozenset[str]:
         name
         for source in levels.sources.values()
         for name, declared in source.variables.items()
-        if declared.role == "identifier"
+        if declared.is_identifier
     )
 
 
@@ -88,7 +88,7 @@ def dropped_identifiers(levels: LevelSources) -> tuple[str, ...]:
     keys = {name for each in levels.declared.values() for name in (each.key, *each.pointers)}
     found: dict[str, None] = {}
     for source in levels.sources.values():
-        own = [name for name, each in source.variables.items() if each.role == "identifier" and name not in keys]
+        own = [name for name, each in source.variables.items() if each.is_identifier and name not in keys]
         found |= dict.fromkeys(identifiers_in_file(source, own))
     return tuple(found)
 

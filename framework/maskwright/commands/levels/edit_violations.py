@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.commands.running.loading import (
+from maskwright.commands.running.input_violations import (
     dropped_doubts,
     input_violation,
     is_many,

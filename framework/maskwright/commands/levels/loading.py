@@ -242,7 +242,7 @@ def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[
     if wrong(names):
         for level, source in levels.sources.items():
             named = names_in(source) or ()
-            hidden = (name for name, each in source.variables.items() if each.role == "identifier" and name in named)
+            hidden = (name for name, each in source.variables.items() if each.is_identifier and name in named)
             names[level] = tuple(dict.fromkeys((*names[level], *hidden)))
     return wrong(names)
 

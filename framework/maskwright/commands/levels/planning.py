@@ -12,7 +12,7 @@ from maskwright.commands.levels.declarations import (
 )
 from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, plan_group_masking
-from maskwright.commands.running.loading import Clock, violated_edits, violation_counts
+from maskwright.commands.running.input_violations import violated_edits, violation_counts
 from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
 from maskwright.edits.edit_set import EditSet
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.commands.levels.loading import LoadedLevels
+    from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level
     from maskwright.data.variable import Variable

@@ -22,7 +22,7 @@ from maskwright.commands.levels.masking_results import (
 from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
-from maskwright.commands.running.loading import violated_edits
+from maskwright.commands.running.input_violations import violated_edits
 from maskwright.commands.running.preparation import ToPublish, output_findings
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.commands.running.release_files import ReleaseFiles

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
-from maskwright.commands.running.loading import (
-    WAYS_OUT,
-    explained_by,
-    identifier_notices,
-    input_violation,
-    read_rules,
-    violated_edits,
-)
+from maskwright.commands.running.input_violations import WAYS_OUT, input_violation, violated_edits
+from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled

@@ -23,6 +23,7 @@ from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.make_plan import make_plan
 from maskwright.planning.recoded_edits import (
     published_before_data,
+    recoded_alone,
     recoded_edit_notices,
     recoded_variables,
     settled,
@@ -245,8 +246,14 @@ def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*loaded.identifiers, *loaded.original.variables]
     with explained_by(loaded.doubts):
-        plan = plan_of_steps(request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed)
+        plan = plan_of_steps(
+            request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed, is_whole=True
+        )  # fmt: skip
         refuse_impossible_limits(plan)
+        if len(plan.coarse.steps):
+            from maskwright.masking.context import refuse_untranslatable  # with all that masks
+
+            refuse_untranslatable(plan, variables, loaded.original)
     return replace(plan, disclosure=request.disclosure)
 
 
@@ -257,11 +264,17 @@ def plan_of_steps(
     data: Dataset | None = None,
     broken: Mapping[str, int] | None = None,
     computed: Collection[str] = (),
+    *,
+    is_whole: bool = False,
 ) -> Plan:
-    """Plan with what becomes of the edits on recoded variables, as far as that is known before masking."""
+    """Plan with what becomes of the edits on recoded variables, as far as that is known before masking.
+
+    `is_whole`: whether the data are those that the steps get.
+    """
     coarse = recoded_variables(edits, steps, variables, broken or {})
     known = published_before_data(steps, variables, coarse)
-    coarse = replace(coarse, foreseen=frozenset(known))
+    tried = recoded_alone(steps, variables, coarse) if is_whole else {}
+    coarse = replace(coarse, foreseen=frozenset(known), tried=frozenset(tried))
     found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
     gone = {edit.name for edit in found.dropped}
     kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)

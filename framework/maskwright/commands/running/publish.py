@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from maskwright.commands.running.loading import violated_edits
+from maskwright.commands.running.input_violations import violated_edits
 from maskwright.commands.running.recording import run_json
 from maskwright.data.parts.part_files import address_of
 from maskwright.foundation.counts import plural

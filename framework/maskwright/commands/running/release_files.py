@@ -120,7 +120,7 @@ def check_round_trip(file: DataSource, meant: Dataset, held: Mapping[str, Any], 
     free = {each.name for each in meant if each.variable.is_numeric and each.variable.decimals is None}
     read = read.with_columns({name: read[name].as_stored() for name in free if name in read})
     refuse_difference(meant, read, file.source, held)
-    read = read.without([name for name, each in file.variables.items() if each.role == "identifier" and name in read])
+    read = read.without([name for name, each in file.variables.items() if each.is_identifier and name in read])
     # No one asks again how cells are written; measuring needs the memory.
     return replace(read, columns=tuple(replace(column, written=None) for column in read))
 

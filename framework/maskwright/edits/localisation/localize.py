@@ -15,7 +15,6 @@ from maskwright.edits.evaluation.check import Checker, fires
 from maskwright.edits.evaluation.check_data import CHUNK
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.evaluation.outcomes import FIRST_RECORDS
-from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.localisation.records import categories_by_frequency
 from maskwright.edits.localisation.search import Localising, located
 from maskwright.edits.normalisation import written_out
@@ -203,7 +202,7 @@ def _refuse_unknown(edits: Sequence[Edit], names: Sequence[str]) -> None:
         if name not in names
     ]
     message = "it is about all records together, and fields are located record by record"
-    together = [edit for edit in edits if is_file_test(edit)]
+    together = [edit for edit in edits if edit.looks_beyond]
     problems += [Problem(message, edit.place, "Leave it out here.", edit=edit.name) for edit in together]
     if problems:
         raise EditError(problems)

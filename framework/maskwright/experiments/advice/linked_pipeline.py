@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.describe_data import described, read_profiled
-from maskwright.commands.init import StartedPipeline, already_there, doubts_of_plan, put_pipeline
+from maskwright.commands.init import (
+    StartedPipeline,
+    already_there,
+    doubts_of_plan,
+    numbers_with_zeros,
+    put_pipeline,
+)
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.starting_pipeline import LinkedFiles, PlannedDoubt, pipeline_text
 from maskwright.data.profiling.level_advice import LOWER, UPPER, advise_levels
@@ -67,6 +73,7 @@ def start_linked_pipeline(
         tried=tuple(f"{data[place].name}: {messages}" for place in (upper, lower) for messages in found[place].tried),
         unsure=tuple(dict.fromkeys((*found[upper].unsure, *found[lower].unsure, *both))),
     )  # fmt: skip
+    zeros = [name for one, own in zip(profiled, found, strict=True) for name in numbers_with_zeros(one.data, own)]
     stated: dict[str, Any] = {}
     for each in (profiled[upper], profiled[lower]):
         stated |= each.file.params.model_dump(exclude_unset=True)
@@ -85,7 +92,8 @@ def start_linked_pipeline(
         source = PurePosixPath(named[lower].as_posix()).as_posix()
         files = LinkedFiles({top: group, bottom: member}, " and ".join(seen), violation, drops)
         return pipeline_text(
-            together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=files
+            together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=files,
+            zeros=zeros,
         )  # fmt: skip
 
     with stage(shown, "Planning"):

@@ -11,6 +11,7 @@ from maskwright.data.dependencies import ValueCodes
 from maskwright.data.record_order import implied_by_neighbours, orders_of_numbers
 from maskwright.disclosure.attacks.dependency import describe_paths, remedy_of_paths, remedy_of_variable
 from maskwright.disclosure.published_cells import MOST_EFFORT
+from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.warnings.attribute_inference import published_numbers
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     from maskwright.planning.plan import Plan
 
 
+ABOUT_SEVERAL = (
+    "Suppress no variable that the rule reads, or leave the rule out of the pipeline, or give it `severity: warning`."
+)
+
+
 def following_doubts(
     hidden: CellMasks,
     by_edits: Complement[str],
@@ -37,7 +43,10 @@ def following_doubts(
     keys: Collection[str],
 ) -> Iterator[Doubt]:
     """Doubts about the suppressed cells of each variable."""
-    unanalysed = [edit.name for edit in edits if edit.engine is not None and edit.severity == "error"]
+    binding = [edit for edit in edits if edit.engine is not None and edit.severity == "error"]
+    unanalysed = [edit.name for edit in binding if not is_file_test(edit)]
+    # All that such a rule reads is known: where nothing of it is suppressed, it gives nothing away.
+    together = [edit.name for edit in binding if is_file_test(edit) and not hidden.keys().isdisjoint(edit.named)]
     for name, gone in hidden.items():
         total = int(gone.sum())
         if not total or len(shown[name].variable.categories) == 1:
@@ -71,6 +80,12 @@ def following_doubts(
             if name in by_edits.given_up:
                 message += f": the search ends after {MOST_EFFORT:,} conditions for one record"
             yield Doubt("suppressed-cells-undecided", name, message, undecided, total)
+        if together:
+            message = (
+                f"whether {', '.join(together)} gives its {total} suppressed cells away is not known: what a rule "
+                "about several records says of a single cell is not computed"
+            )
+            yield Doubt("suppressed-cells-undecided", name, message, total, total, hint=ABOUT_SEVERAL)
         if unanalysed:
             yield Doubt(
                 "suppressed-cells-undecided",

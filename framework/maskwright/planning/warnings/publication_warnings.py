@@ -119,7 +119,7 @@ def publication_notices(
     shown = [name for name in plan.untouched if name not in computed and not data[name].variable.renewed]
     for name in shown:
         column = data[name]
-        distinct = len(column.variable.categories)
+        distinct = 0 if column.variable.identifies else len(column.variable.categories)
         if not column.variable.is_numeric and distinct > max(MANY_CATEGORIES, DISTINCT_SHARE * len(data)):
             message = (
                 f"{name} is published as it is and has {distinct} different texts: if it identifies, declare "
@@ -201,15 +201,21 @@ def _unmasked_violation_notices(plan: Plan, broken: Mapping[str, int]) -> Iterat
     masked = set(plan.masked)
     for edit in plan.edits:
         count = broken.get(edit.name, 0)
-        if count and edit.severity == "error" and not masked & set(edit.variables):
+        if count and edit.severity == "error" and not masked & set(edit.named):
+            ways = (
+                "leave out these records (on_input_violation: drop), mend the file"
+                if edit.looks_beyond
+                else "mask them too, correct or leave out these records (on_input_violation: localize or drop)"
+            )
             message = (
                 f"{plural(count, 'original record violates', 'original records violate')} edit {edit.name!r}, and no "
-                f"step masks its variables ({', '.join(edit.variables)}), so that nothing can be released: mask "
-                "them too, correct or leave out these records (on_input_violation: localize or drop), or give the edit "
-                "`severity: warning`"
+                f"step masks its variables ({', '.join(edit.named)}), so that nothing can be released: {ways}, or give "
+                "the edit `severity: warning`"
             )
             yield Notice("violated-and-unmasked", edit.name, message, count, place=edit.place)
 
+
+DROPPED_OTHERWISE = "Leave out `release: as is`: it is dropped then. Or waive it, if all may know whose record it is."
 
 PROTECTED = ("quasi_identifier", "confidential")
 """Roles that say that a variable has to be masked."""
@@ -218,6 +224,9 @@ PROTECTED = ("quasi_identifier", "confidential")
 def unmasked_doubts(untouched: Iterable[Variable], labels: Mapping[str, str]) -> Iterator[Doubt]:
     """Doubts about variables that no step masks and nothing declares to be published as they are."""
     for variable in untouched:
+        if variable.identifies:
+            message = "it is an identifier, and is published as it is: whoever knows it finds the record"
+            yield Doubt("not-masked", variable.name, message, hint=DROPPED_OTHERWISE)
         if variable.as_is or variable.renewed:
             continue
         if variable.role in PROTECTED:

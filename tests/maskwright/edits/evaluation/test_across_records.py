@@ -159,3 +159,31 @@ def test_they_are_only_checked_and_a_release_that_breaks_one_is_none(tmp_path, c
 def test_fields_are_not_located_by_them():
     with pytest.raises(EditError, match="fields are located record by record"):
         mw.localize(pd.DataFrame({"id": [1, 1]}), ["unique(id)"])
+
+
+SCHEMA = """<schema xmlns="http://purl.oclc.org/dsdl/schematron" queryBinding="xslt"><pattern><rule context="Record">
+<assert id="all" test="count(//Record) &gt; 3">m</assert>
+<assert id="one" test="age &gt;= 0">m</assert>
+</rule></pattern></schema>"""
+
+
+@pytest.mark.parametrize("target", ["schematron", "yaml"])
+def test_the_others_are_converted_with_the_reason_for_each_that_is_not(tmp_path, capsys, target):
+    (tmp_path / "r.sch").write_text(SCHEMA)
+    assert main(["edits", str(tmp_path / "r.sch"), "--to", target]) == 2
+    said = capsys.readouterr()
+    assert "edit all cannot be written" in said.err
+    assert "its test looks at other records, and only the engine lxml evaluates it" in said.err
+    assert "edit one" not in said.err
+    assert "age" in said.out
+    assert "count(" not in said.out
+
+
+def test_rules_about_all_records_are_written_in_yaml_and_not_in_schematron(tmp_path, capsys):
+    (tmp_path / "r.yaml").write_text("- unique(id)\n- sum(x by g) == t\n- x >= 0\n")
+    assert main(["edits", str(tmp_path / "r.yaml"), "--to", "schematron"]) == 2
+    said = capsys.readouterr()
+    assert said.err.count("it is about all records together") == 2
+    assert said.out.count("<assert") == 1
+    assert main(["edits", str(tmp_path / "r.yaml"), "--to", "yaml"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["- unique(id)", "- sum(x by g) == t", "- x >= 0"]

@@ -50,7 +50,10 @@ def tree_of(edit: Edit) -> Expression:
     if edit.ranged and edit.binding == "exact":
         raise Inexpressible("a range of variables follows the order of the data: convert with the data")
     if edit.checked_by != "model":
-        raise Inexpressible(f"its test is outside the subset that is analysed (checked by {edit.checked_by})")
+        where = "looks at other records, and" if edit.looks_beyond else "is outside the subset that is analysed:"
+        raise Inexpressible(
+            f"its test {where} only the engine {edit.checked_by} evaluates it; it stands in the file it came from"
+        )
     return edit.expression
 
 
