@@ -11,7 +11,7 @@ from maskwright.edits.element_names import local
 from maskwright.edits.expression import variable_names
 
 if TYPE_CHECKING:
-    from maskwright.edits.element_names import StatedNames
+    from maskwright.edits.element_names import Assertion, StatedNames
     from maskwright.edits.engines.engine_tests import EngineTest
     from maskwright.edits.expression import Expression
     from maskwright.foundation.errors import Place
@@ -267,30 +267,6 @@ class FileTest:
     """A test on all records of a file together, in exact arithmetic; the `names` of the variables that it reads."""
 
     names: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Assertion:
-    """How a Schematron file states an edit, for the report that goes back to Schematron tools.
-
-    `test`: on one line. `report`: it complains where the test holds. `pattern`: its id or name. `pattern_number`,
-    `rule_number`: 1-based places in the file, of the rule among all rules. `diagnostics`, `properties`: messages.
-    `rule`, `when`: rule of the YAML language, and its condition, that the test was written from.
-    """
-
-    test: str
-    report: bool = False
-    pattern: str | None = None
-    pattern_number: int = 1
-    rule_number: int = 1
-    id: str | None = None
-    role: str | None = None
-    flag: str | None = None
-    diagnostics: tuple[tuple[str, str], ...] = ()
-    properties: tuple[tuple[str, str], ...] = ()
-    rule: str | None = None
-    when: str | None = None
-    context: str | None = None
 
 
 @dataclass(frozen=True)

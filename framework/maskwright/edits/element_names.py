@@ -1,4 +1,4 @@
-"""Elements and attributes that Schematron rules name, by the URI of their namespace."""
+"""How Schematron states an edit, and the elements and attributes that its rules name, by their namespace."""
 
 from __future__ import annotations
 
@@ -14,6 +14,30 @@ if TYPE_CHECKING:
 XML = "http://www.w3.org/XML/1998/namespace"
 NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 NAMESPACE = re.compile(r"\{([^}]*)\}")
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """How a Schematron file states an edit, for the report that goes back to Schematron tools.
+
+    `test`: on one line. `report`: it complains where the test holds. `pattern`: its id or name. `pattern_number`,
+    `rule_number`: 1-based places in the file, of the rule among all rules. `diagnostics`, `properties`: messages.
+    `rule`, `when`: rule of the YAML language, and its condition, that the test was written from.
+    """
+
+    test: str
+    report: bool = False
+    pattern: str | None = None
+    pattern_number: int = 1
+    rule_number: int = 1
+    id: str | None = None
+    role: str | None = None
+    flag: str | None = None
+    diagnostics: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[str, str], ...] = ()
+    rule: str | None = None
+    when: str | None = None
+    context: str | None = None
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from maskwright.edits.algebra.classify import classify
-from maskwright.edits.edit import Assertion, Edit, Severity
-from maskwright.edits.element_names import StatedNames
+from maskwright.edits.edit import Edit, Severity
+from maskwright.edits.element_names import Assertion, StatedNames
 from maskwright.edits.engines.engine_tests import ENGINE_OF, EnginePattern, EngineRule, EngineTest, Screening, screen
 from maskwright.edits.expression import EngineCondition, Not, variable_names
 from maskwright.edits.languages.schematron.expressions import (

@@ -1,8 +1,8 @@
 """Tests of Schematron rules: the understood subset of XPath 1.0, parsed into the expression tree.
 
 Source: XML Path Language 1.0, W3C Recommendation 16 November 1999, sections 3 (expressions) and 3.7 (lexical
-structure). The subset speaks of one flat record: its child elements by name, numbers, strings, arithmetic,
-comparisons and logic. Whatever else a test contains is refused by name: half-understood rules are worse than none.
+structure). The subset speaks of one flat record: its child elements by name, numbers, strings, arithmetic, comparisons
+and logic. Anything else is refused by name.
 """
 
 from __future__ import annotations
@@ -74,14 +74,8 @@ def parse_xpath(
 ) -> x.Expression:
     """Parse the test of an assert.
 
-    `place`: file and line of the test, for errors. `variables`: what ``$name`` stands for; the expression takes the
-    variable's place. `limits`: longest expression (default 10,000 characters) and deepest nesting (default 200 levels).
-    Returns `VariableReference` is the node-set of child elements with that name; `Arithmetic` ``/`` is ``div``; ``=``
-    is ``==``.
-
-    Whether a value occurs in the original file is written as in the rules of the source paper,
-    ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``. Both become `InOriginal`: the
-    original is read, whatever the name, which is kept so that a person can be told.
+    `variables`: what ``$name`` stands for. Whether a value occurs in the original file is written as in the source
+    paper, ``exists(index-of(document('...')//Record/V1, V1))``, or ``V1 = document('...')//V1``: both are `InOriginal`.
     """
     return condition_of_record(parse_value(text, place, variables, limits, naming), place)
 
@@ -231,15 +225,15 @@ class XPathParser:
             grown = self._steps(grown.tree)
         return self._ended(grown)
 
+    def _ended(self, grown: Grown) -> Grown:
+        """Operand after which nothing follows that belongs to it."""
+        self._refuse.path(self._token)
+        return grown
+
     def _parenthesised(self) -> Grown:
         self._advance()
         grown = self._expression(1)
         self._expect(")")
-        return grown
-
-    def _ended(self, grown: Grown) -> Grown:
-        """Operand after which nothing follows that belongs to it."""
-        self._refuse.path(self._token)
         return grown
 
     def _step_from_here(self) -> Grown:
