@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Spanning
-from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
-from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
+from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords, shown_by_equal
+from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
-from maskwright.disclosure.decision import is_below, is_certain
+from maskwright.disclosure.decision import certain_cells
 from maskwright.foundation.arrays import Booleans
 from maskwright.foundation.counts import listed
 
@@ -347,23 +347,15 @@ class Reader:
         if not candidates.any():
             return candidates
         published = ~hidden & (given >= 0) & (values >= 0)
-        shares = np.bincount(values[~hidden & (values >= 0)], minlength=int(values.max()) + 1).astype(np.float64)
-        shares /= max(float(shares.sum()), 1.0)
         numbers = codes.numbers(dependency.name) if dependency.by_count else np.full(self._n, np.nan)
         if published.any() and np.mean(numbers[published] == given[published]) >= CERTAINTY:
             # The size of a household is the number of its records, also where no published one has as many.
-            own, right = candidates, candidates & (numbers == given)
-            base = float(shares[values[right]].mean()) if right.any() else 1.0
+            name = dependency.name
+            size = {int(number): code for number, code in zip(numbers, values, strict=True) if code >= 0}
+            named = np.array([size.get(count, codes.distinct(name)) if count >= 0 else -1 for count in given.tolist()])
         else:
-            wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
-            wanted[given[candidates]] = True
             share = MAJORITY if dependency.by_count else CERTAIN
-            named = majority_values(given, values, published & wanted[given], share)
-            shown = published & (named >= 0)
-            if is_below(int((shown & (named == values)).sum()), int(shown.sum()), self._certainty):
-                return np.zeros(self._n, dtype=np.bool_)
-            own = candidates & (named >= 0)
-            right = own & (named == values)
-            base = float(shares[named[own]].mean()) if own.any() else 1.0
-        known = is_certain(int(right.sum()), int(own.sum()), base, self._certainty)
-        return right if known else np.zeros(self._n, dtype=np.bool_)
+            named = shown_by_equal(given, values, hidden, fewest=1, share=share)
+        families = self._singles.families(dependency.name, len(dependency.given))
+        certain = certain_cells(named, values, np.where(hidden, -1, values), families, self._certainty)
+        return certain & (named == values)
