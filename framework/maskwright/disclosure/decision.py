@@ -51,7 +51,7 @@ class Claims:
         if not self.seen:
             return False
         by_bound = bdtrc(self.seen_right - 1, self.seen, certainty) <= LEVEL / families
-        is_high = self.seen_right >= SURE * self.seen
+        is_high = self.seen_right >= SURE * self.seen and not is_below(self.seen_right, self.seen, certainty)
         return bool(by_bound or (is_high and self._by_chance(self.seen_right, self.seen) * BY_CHANCE * families < 1))
 
     def is_relation(self, families: int, certainty: float = CERTAINTY) -> bool:
@@ -67,6 +67,11 @@ class Claims:
         The office knows all cells that are named: the share of them is no estimate.
         """
         return self.right > self.base * self.named and self.right >= certainty * self.named
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether rules name all published cells and all hidden ones rightly."""
+        return self.seen_right == self.seen and self.right == self.named
 
     def is_no_chance(self) -> bool:
         """Whether the distribution alone would not name as many hidden cells rightly."""
@@ -140,7 +145,7 @@ def certain_cells(
     for value, claims in claims_of(named, own, shown).items():
         if related is not None and value not in related:
             continue
-        is_tried = claims.is_right(certainty) and (value is None or claims.is_no_chance())
-        if is_tried and claims.looks_certain(families, certainty):
+        by_chance = not claims.is_no_chance() and (value is not None or not claims.is_exact)
+        if not by_chance and claims.is_right(certainty) and claims.looks_certain(families, certainty):
             found |= hidden & (named >= 0 if value is None else named == value)
     return found

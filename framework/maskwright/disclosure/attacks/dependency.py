@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -256,9 +257,9 @@ class Reader:
             attack = POSITION if similarity.near else DEPENDENCY
             yield InferencePath(off, similarity.given, attack), similarity.given, rows
 
-    def _cost(self, name: str) -> tuple[float, bool]:
-        """By which the variable is chosen that loses cells."""
-        return self._importance.get(name, 1.0), name in self._last
+    def _cost(self, name: str, one: str) -> tuple[float, bool, bool]:
+        """By which the variable is chosen that loses cells; where it lost some beside others, it loses all there."""
+        return self._importance.get(one, 1.0), one in self._last, (name, one) not in self._complements
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
@@ -276,7 +277,7 @@ class Reader:
             return False
         free = [name for name in dependency.given if name not in self._never]
         if free:
-            name = min(free, key=self._cost)
+            name = min(free, key=partial(self._cost, dependency.name))
             gone[name] = gone.get(name, np.False_) | follows
             self._count({name: follows}, DEPENDENCY)
             self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
@@ -313,7 +314,7 @@ class Reader:
                 rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
             # Where one value gives the cell away for good, suppressing another is of no use.
             rows = rows[~lost[rows]]
-            for one in sorted((each for each in given if each not in self._never), key=self._cost):
+            for one in sorted((each for each in given if each not in self._never), key=partial(self._cost, name)):
                 # A cell that is gone already may read as an empty one, and that gives another away.
                 spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
                 able = rows[~spent[rows]]
