@@ -50,6 +50,7 @@ def removal_doubts(
     are_cells = len(removal.data) == len(before)
     way = _way(steps, are_cells=are_cells)
     keys = {name for group in plan.groups if plan.steps[group.step - 1].only_removes for name in group.variables}
+    complementary = {each["variable"]: each["complementary"] for each in removal.suppressed}
     doubts, notices = [], []
     shifts = {} if found is None else {shift.variable: shift for shift in found.shifts}
     unmasked = [name for name in removal.data.names if are_cells and name not in shifts and _is_published(name, plan)]
@@ -63,6 +64,9 @@ def removal_doubts(
             continue
         gone, cells = int(np.sum(~kept)), len(kept)
         declared = plan.variables[name].distortion
+        if are_cells and gone == cells and complementary.get(name, 0):
+            doubts.append(_emptied(name, cells, complementary[name]))
+            continue
         if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
             message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
             cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
@@ -82,8 +86,9 @@ def removal_doubts(
         only_removed = name not in plan.replaced
         if only_removed and declared is None and gone <= MOST_GONE * cells:
             most = least_moved(cells, None, MOVED_BY_REMOVAL)
-        # What a method chooses without drawing is no sample, in which chance would explain as much.
-        by_chance = is_random or not only_removed
+        # What a method chooses without drawing is no sample, in which chance would explain as much; but it chooses by
+        # keys: cells of other variables go with them, whatever their value is.
+        by_chance = is_random or not only_removed or (are_cells and name not in keys)
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (
@@ -98,6 +103,16 @@ def removal_doubts(
             message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
             notices.append(Notice("removal-distorts", name, message, gone, cells))
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
+
+
+def _emptied(name: str, cells: int, complementary: int) -> Doubt:
+    """The doubt about a variable of which nothing is left, because it would disclose others."""
+    message = f"all of its {cells} values are suppressed, {complementary} of them because they would disclose others"
+    hint = (
+        f"Leave {name} out of the release, recode it to fewer values, or let other variables lose cells: "
+        f"`disclosure: {{importance: {{{name}: 10}}}}`."
+    )
+    return Doubt("adjustment-distorts", name, message, cells, cells, hint=hint)
 
 
 def _is_published(name: str, plan: Plan) -> bool:

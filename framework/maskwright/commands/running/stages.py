@@ -247,9 +247,18 @@ def last_doubts(
     return (
         *unchanged_doubts(unchanged, plan, known_doubts, (original, released)),
         *class_doubts(plan, {column.name for column in released if column.missing.any()}, classes),
-        *_weight_doubts(plan, original, released),
+        *_unreported(_weight_doubts(plan, original, released), known_doubts),
         *_attack_doubts(plan, original, released, known_doubts),
     )
+
+
+def _unreported(found: Iterable[Doubt], known: Iterable[Doubt]) -> Iterator[Doubt]:
+    """Doubts about more cells of a variable than another doubt of their kind names: what waives one waives both."""
+    counts = {(each.kind, each.subject): each.count or 0 for each in known}
+    for each in found:
+        if (each.count or 0) > counts.get((each.kind, each.subject), -1):
+            counts[each.kind, each.subject] = each.count or 0
+            yield each
 
 
 def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, known_doubts: Sequence[Doubt]) -> Iterator[Doubt]:
@@ -272,7 +281,8 @@ def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, known_doubt
                 f"{each.certain} of {each.hidden} cells that are not shown can be inferred by {each.rule} (attack "
                 f"{each.attack}; it names {each.claims}, {each.right} of them rightly)"
             )
-            yield Doubt(kind, each.variable, message, each.certain, each.hidden)
+            hint = f"Recode {each.variable} instead of hiding cells of it, or leave out what the attack reads."
+            yield Doubt(kind, each.variable, message, each.certain, each.hidden, hint=hint)
 
 
 def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:
