@@ -50,10 +50,9 @@ def removal_doubts(
     are_cells = len(removal.data) == len(before)
     way = _way(steps, are_cells=are_cells)
     keys = {name for group in plan.groups if plan.steps[group.step - 1].only_removes for name in group.variables}
-    complementary = {each["variable"]: each["complementary"] for each in removal.suppressed}
     doubts, notices = [], []
     shifts = {} if found is None else {shift.variable: shift for shift in found.shifts}
-    unmasked = [name for name in removal.data.names if are_cells and name not in shifts and _is_published(name, plan)]
+    unmasked = (name for name in removal.data.names if are_cells and name not in shifts and _is_published(name, plan))
     for name in (*shifts, *unmasked):
         column, left = before[name], removal.data[name]
         there = np.flatnonzero(~column.missing)
@@ -64,15 +63,8 @@ def removal_doubts(
             continue
         gone, cells = int(np.sum(~kept)), len(kept)
         declared = plan.variables[name].distortion
-        if are_cells and gone == cells and complementary.get(name, 0):
-            doubts.append(_emptied(name, cells, complementary[name]))
-            continue
-        if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
-            message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
-            cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
-            leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
-            hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
-            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=hint))
+        if are_cells and (doubt := _of_most_cells(name, gone, cells, keys, removal, plan)) is not None:
+            doubts.append(doubt)
             continue
         if not column.variable.is_numeric or not kept.any():
             continue
@@ -105,14 +97,23 @@ def removal_doubts(
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
 
 
-def _emptied(name: str, cells: int, complementary: int) -> Doubt:
-    """The doubt about a variable of which nothing is left, because it would disclose others."""
-    message = f"all of its {cells} values are suppressed, {complementary} of them because they would disclose others"
-    hint = (
-        f"Leave {name} out of the release, recode it to fewer values, or let other variables lose cells: "
-        f"`disclosure: {{importance: {{{name}: 10}}}}`."
-    )
-    return Doubt("adjustment-distorts", name, message, cells, cells, hint=hint)
+def _of_most_cells(name: str, gone: int, cells: int, keys: set[str], removal: Removal, plan: Plan) -> Doubt | None:
+    """The doubt about a variable of which all or most cells went because they would disclose others."""
+    (also,) = [each["complementary"] for each in removal.suppressed if each["variable"] == name] or [0]
+    if gone == cells and also:
+        message = f"all of its {cells} values are suppressed, {also} of them because they would disclose others"
+        hint = (
+            f"Leave {name} out of the release, recode it to fewer values, or let other variables lose cells: "
+            f"`disclosure: {{importance: {{{name}: 10}}}}`."
+        )
+    elif name not in keys and plan.variables[name].distortion is None and gone > MOST_GONE * cells:
+        message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
+        cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
+        leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
+        hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
+    else:
+        return None
+    return Doubt("adjustment-distorts", name, message, gone, cells, hint=hint)
 
 
 def _is_published(name: str, plan: Plan) -> bool:

@@ -351,12 +351,14 @@ class Reader:
         numbers = codes.numbers(dependency.name) if dependency.by_count else np.full(self._n, np.nan)
         if published.any() and np.mean(numbers[published] == given[published]) >= CERTAINTY:
             # The size of a household is the number of its records, also where no published one has as many.
-            name = dependency.name
-            size = {int(number): code for number, code in zip(numbers, values, strict=True) if code >= 0}
-            named = np.array([size.get(count, codes.distinct(name)) if count >= 0 else -1 for count in given.tolist()])
+            known = np.isfinite(numbers) & (values >= 0)
+            sizes, first = np.unique(numbers[known], return_index=True)
+            place = np.clip(np.searchsorted(sizes, given), 0, len(sizes) - 1)
+            code = np.where(sizes[place] == given, values[known][first][place], codes.distinct(dependency.name))
+            named = np.where(given < 0, -1, code)
         else:
             share = MAJORITY if dependency.by_count else CERTAIN
             named = shown_by_equal(given, values, hidden, fewest=1, share=share)
         families = self._singles.families(dependency.name, len(dependency.given))
         certain = certain_cells(named, values, np.where(hidden, -1, values), families, self._certainty)
-        return certain & (named == values)
+        return np.asarray(certain & (named == values))

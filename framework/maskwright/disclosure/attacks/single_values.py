@@ -270,12 +270,13 @@ class _Question:
 
     def certain_records(self, named: Integers, families: int, certainty: float) -> Integers:
         """Examined records of whose cell an intruder would be sure, rightly, as positions, ascending."""
-        asked = self.queried[named[self.queried] == self._own]
+        asked: Integers = self.queried[named[self.queried] == self._own]
         if not len(asked):
             return asked
         shown = np.full(len(self._all), -1, dtype=np.int64)
         shown[self.seen] = self._cells
-        return asked[certain_cells(named, self._all, shown, families, certainty)[asked]]
+        certain: Integers = asked[certain_cells(named, self._all, shown, families, certainty)[asked]]
+        return certain
 
 
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
