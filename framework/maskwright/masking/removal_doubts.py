@@ -100,17 +100,17 @@ def removal_doubts(
 def _of_most_cells(name: str, gone: int, cells: int, keys: set[str], removal: Removal, plan: Plan) -> Doubt | None:
     """The doubt about a variable of which all or most cells went because they would disclose others."""
     (also,) = [each["complementary"] for each in removal.suppressed if each["variable"] == name] or [0]
-    if gone == cells and also:
+    if name not in keys and plan.variables[name].distortion is None and gone > MOST_GONE * cells:
+        message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
+        cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
+        leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
+        hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
+    elif gone == cells and also:
         message = f"all of its {cells} values are suppressed, {also} of them because they would disclose others"
         hint = (
             f"Leave {name} out of the release, recode it to fewer values, or let other variables lose cells: "
             f"`disclosure: {{importance: {{{name}: 10}}}}`."
         )
-    elif name not in keys and plan.variables[name].distortion is None and gone > MOST_GONE * cells:
-        message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
-        cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
-        leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
-        hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
     else:
         return None
     return Doubt("adjustment-distorts", name, message, gone, cells, hint=hint)
