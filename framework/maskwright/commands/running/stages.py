@@ -247,18 +247,9 @@ def last_doubts(
     return (
         *unchanged_doubts(unchanged, plan, known_doubts, (original, released)),
         *class_doubts(plan, {column.name for column in released if column.missing.any()}, classes),
-        *_unreported(_weight_doubts(plan, original, released), known_doubts),
+        *_weight_doubts(plan, original, released),
         *_attack_doubts(plan, original, released, known_doubts),
     )
-
-
-def _unreported(found: Iterable[Doubt], known: Iterable[Doubt]) -> Iterator[Doubt]:
-    """Doubts about more cells of a variable than another doubt of their kind names: what waives one waives both."""
-    counts = {(each.kind, each.subject): each.count or 0 for each in known}
-    for each in found:
-        if (each.count or 0) > counts.get((each.kind, each.subject), -1):
-            counts[each.kind, each.subject] = each.count or 0
-            yield each
 
 
 def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, known_doubts: Sequence[Doubt]) -> Iterator[Doubt]:
