@@ -229,6 +229,7 @@ def test_one_finding_about_suppressed_cells_is_one_doubt() -> None:
     frame = frame.astype({"sex": str, "race": str, "edu": str})
     keys = [*KEYS, "region"]
     declared = {name: {"type": "nominal", "role": "quasi_identifier"} for name in keys} | {"w": {"role": "weight"}}
+    params = {"k": 12, "keys": keys, "importance": dict.fromkeys(KEYS, 1000)}
     with pytest.raises(mw.OpenDoubts) as refused:
-        mw.protect(frame, "local_suppression", params={"k": 5, "keys": keys}, variables=keys, declared=declared, seed=1)
+        mw.protect(frame, "local_suppression", params=params, variables=keys, declared=declared, seed=1)
     assert str(refused.value).count("W302 suppressed-cells-follow: region") == 1
