@@ -195,7 +195,7 @@ class _Scored:
         cells = (named >= 0) & target.hidden
         families = tried * (1 + int(target.own.max(initial=0)))
         related = relations(in_original, families, self._certainty)
-        certain = certain_cells(named, target.own, target.shown, related, families, self._certainty)
+        certain = certain_cells(named, target.own, target.shown, families, self._certainty, related)
         if inference.exact and claims.named and claims.right == claims.named:
             certain, self._exact = cells, True
         better = cells & (_worth(claims) > self._worth)

@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc
 from maskwright.data.dependencies import BY_CHANCE, CERTAINTY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
@@ -51,7 +51,7 @@ class Claims:
         if not self.seen:
             return False
         by_bound = bdtrc(self.seen_right - 1, self.seen, certainty) <= LEVEL / families
-        is_high = self.seen_right >= SURE * self.seen
+        is_high = self.seen_right >= SURE * self.seen and not is_below(self.seen_right, self.seen, certainty)
         return bool(by_bound or (is_high and self._by_chance(self.seen_right, self.seen) * BY_CHANCE * families < 1))
 
     def is_relation(self, families: int, certainty: float = CERTAINTY) -> bool:
@@ -62,8 +62,20 @@ class Claims:
         return self._by_chance(right, seen) * BY_CHANCE * families < 1
 
     def is_right(self, certainty: float = CERTAINTY) -> bool:
-        """Whether the hidden cells are named rightly, more often than the distribution alone would."""
-        return is_certain(self.right, self.named, self.base, certainty)
+        """Whether the hidden cells are named rightly, more often than the distribution alone would.
+
+        The office knows all cells that are named: the share of them is no estimate.
+        """
+        return self.right > self.base * self.named and self.right >= certainty * self.named
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether rules name all published cells and all hidden ones rightly."""
+        return self.seen_right == self.seen and self.right == self.named
+
+    def is_no_chance(self) -> bool:
+        """Whether the distribution alone would not name as many hidden cells rightly."""
+        return self._by_chance(self.right, self.named) < LEVEL
 
     def _by_chance(self, right: int, named: int) -> float:
         """Probability that the distribution alone names as many rightly."""
@@ -73,15 +85,6 @@ class Claims:
 def is_below(right: int, named: int, certainty: float) -> bool:
     """Whether so few of the cells that are named are named rightly that it cannot be by chance."""
     return bool(bdtr(right, named, certainty) < LEVEL)
-
-
-def is_certain(right: int, named: int, base: float, certainty: float = CERTAINTY) -> bool:
-    """Whether rules that most published records obey give suppressed cells away, or mislead.
-
-    `right` of `named` suppressed cells are as the rules say: what the office knows. `base`: share that the published
-    distribution alone would name rightly.
-    """
-    return right > base * named and not is_below(right, named, certainty)
 
 
 def claims_of(named: Integers, own: Integers, shown: Integers) -> dict[int | None, Claims]:
@@ -125,20 +128,24 @@ def certain_cells(
     named: Integers,
     own: Integers,
     shown: Integers,
-    related: frozenset[int | None],
     families: int,
     certainty: float = CERTAINTY,
+    related: Collection[int | None] | None = None,
 ) -> Booleans:
-    """Hidden cells that an intruder would be sure of, and mostly right; shape (n,).
+    """Hidden cells that an intruder would be sure of, and rightly; shape (n,).
 
     Taken of all cells together that a family of rules names, never of a single one: which guesses are right would show.
+    Rules that name one value are many: of these some would be right by chance.
 
-    `related`: families of rules that hold where no cell is hidden; others are there because of what was suppressed.
-    `families`: how many families of rules are tried.
+    `families`: how many families of rules are tried. `related`: those that hold where no cell is hidden; others are
+    there because of what was suppressed; None: any may be.
     """
     found = np.zeros(len(own), dtype=np.bool_)
     hidden = (own >= 0) & (shown != own)
     for value, claims in claims_of(named, own, shown).items():
-        if value in related and claims.is_right(certainty) and claims.looks_certain(families, certainty):
+        if related is not None and value not in related:
+            continue
+        by_chance = not claims.is_no_chance() and (value is not None or not claims.is_exact)
+        if not by_chance and claims.is_right(certainty) and claims.looks_certain(families, certainty):
             found |= hidden & (named >= 0 if value is None else named == value)
     return found

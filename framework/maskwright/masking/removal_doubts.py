@@ -52,7 +52,7 @@ def removal_doubts(
     keys = {name for group in plan.groups if plan.steps[group.step - 1].only_removes for name in group.variables}
     doubts, notices = [], []
     shifts = {} if found is None else {shift.variable: shift for shift in found.shifts}
-    unmasked = [name for name in removal.data.names if are_cells and name not in shifts and _is_published(name, plan)]
+    unmasked = (name for name in removal.data.names if are_cells and name not in shifts and _is_published(name, plan))
     for name in (*shifts, *unmasked):
         column, left = before[name], removal.data[name]
         there = np.flatnonzero(~column.missing)
@@ -63,12 +63,8 @@ def removal_doubts(
             continue
         gone, cells = int(np.sum(~kept)), len(kept)
         declared = plan.variables[name].distortion
-        if are_cells and name not in keys and declared is None and gone > MOST_GONE * cells:
-            message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
-            cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
-            leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
-            hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
-            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=hint))
+        if are_cells and (doubt := _of_most_cells(name, gone, cells, keys, removal, plan)) is not None:
+            doubts.append(doubt)
             continue
         if not column.variable.is_numeric or not kept.any():
             continue
@@ -82,8 +78,9 @@ def removal_doubts(
         only_removed = name not in plan.replaced
         if only_removed and declared is None and gone <= MOST_GONE * cells:
             most = least_moved(cells, None, MOVED_BY_REMOVAL)
-        # What a method chooses without drawing is no sample, in which chance would explain as much.
-        by_chance = is_random or not only_removed
+        # What a method chooses without drawing is no sample, in which chance would explain as much; but it chooses by
+        # keys: cells of other variables go with them, whatever their value is.
+        by_chance = is_random or not only_removed or (are_cells and name not in keys)
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (
@@ -98,6 +95,25 @@ def removal_doubts(
             message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
             notices.append(Notice("removal-distorts", name, message, gone, cells))
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
+
+
+def _of_most_cells(name: str, gone: int, cells: int, keys: set[str], removal: Removal, plan: Plan) -> Doubt | None:
+    """The doubt about a variable of which all or most cells went because they would disclose others."""
+    (also,) = [each["complementary"] for each in removal.suppressed if each["variable"] == name] or [0]
+    if name not in keys and plan.variables[name].distortion is None and gone > MOST_GONE * cells:
+        message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
+        cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
+        leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
+        hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
+    elif gone == cells and also:
+        message = f"all of its {cells} values are suppressed, {also} of them because they would disclose others"
+        hint = (
+            f"Leave {name} out of the release, recode it to fewer values, or let other variables lose cells: "
+            f"`disclosure: {{importance: {{{name}: 10}}}}`."
+        )
+    else:
+        return None
+    return Doubt("adjustment-distorts", name, message, gone, cells, hint=hint)
 
 
 def _is_published(name: str, plan: Plan) -> bool:

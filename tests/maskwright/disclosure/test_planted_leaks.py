@@ -12,6 +12,7 @@ from scipy.spatial import KDTree
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
+from maskwright.disclosure.decision import certain_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -207,3 +208,28 @@ def test_a_number_that_says_nothing_stays() -> None:
     assert cells(done, "region").isna().any()
     assert cells(done, "x").notna().all()
     assert cells(done, "y").notna().all()
+
+
+def test_rules_that_name_a_third_of_the_hidden_cells_wrongly_are_no_inference() -> None:
+    """Of few cells too: the office knows all of them, so that their share is no estimate."""
+    shown = np.array([0] * 400 + [1] * 400 + [-1] * 3)
+    named = np.array([0] * 400 + [1] * 400 + [0] * 3)
+    for own, is_certain in (([0, 0, 1], False), ([0, 0, 0], True)):
+        values = np.append(shown[:-3], own)
+        found = certain_cells(named, values, shown, families=20)
+        assert found.tolist() == [False] * 800 + [is_certain] * 3
+
+
+def test_one_finding_about_suppressed_cells_is_one_doubt() -> None:
+    """Cells that equal records show and that equal weights show are the same cells."""
+    rng = np.random.default_rng(2)
+    frame = people(rng, 1500)
+    frame["w"] = np.array([1.7, 3.1, 2.2, 4.9])[frame["region"]]
+    frame["region"] = np.array(list("abcd"))[frame["region"]]
+    frame = frame.astype({"sex": str, "race": str, "edu": str})
+    keys = [*KEYS, "region"]
+    declared = {name: {"type": "nominal", "role": "quasi_identifier"} for name in keys} | {"w": {"role": "weight"}}
+    params = {"k": 12, "keys": keys, "importance": dict.fromkeys(KEYS, 1000)}
+    with pytest.raises(mw.OpenDoubts) as refused:
+        mw.protect(frame, "local_suppression", params=params, variables=keys, declared=declared, seed=1)
+    assert str(refused.value).count("W302 suppressed-cells-follow: region") == 1

@@ -272,7 +272,8 @@ def _attack_doubts(plan: Plan, original: Dataset, released: Dataset, known_doubt
                 f"{each.certain} of {each.hidden} cells that are not shown can be inferred by {each.rule} (attack "
                 f"{each.attack}; it names {each.claims}, {each.right} of them rightly)"
             )
-            yield Doubt(kind, each.variable, message, each.certain, each.hidden)
+            hint = f"Recode {each.variable} instead of hiding cells of it, or leave out what the attack reads."
+            yield Doubt(kind, each.variable, message, each.certain, each.hidden, hint=hint)
 
 
 def _weight_doubts(plan: Plan, original: Dataset, released: Dataset) -> Iterator[Doubt]:

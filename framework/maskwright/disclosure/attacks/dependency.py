@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Spanning
-from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
-from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
+from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords, shown_by_equal
+from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
-from maskwright.disclosure.decision import is_below, is_certain
+from maskwright.disclosure.decision import certain_cells
 from maskwright.foundation.arrays import Booleans
 from maskwright.foundation.counts import listed
 
@@ -256,9 +257,9 @@ class Reader:
             attack = POSITION if similarity.near else DEPENDENCY
             yield InferencePath(off, similarity.given, attack), similarity.given, rows
 
-    def _cost(self, name: str) -> tuple[float, bool]:
-        """By which the variable is chosen that loses cells."""
-        return self._importance.get(name, 1.0), name in self._last
+    def _cost(self, name: str, one: str) -> tuple[float, bool, bool]:
+        """By which the variable is chosen that loses cells; where it lost some beside others, it loses all there."""
+        return self._importance.get(one, 1.0), one in self._last, (name, one) not in self._complements
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
@@ -276,7 +277,7 @@ class Reader:
             return False
         free = [name for name in dependency.given if name not in self._never]
         if free:
-            name = min(free, key=self._cost)
+            name = min(free, key=partial(self._cost, dependency.name))
             gone[name] = gone.get(name, np.False_) | follows
             self._count({name: follows}, DEPENDENCY)
             self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
@@ -313,7 +314,7 @@ class Reader:
                 rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
             # Where one value gives the cell away for good, suppressing another is of no use.
             rows = rows[~lost[rows]]
-            for one in sorted((each for each in given if each not in self._never), key=self._cost):
+            for one in sorted((each for each in given if each not in self._never), key=partial(self._cost, name)):
                 # A cell that is gone already may read as an empty one, and that gives another away.
                 spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
                 able = rows[~spent[rows]]
@@ -347,23 +348,17 @@ class Reader:
         if not candidates.any():
             return candidates
         published = ~hidden & (given >= 0) & (values >= 0)
-        shares = np.bincount(values[~hidden & (values >= 0)], minlength=int(values.max()) + 1).astype(np.float64)
-        shares /= max(float(shares.sum()), 1.0)
         numbers = codes.numbers(dependency.name) if dependency.by_count else np.full(self._n, np.nan)
         if published.any() and np.mean(numbers[published] == given[published]) >= CERTAINTY:
             # The size of a household is the number of its records, also where no published one has as many.
-            own, right = candidates, candidates & (numbers == given)
-            base = float(shares[values[right]].mean()) if right.any() else 1.0
+            known = np.isfinite(numbers) & (values >= 0)
+            sizes, first = np.unique(numbers[known], return_index=True)
+            place = np.clip(np.searchsorted(sizes, given), 0, len(sizes) - 1)
+            code = np.where(sizes[place] == given, values[known][first][place], codes.distinct(dependency.name))
+            named = np.where(given < 0, -1, code)
         else:
-            wanted = np.zeros(int(given.max()) + 1, dtype=np.bool_)
-            wanted[given[candidates]] = True
             share = MAJORITY if dependency.by_count else CERTAIN
-            named = majority_values(given, values, published & wanted[given], share)
-            shown = published & (named >= 0)
-            if is_below(int((shown & (named == values)).sum()), int(shown.sum()), self._certainty):
-                return np.zeros(self._n, dtype=np.bool_)
-            own = candidates & (named >= 0)
-            right = own & (named == values)
-            base = float(shares[named[own]].mean()) if own.any() else 1.0
-        known = is_certain(int(right.sum()), int(own.sum()), base, self._certainty)
-        return right if known else np.zeros(self._n, dtype=np.bool_)
+            named = shown_by_equal(given, values, hidden, fewest=1, share=share)
+        families = self._singles.families(dependency.name, len(dependency.given))
+        certain = certain_cells(named, values, np.where(hidden, -1, values), families, self._certainty)
+        return np.asarray(certain & (named == values))

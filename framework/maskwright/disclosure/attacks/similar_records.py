@@ -51,11 +51,13 @@ def majorities(seen: Integers, cells: Integers, values: int, width: int) -> tupl
     return sizes, most, value
 
 
-def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS) -> Integers:
+def shown_by_equal(
+    given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS, share: float = CERTAIN
+) -> Integers:
     """What nearly all other published records with the same `given` have; -1: nothing, or too few; shape (n,).
 
     `given`, `cells`: codes 0, 1, ..., -1 where missing or not published; a published cell is left out of those that
-    show it; shape (n,). `fewest`: other published records that have to be there.
+    show it; shape (n,). `fewest`: other published records that have to be there. `share`: of them that have to have it.
     """
     there = (given >= 0) & (cells >= 0) & ~hidden
     named = np.full(len(cells), -1, dtype=np.int64)
@@ -67,7 +69,7 @@ def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: i
     known, classes = there[asked], given[asked]
     others = sizes[classes] - known
     alike = most[classes] - (known & (cells[asked] == value[classes]))
-    enough = (others >= fewest) & (alike >= CERTAIN * others)
+    enough = (others >= fewest) & (alike >= share * others)
     named[asked[enough]] = value[classes[enough]]
     return named
 
@@ -213,7 +215,7 @@ class SimilarRecords:
             return np.zeros(0, dtype=np.int64)
         named = self.named(name, similarity, hidden)
         shown = np.where(hidden[name], -1, own)
-        found = certain_cells(named, own, shown, self._related[key], families, self._certainty)
+        found = certain_cells(named, own, shown, families, self._certainty, self._related[key])
         return np.flatnonzero(found & (named == own))
 
     def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import bdtrc
 
 from maskwright.data.dependencies import (
     BY_CHANCE,
@@ -21,13 +19,11 @@ from maskwright.data.dependencies import (
     groups_of_each,
 )
 from maskwright.disclosure.attacks.similar_records import CERTAIN, majorities
-from maskwright.disclosure.decision import LEVEL, is_below, is_certain
+from maskwright.disclosure.decision import certain_cells
 from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from maskwright.data.dataset import Dataset
     from maskwright.disclosure.cells import CellMasks
@@ -119,28 +115,11 @@ class SingleValues:
                 seen, queried = (self._joined(question, given, hidden, state[1:], place) for place in (0, 1))
                 groups = None if self._spanning is None else self._spanning.witnesses(given)
                 widths = math.prod(self._values(each)[1] + 1 for each in given)
-                answers = question.answered(seen, queried, widths, tests, groups)
-                answers = replace(answers, value=np.where(self._are_there(question, given), answers.value, -1))
-                if (answers.named & answers.right).any():
-                    shown = (
-                        answers.certain(self._of_original(question, given, queried, tests, groups), self._certainty)
-                        & answers.right
-                    )
-                    found.append(question.queried[shown])
+                named = question.answered(seen, queried, widths, tests, groups)
+                named[question.queried[~self._are_there(question, given)]] = -1
+                found.append(question.certain_records(named, self.families(name, len(given)), self._certainty))
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
-
-    def _of_original(
-        self, question: _Question, given: tuple[str, ...], queried: Integers, tests: int, groups: Integers | None
-    ) -> Answers:
-        """What rules of the original say of the examined cells, by what is published: suppressed cells look empty."""
-        whole = question.of_original()
-        parts = [self._values(name) for name in given]
-        codes = np.zeros(self._n, dtype=np.int64)
-        for values, count in parts:
-            codes = codes * (count + 1) + np.where(values < 0, count, values)
-        widths = math.prod(count + 1 for _, count in parts)
-        return whole.answered(codes[whole.seen], queried, widths, tests, groups)
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
@@ -232,6 +211,10 @@ class SingleValues:
     def _combined(self, names: Sequence[str]) -> int:
         return math.prod(self._values(name)[1] for name in names)
 
+    def families(self, name: str, size: int) -> int:
+        """Families of rules that name a variable by one other or by two, all values or one of them."""
+        return math.comb(len(self._columns), size) * (1 + self._codes.distinct(name))
+
     def _tests(self, name: str, size: int) -> int:
         """Values that are tried: no more than the file has room for."""
         if (name, size) not in self._tried:
@@ -254,18 +237,14 @@ class _Question:
         self._width = int(cells.max(initial=0)) + 1
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
 
-    def of_original(self) -> _Question:
-        """The same of all records, nothing suppressed."""
-        return _Question(self._all, self.queried, np.flatnonzero(self._all >= 0))
-
     def answered(
         self, seen: Integers, queried: Integers, values: int, tests: int, groups: Integers | None = None
-    ) -> Answers:
-        """What the records with the same value show of the examined cells.
+    ) -> Integers:
+        """What records with the same value show of each cell: codes of what is examined, -1 for nothing; shape (n,).
 
         `groups`: of all records: those of one group bear witness once; shape (n,).
         """
-        cells = self._cells
+        cells, rows = self._cells, self.seen
         groups = None if groups is None else groups[self.seen]
         if values * self._width > 4 * len(seen) + 1_000_000:
             # Room for the examined values only.
@@ -274,6 +253,7 @@ class _Question:
             wanted[distinct] = np.arange(len(distinct))
             disclosed = np.flatnonzero(wanted[seen] >= 0)
             seen, cells, values = wanted[seen[disclosed]], cells[disclosed], len(distinct)
+            rows = rows[disclosed]
             groups = None if groups is None else groups[disclosed]
         sizes, most, value = majorities(seen, cells, values, self._width)
         share = self._shares[value]
@@ -283,54 +263,20 @@ class _Question:
         allowed = EXCEPTIONS * (sizes - 1) * (1 - share)
         enough = (sizes >= FEWEST_EQUIVALENT) & (most >= CERTAIN * sizes)
         is_rule = enough & (sizes - most <= allowed) & ~by_chance & (share < 1)
-        seen_right, seen_named = int(most[is_rule].sum()), int(sizes[is_rule].sum())
-        named = np.where(is_rule, value, -1)[queried]
-        return Answers(named, named == self._own, share[queried], seen_named, seen_right)
+        by_value = np.where(is_rule, value, -1)
+        named = np.full(len(self._all), -1, dtype=np.int64)
+        named[rows], named[self.queried] = by_value[seen], by_value[queried]
+        return named
 
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What rules say of examined cells, one entry for each of them.
-
-    `value`: code of the value that a rule says it has, -1 where none does. `right`: whether that is its value.
-    `base`: share of the published records that have the value. `seen`, `seen_right`: published cells that rules
-    name, and how many rightly.
-    """
-
-    value: Integers
-    right: Booleans
-    base: NDArray[np.float64]
-    seen: int
-    seen_right: int
-
-    @property
-    def named(self) -> Booleans:
-        """Whether a rule says which value a cell has."""
-        return np.greater_equal(self.value, 0)
-
-    def certain(self, original: Answers, certainty: float) -> Booleans:
-        """Cells that an intruder would be sure of, and mostly right; shape of `value`.
-
-        Taken of all cells together that such rules name, and of those that name one value, never of a single cell:
-        which guesses are right would show. `original`: what rules of the original say; other rules are there because of
-        what was suppressed, and that they are right must not be what the distribution alone would give.
-        """
-        found = np.zeros(len(self.value), dtype=np.bool_)
-        if is_below(self.seen_right, self.seen, certainty):
-            return found
-        same = original.value == self.value
-        for holds in (True, False):
-            rules = self.named & (same == holds)
-            # Rules that suppression made are many: by one value some would be right by chance.
-            values = np.unique(self.value[rules]) if holds else ()
-            for own in (rules, *(rules & (self.value == each) for each in values)):
-                right, named = int((self.right & own).sum()), int(own.sum())
-                if not named:
-                    continue
-                base = float(self.base[own].mean())
-                if is_certain(right, named, base, certainty) and (holds or bdtrc(right - 1, named, base) < LEVEL):
-                    found |= own
-        return found
+    def certain_records(self, named: Integers, families: int, certainty: float) -> Integers:
+        """Examined records of whose cell an intruder would be sure, rightly, as positions, ascending."""
+        asked: Integers = self.queried[named[self.queried] == self._own]
+        if not len(asked):
+            return asked
+        shown = np.full(len(self._all), -1, dtype=np.int64)
+        shown[self.seen] = self._cells
+        certain: Integers = asked[certain_cells(named, self._all, shown, families, certainty)[asked]]
+        return certain
 
 
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
@@ -343,8 +289,8 @@ def determining_values(given: Integers, found: Integers, tests: int, groups: Int
     disclosed = np.zeros(len(given), dtype=np.bool_)
     if len(there):
         question = _Question(found, there, there)
-        answers = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
-        disclosed[there] = answers.named & answers.right
+        named = question.answered(given[there], given[there], int(given.max()) + 1, tests, groups)
+        disclosed[there] = (named >= 0)[there] & (named == found)[there]
     return disclosed
 
 
