@@ -41,9 +41,6 @@ LONGEST_CONDITION = 60
 MISSING_CELLS = "missing cells"
 """Title of the criterion that keeps records apart with other cells missing."""
 
-ZEROS = "zeros of "
-"""How the title of a criterion begins that keeps records with and without a structural zero apart."""
-
 UNKNOWN = 2
 """Code of a condition whose answer rests on a missing cell."""
 
@@ -53,7 +50,8 @@ class Criterion:
     """Something that cuts records apart.
 
     `title`: what it looks at: a condition, ``missing cells``, ``sign of x``. `edits`: names of the edits whose
-    condition it is. `apart`: the variables of `within`: all other criteria cut inside.
+    condition it is. `apart`: the variables of `within`: all other criteria cut inside. `promised`: whether records are
+    to keep the side that they are on, but for as few as k asks.
     """
 
     title: str
@@ -62,6 +60,7 @@ class Criterion:
     binding: str = "exact"
     variables: tuple[str, ...] = ()
     apart: bool = False
+    promised: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +85,7 @@ def criteria(
     *,
     by_missing: bool = False,
     structural_zeros: Sequence[str] = (),
+    zeros_apart: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a variable group; known before any data are read.
@@ -101,7 +101,10 @@ def criteria(
     others = [Criterion(f"sign of {name}", variables=(name,)) for name in geometric]
     if by_missing:
         others += [Criterion(MISSING_CELLS, variables=tuple(group))]
-    others += [Criterion(f"{ZEROS}{name}", variables=(name,)) for name in structural_zeros if name in group]
+    others += [
+        Criterion(f"zeros of {name}", variables=(name,), promised=name in structural_zeros)
+        for name in (*structural_zeros, *zeros_apart) if name in group
+    ]  # fmt: skip
     first = [Criterion(f"value of {', '.join(within)}", variables=tuple(within), apart=True)] if within else []
     return (*first, *found.values(), *others)
 
@@ -337,7 +340,7 @@ def _merge(
     """Strata of the records, those with fewer than k joined; where zeros are rare, no more records than need be."""
     strata = _merge_values(crossed, data, group, k, cuts)
     codes = strata.codes[crossed[0]]
-    zeros = [at for at, each in enumerate(cuts) if each.criterion.title.startswith(ZEROS)]
+    zeros = [at for at, each in enumerate(cuts) if each.criterion.promised]
     # Among members of one household records are not counted.
     if zeros and data.households is None and any(each.merged for each in strata.strata):
         pattern = np.unique(crossed[1][:, zeros], axis=0, return_inverse=True)[1].reshape(-1)[crossed[0]]
