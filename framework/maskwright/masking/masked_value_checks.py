@@ -66,10 +66,9 @@ def multiple_doubts(
             edits = ", ".join(off.get(variable.name, ()))
             why = f", since adjusting found none that satisfy {edits}" if edits else ""
             yield Doubt(
-                "promise-not-kept", str(each.step.number),
+                "multiples-not-kept", variable.name,
                 f"{count} of {total} values of {variable.name} are no multiples of its base{why}",
-                count=count, total=total, place=each.step.place, hint=_way_out(edits, variable),
-                variable=variable.name,
+                count=count, total=total, place=each.step.place, hint=_way_out(edits, variable), step=each.step.number,
             )  # fmt: skip
 
 
@@ -112,7 +111,9 @@ def moved_zeros(
 
 
 FEW_JOINED = 0.05
-"""Share of the records up to which zeros may be those of others in their cluster, where k asks for it; or k - 1."""
+"""Share of the records up to which zeros may be those of others in their cluster, where k asks for it; or k - 1.
+
+But no more than half of the zeros, or of the other values, of a variable."""
 
 
 def zero_doubts(
@@ -125,16 +126,16 @@ def zero_doubts(
     """
     for step in plan.steps:
         for name in step.planning.structural_zeros:
-            count, few = sum(moved[name]), max((step.k or 1) - 1, FEW_JOINED * records)
-            if count > (joined.get(name, 0) if joined.get(name, 0) <= few else 0):
+            count, others = sum(moved[name]), joined.get(name, 0)
+            had, cells = zeros[name]
+            few = min(max((step.k or 1) - 1, FEW_JOINED * records), had / 2, (cells - had) / 2)
+            if count > (others if others <= few else 0):
                 yield Doubt(
-                    "promise-not-kept", str(step.number),
+                    "zeros-not-kept", name,
                     f"in {count} of {records} records a structural zero of {name} became another value, or another "
                     "value a zero",
-                    count=count, total=records, place=step.place, variable=name,
-                    hint=_zeros_way_out(
-                        step, name, moved[name], any_zero=bool(zeros[name][0]), joined=joined.get(name, 0)
-                    ),
+                    count=count, total=records, place=step.place, step=step.number,
+                    hint=_zeros_way_out(step, name, moved[name], any_zero=bool(had), joined=others),
                 )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def test_zeros_of_many_that_few_share_are_a_doubt() -> None:
     amounts = rng.integers(1, 99, (120, 8)) * (rng.random((120, 8)) < 0.5)
     data = pd.DataFrame(amounts.astype(float), columns=list("abcdefgh"))
     params = {"k": 5, "group_size": "all", "structural_zeros": list(data)}
-    with pytest.raises(mw.OpenDoubts, match="W304") as caught:
+    with pytest.raises(mw.OpenDoubts, match="W310 zeros-not-kept") as caught:
         mw.protect(data, "microaggregation", params=params, seed=1)
     assert "fewer than k = 5 records share the zeros of" in str(caught.value)
     assert "name fewer variables in 'structural_zeros'" in str(caught.value)
@@ -169,7 +169,7 @@ def test_no_rule_for_zeros_is_advised_where_there_are_none() -> None:
     data = pd.DataFrame({"tax": tax, "cap": np.where(tax < 6, 0.0, 500.0)})
     rules = ["tax <= cap", "tax >= 0"]
     declared = {"cap": {"role": "other"}, "tax": {"distortion": 1}}
-    with pytest.raises(mw.OpenDoubts, match="W304") as caught:
+    with pytest.raises(mw.OpenDoubts, match="W310") as caught:
         mw.protect(
             data, "additive_noise", edits=rules, params={"structural_zeros": ["tax"]}, declared=declared, seed=1,
             variables=["tax"],
