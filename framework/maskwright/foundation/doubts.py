@@ -314,8 +314,8 @@ _CATALOGUE = (
         "Of a value that was lost: if it is 0, name the variable in `structural_zeros` of the step; else use a method "
         "that keeps values, `rank_swapping` (under a total or another edit with masked variables adjusting moves some: "
         "`adjustment_weights` lets the others move first), or `cart_synthesis`, which draws them from donors. Of a "
-        "value that grew: the edits may leave too many records no other one. Check those that read the variable; in an `order`, put "
-        "what their conditions read first.",
+        "value that grew: the edits may leave too many records no other one. Check those that read the variable; in an "
+        "`order`, put what their conditions read first.",
     ),
     DoubtKind(
         "W309",
