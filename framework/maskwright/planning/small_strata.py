@@ -134,7 +134,8 @@ def standardised(data: Dataset, group: Sequence[str]) -> Floats:
         [np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)]
     )
     spread[spread == 0] = 1.0
-    return np.nan_to_num(values / spread)
+    result: Floats = np.nan_to_num(values / spread)
+    return result
 
 
 def centres_of(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
