@@ -314,9 +314,10 @@ _CATALOGUE = (
         "rounding and top coding do. Or, in synthetic records, the share of such a value, or of 0, grew: a quarter or "
         "more of it is too much, or a quarter or more of all other values were lost to it.",
         "Of a value that was lost: if it is 0, name the variable in `structural_zeros` of the step; else use a method "
-        "that keeps values, `rank_swapping`, or `cart_synthesis`, which draws them from donors. Of a value that grew: "
-        "the edits may leave too many records no other one. Check those that read the variable; in an `order`, put "
-        "what their conditions read first.",
+        "that keeps values, `rank_swapping` (under a total or another edit with masked variables adjusting moves some: "
+        "`adjustment_weights` lets the others move first), or `cart_synthesis`, which draws them from donors. Of a "
+        "value that grew: the edits may leave too many records no other one. Check those that read the variable; in an "
+        "`order`, put what their conditions read first.",
     ),
     DoubtKind(
         "W309",
@@ -333,6 +334,22 @@ _CATALOGUE = (
         "masks several at once; choose a method, or an `aggregation` of microaggregation, that keeps them; give an "
         "edit the tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it "
         "may move, in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
+    ),
+    DoubtKind(
+        "W310",
+        "zeros-not-kept",
+        "variable",
+        "In some records a structural zero became another value, or another value a zero, though `structural_zeros` "
+        "promises that zeros stay: edits left no other value, or more records than k - 1 and 5 %, or than half of "
+        "the zeros, have zeros that fewer than k records share, so that k and the zeros cannot both be kept.",
+        "State the rule that governs the zeros as an edit, or name fewer variables in `structural_zeros`.",
+    ),
+    DoubtKind(
+        "W311",
+        "multiples-not-kept",
+        "variable",
+        "Values that a step rounds are no multiples of its base in the masked file: keeping the edits moved them.",
+        "Take a base that the numbers in the edits are multiples of, or give the variables of an equality one base.",
     ),
     DoubtKind(
         "W401",

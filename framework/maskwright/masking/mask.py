@@ -46,6 +46,7 @@ from maskwright.masking.masking_result import (
     structural_zeros,
     uncut_notices,
     zero_notices,
+    zeros_of_others,
 )
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.assembling import GroupResult, with_group
@@ -310,7 +311,7 @@ def _result(
             *(each for each in equal if isinstance(each, Notice)),
             *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
-            *zero_notices(zeros),
+            *zero_notices(zeros, zeros_of_others(notes)),
             *spike_notices(lost, plan),
             *moved[1].notices,
             *range_notices(range_counts(context.original, masked, numeric), edits),
@@ -325,7 +326,7 @@ def _result(
             *method_doubts(plan, [each.doubts for each in results]),
             *(each for each in equal if isinstance(each, Doubt)),
             *published_note_doubts(plan, notes, [each.counts for each in categories]),
-            *guarantee_doubts(plan, left, masked, _off_multiples(units), moved_in),
+            *guarantee_doubts(plan, left, masked, _off_multiples(units), moved_in, zeros_of_others(notes)),
             *household_doubts(context.original, masked, plan),
             *spike_doubts(lost, plan),
             *moved[1].doubts,

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 def guarantee_doubts(
     plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]],
-    moved: Mapping[str, Sequence[int]] | None = None,
+    moved: Mapping[str, Sequence[int]] | None = None, joined: Mapping[str, int] | None = None,
 ) -> Iterator[Doubt]:  # fmt: skip
     """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
     moved = moved_zeros(plan, original, masked) if moved is None else moved
-    yield from zero_doubts(plan, moved, zero_counts(plan, original), len(original))
+    yield from zero_doubts(plan, moved, zero_counts(plan, original), len(original), joined or {})
 
 
 def beside_multiples(plan: Plan, masked: Dataset) -> tuple[tuple[int, int], ...]:
@@ -66,10 +66,9 @@ def multiple_doubts(
             edits = ", ".join(off.get(variable.name, ()))
             why = f", since adjusting found none that satisfy {edits}" if edits else ""
             yield Doubt(
-                "promise-not-kept", str(each.step.number),
+                "multiples-not-kept", variable.name,
                 f"{count} of {total} values of {variable.name} are no multiples of its base{why}",
-                count=count, total=total, place=each.step.place, hint=_way_out(edits, variable),
-                variable=variable.name,
+                count=count, total=total, place=each.step.place, hint=_way_out(edits, variable), step=each.step.number,
             )  # fmt: skip
 
 
@@ -111,24 +110,36 @@ def moved_zeros(
     return found
 
 
+FEW_JOINED = 0.05
+"""Share of the records up to which zeros may be those of others in their cluster, where k asks for it; or k - 1.
+
+But no more than half of the zeros, or of the other values, of a variable."""
+
+
 def zero_doubts(
-    plan: Plan, moved: Mapping[str, Sequence[int]], zeros: Mapping[str, Sequence[int]], records: int
-) -> Iterator[Doubt]:
-    """Doubts about structural zeros that did not stay; `zeros`: of the original, as `zero_counts` has them."""
+    plan: Plan, moved: Mapping[str, Sequence[int]], zeros: Mapping[str, Sequence[int]], records: int,
+    joined: Mapping[str, int],
+) -> Iterator[Doubt]:  # fmt: skip
+    """Doubts about structural zeros that did not stay; `zeros`: of the original, as `zero_counts` has them.
+
+    `joined`: records that have the zeros of others in their cluster, as the promise says, of each variable.
+    """
     for step in plan.steps:
         for name in step.planning.structural_zeros:
-            count = sum(moved[name])
-            if count:
+            count, others = sum(moved[name]), joined.get(name, 0)
+            had, cells = zeros[name]
+            few = min(max((step.k or 1) - 1, FEW_JOINED * records), had / 2, (cells - had) / 2)
+            if count > (others if others <= few else 0):
                 yield Doubt(
-                    "promise-not-kept", str(step.number),
+                    "zeros-not-kept", name,
                     f"in {count} of {records} records a structural zero of {name} became another value, or another "
                     "value a zero",
-                    count=count, total=records, place=step.place, variable=name,
-                    hint=_zeros_way_out(step, name, moved[name], any_zero=bool(zeros[name][0])),
+                    count=count, total=records, place=step.place, step=step.number,
+                    hint=_zeros_way_out(step, name, moved[name], any_zero=bool(had), joined=others),
                 )  # fmt: skip
 
 
-def _zeros_way_out(step: Step, name: str, moved: Sequence[int], *, any_zero: bool) -> str:
+def _zeros_way_out(step: Step, name: str, moved: Sequence[int], *, any_zero: bool, joined: int) -> str:
     if not any_zero:
         return (
             f"no original value of {name} is 0: take it out of 'structural_zeros', and check the edits that leave it "
@@ -141,8 +152,12 @@ def _zeros_way_out(step: Step, name: str, moved: Sequence[int], *, any_zero: boo
             f"{plural(wrong, 'of these records violates', 'of these records violate')} an edit in the original data: "
             "`on_input_violation: localize` mends them first, `drop` leaves them out"
         )
-    if right and step.k is not None and step.method.claims.within_strata:
-        ways.append(f"records whose zeros fewer than k = {step.k} records share are clustered with others")
+    if joined:
+        ways.append(
+            f"fewer than k = {step.k} records share the zeros of {plural(joined, 'record')}, which "
+            f"{'has' if joined == 1 else 'have'} those of others: name fewer variables in 'structural_zeros', mask "
+            "them in smaller groups ('group_size'), or take a smaller k"
+        )
         if step.planning.missing == "own_pattern":
             ways.append("where cells are missing, `missing: available_cases` clusters by the zeros alone")
     elif right:

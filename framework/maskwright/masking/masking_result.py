@@ -16,6 +16,7 @@ from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
 from maskwright.masking.adjusting.adjustment_loss import Cost
+from maskwright.masking.protecting.assembling import ZEROS_OF_OTHERS
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.warnings.plan_warnings import agreeing_households
 from maskwright.plugins.method import Method
@@ -194,12 +195,23 @@ def structural_zeros(plan: Plan, *counts: Mapping[str, Sequence[int]]) -> Iterat
             yield {"step": step.number, "variable": name, "before": before, "after": after}
 
 
-def zero_notices(zeros: Sequence[Mapping[str, Any]]) -> Iterator[Notice]:
-    """Notices of what `structural_zeros` found."""
+def zeros_of_others(notes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Records whose zero of a variable is that of others in their cluster, by variable; `notes`: of each group."""
+    found: dict[str, int] = {}
+    for each in notes:
+        for name, count in each.get(ZEROS_OF_OTHERS, {}).items():
+            found[name] = found.get(name, 0) + count
+    return found
+
+
+def zero_notices(zeros: Sequence[Mapping[str, Any]], joined: Mapping[str, int]) -> Iterator[Notice]:
+    """Notices of what `structural_zeros` found; `joined`: as `zeros_of_others` has them."""
     for each in zeros:
+        count = joined.get(each["variable"], 0)
+        why = f"; {plural(count, 'record')}, whose zeros fewer than k records share, as others in their cluster"
         message = (
             f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "
-            f"{100 * each['after']:.2f} % after"
+            f"{100 * each['after']:.2f} % after{why if count else ''}"
         )
         yield Notice("structural-zeros", each["variable"], message, step=each["step"])
 

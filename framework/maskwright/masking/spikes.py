@@ -201,13 +201,38 @@ def _allows(limit: Limit, value: float) -> bool:
 
 def _way_out(lost: LostSpike, plan: Plan) -> str | None:
     """What keeps the spike; None: what is said of the kind of doubt."""
-    steps = _mixing(lost.variable, plan)
-    if lost.grew or not steps or lost.variable in plan.drawn:
+    name, steps = lost.variable, _mixing(lost.variable, plan)
+    if lost.grew or not steps:
         return None
-    *others, last = (str(step.number) for step in steps)
-    of = f"steps {', '.join(others)} and {last}" if others else f"step {last}"
     if lost.is_zero:
-        return f"Write `structural_zeros: [{lost.variable}]` in the params of {of}: zeros then stay 0."
+        without = [step for step in steps if name not in step.planning.structural_zeros]
+        if without:
+            return f"Write `structural_zeros: [{name}]` in the params of {_numbered(without)}: zeros then stay 0."
+        return _way_out_of_zeros(name, plan)
+    if name in plan.drawn:
+        return None
+    edits = [edit.name for edit in plan.edits if name in edit.variables and len({*edit.variables} & {*plan.masked}) > 1]
+    first = f"`adjustment_weights: {{{name}: 100}}` in its params, so that others move first to keep {', '.join(edits)}"
     if all("domain" in step.method.claims.preserves and not step.method.makes_clusters for step in steps):
-        return "Check the edits that read it: the method keeps every value, and adjusting moved them."
-    return f"Mask {lost.variable} by `rank_swapping` instead of {of}: swapping keeps every value."
+        why = f"write {first}" if edits else "check the edits that read it"
+        return f"The method keeps every value, and adjusting moved them: {why}."
+    also = f", with {first}" if edits else ""
+    return f"Mask {name} by `rank_swapping` instead of {_numbered(steps)}{also}: swapping keeps every value."
+
+
+def _way_out_of_zeros(name: str, plan: Plan) -> str:
+    """What to do where the steps promise that zeros stay, and fewer are left."""
+    groups = [plan.steps[group.step - 1] for group in plan.groups if name in group.variables]
+    removing = [step for step in groups if step.method.claims.removes]
+    if removing:
+        return (
+            f"Its zeros stay 0, and {_numbered(removing)} took cells or records away that have them: take less away "
+            f"there (a smaller k, fewer keys), or leave {name} out of that step."
+        )
+    return f"Its zeros are to stay: W310 names why some did not. If there is none, cells of {name} were left missing."
+
+
+def _numbered(steps: Sequence[Step]) -> str:
+    """Steps by their numbers."""
+    *others, last = (str(step.number) for step in steps)
+    return f"steps {', '.join(others)} and {last}" if others else f"step {last}"

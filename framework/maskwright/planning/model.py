@@ -94,9 +94,9 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         default=(),
         description="Variables whose zeros mean that there is nothing (no farm income): zeros stay 0, and nothing else "
         "becomes 0. Records with and without a zero are clustered, swapped or drawn apart; patterns that fewer than k "
-        "records share (10, where none is promised) join the nearest, and get what most records of a cluster have. A "
-        "method that masks all records together, as noise does, does not see zeros. The share of zeros is reported "
-        "before and after.",
+        "records share (10, where none is promised) join the nearest, and a cluster gets the zeros of the record most "
+        "like the others: as few change as can be, and their number is said. A method that masks all records together, "
+        "as noise does, does not see zeros. The share of zeros is reported before and after.",
     )
     missing: Literal["own_pattern", "available_cases", "refuse"] = Field(
         default="own_pattern",
@@ -156,7 +156,8 @@ class Step:
     `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
     members as one record. `within`: variables by whose values the records are masked apart. `number`: in the pipeline,
-    1 for the first; a plan of one level has some of its steps only.
+    1 for the first; a plan of one level has some of its steps only. `apart`: variables by whose zeros records are
+    clustered apart where k allows, without a promise that the zeros stay.
     """
 
     method: Method
@@ -169,6 +170,7 @@ class Step:
     unit: str | None = None
     within: tuple[str, ...] = ()
     number: int = 1
+    apart: tuple[str, ...] = ()
 
     @property
     def is_deterministic(self) -> bool:

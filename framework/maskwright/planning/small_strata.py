@@ -126,18 +126,81 @@ def _merge_many(own: Integers, centres: Floats, target: Integers, alive: Boolean
     alive[small] = False
 
 
-def centres_of(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
-    """Standardised mean of each stratum; missing cells left out."""
+def standardised(data: Dataset, group: Sequence[str]) -> Floats:
+    """Values in units of each variable's standard deviation; 0 where cells are missing; shape (n, p)."""
     values = data.matrix(group)
     known = ~np.isnan(values)
     spread = np.array(
         [np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)]
     )
     spread[spread == 0] = 1.0
+    result: Floats = np.nan_to_num(values / spread)
+    return result
+
+
+def centres_of(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
+    """Standardised mean of each stratum; missing cells left out."""
+    points = standardised(data, group)
     centres = np.zeros((count, len(group)))
-    for position in range(len(group)):
-        here = known[:, position]
-        sums = np.bincount(codes[here], weights=values[here, position] / spread[position], minlength=count)
-        counts = np.bincount(codes[here], minlength=count)
-        centres[:, position] = sums / np.maximum(counts, 1)
+    for position, name in enumerate(group):
+        here = ~data[name].missing
+        sums = np.bincount(codes[here], weights=points[here, position], minlength=count)
+        centres[:, position] = sums / np.maximum(np.bincount(codes[here], minlength=count), 1)
     return centres
+
+
+def apart_again(codes: Integers, pattern: Integers, points: Floats, k: int) -> Integers:
+    """Strata in which records of rare patterns were joined with others, cut by pattern as far as k records allow.
+
+    Each frequent pattern is a stratum of its own again. A rare one that has more than half of k records is filled up
+    with the nearest records of others that can spare them: fewer change their pattern than if all of its records were
+    joined with another one. The records of the others go where the nearest pattern is.
+
+    `codes`: stratum of each record; shape (n,). `pattern`: of each record; shape (n,). `points`: standardised; shape
+    (n, p).
+    """
+    result, count = codes.copy(), int(codes.max(initial=-1)) + 1
+    order = np.argsort(codes, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+        if len(own) >= 2 * k and (pattern[own] != pattern[own[0]]).any():
+            parts = _filled(pattern[own], points[own], k)
+            result[own[parts > 0]] = count - 1 + parts[parts > 0]
+            count += int(parts.max())
+    return result
+
+
+def _filled(pattern: Integers, points: Floats, k: int) -> Integers:
+    """Part of each record, 0..: of its pattern, unless that is too rare; shape (m,)."""
+    _, home, sizes = np.unique(pattern, return_inverse=True, return_counts=True)
+    part = home.reshape(-1).copy()
+    cores = np.flatnonzero(2 * sizes > k)
+    cores = cores[np.argsort(-sizes[cores], kind="stable")]
+    if not len(cores):
+        return np.zeros(len(part), dtype=np.int64)
+    part[~np.isin(part, cores)] = -1
+    centres = {int(core): points[home == core].mean(axis=0) for core in cores}
+    for core in [int(each) for each in cores if sizes[each] < k]:
+        distance = np.sum((points - centres[core]) ** 2, axis=1)
+        # Who has no part of its own changes its pattern in any case.
+        near = np.lexsort((distance, part >= 0))
+        taken: list[int] = []
+        held = np.bincount(part[part >= 0], minlength=len(sizes))
+        for record in near[part[near] != core].tolist():
+            if held[core] == k:
+                break
+            if part[record] < 0 or held[part[record]] > k:
+                held[part[record]] -= part[record] >= 0
+                held[core] += 1
+                taken.append(record)
+        if held[core] == k:
+            part[taken] = core
+        else:
+            part[part == core] = -1
+            del centres[core]
+    if not centres:
+        return np.zeros(len(part), dtype=np.int64)
+    left, numbers = np.flatnonzero(part < 0), np.array(list(centres))
+    if len(left):
+        apart = [np.sum((points[left] - centre) ** 2, axis=1) for centre in centres.values()]
+        part[left] = numbers[np.argmin(apart, axis=0)]
+    return np.unique(part, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -25,7 +25,7 @@ from maskwright.edits.expression import Expression, Not, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import InputError
-from maskwright.planning.small_strata import centres_of, households_in, join_strata
+from maskwright.planning.small_strata import apart_again, centres_of, households_in, join_strata, standardised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +50,8 @@ class Criterion:
     """Something that cuts records apart.
 
     `title`: what it looks at: a condition, ``missing cells``, ``sign of x``. `edits`: names of the edits whose
-    condition it is. `apart`: the variables of `within`: all other criteria cut inside.
+    condition it is. `apart`: the variables of `within`: all other criteria cut inside. `promised`: whether records are
+    to keep the side that they are on, but for as few as k asks.
     """
 
     title: str
@@ -59,6 +60,7 @@ class Criterion:
     binding: str = "exact"
     variables: tuple[str, ...] = ()
     apart: bool = False
+    promised: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +85,7 @@ def criteria(
     *,
     by_missing: bool = False,
     structural_zeros: Sequence[str] = (),
+    zeros_apart: Sequence[str] = (),
     within: Sequence[str] = (),
 ) -> tuple[Criterion, ...]:
     """What cuts the records of a variable group; known before any data are read.
@@ -98,7 +101,10 @@ def criteria(
     others = [Criterion(f"sign of {name}", variables=(name,)) for name in geometric]
     if by_missing:
         others += [Criterion(MISSING_CELLS, variables=tuple(group))]
-    others += [Criterion(f"zeros of {name}", variables=(name,)) for name in structural_zeros if name in group]
+    others += [
+        Criterion(f"zeros of {name}", variables=(name,), promised=name in structural_zeros)
+        for name in (*structural_zeros, *zeros_apart) if name in group
+    ]  # fmt: skip
     first = [Criterion(f"value of {', '.join(within)}", variables=tuple(within), apart=True)] if within else []
     return (*first, *found.values(), *others)
 
@@ -331,9 +337,15 @@ def _renumbered(codes: Integers) -> Integers:
 def _merge(
     crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
 ) -> Strata:
-    """Strata of the records, those with fewer than k joined."""
+    """Strata of the records, those with fewer than k joined; where zeros are rare, no more records than need be."""
     strata = _merge_values(crossed, data, group, k, cuts)
-    return replace(strata, codes=strata.codes[crossed[0]])
+    codes = strata.codes[crossed[0]]
+    zeros = [at for at, each in enumerate(cuts) if each.criterion.promised]
+    # Among members of one household records are not counted.
+    if zeros and data.households is None and any(each.merged for each in strata.strata):
+        pattern = np.unique(crossed[1][:, zeros], axis=0, return_inverse=True)[1].reshape(-1)[crossed[0]]
+        codes = apart_again(codes, pattern, standardised(data, group), k)
+    return replace(strata, codes=codes)
 
 
 def _merge_values(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -95,10 +97,29 @@ def test_a_call_is_released_with_its_waivers() -> None:
     assert len(mw.protect(DATA, "microaggregation", params={"k": 3}, seed=1, waive=waive)) == len(DATA)
 
 
-def test_a_step_that_two_doubts_are_about_is_named_once() -> None:
-    """The lines to write waive all doubts about the step."""
+def test_doubts_of_one_kind_are_waived_in_one_line() -> None:
+    """The lines to write waive all of them, each by its name."""
     frame = pd.DataFrame({"a": [5, 6, 4], "b": [5, 6, 4]})
     with pytest.raises(mw.OpenDoubts) as refused:
         mw.protect(frame, "rounding", edits=["a in [3, 7]", "b in [3, 7]"], params={"base": 10})
-    assert str(refused.value).count("W304") == 2
-    assert "- {doubt: promise-not-kept, step: 1, because: ...}" in str(refused.value)
+    assert str(refused.value).count("W311") == 2
+    assert "- {doubt: multiples-not-kept, variable: [a, b], because: ...}" in str(refused.value)
+
+
+def test_a_waiver_of_zeros_covers_no_class_below_k() -> None:
+    """Each promise of a step has its own name: the lines that a run prints are those it needs, and cover no more."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.integers(1, 99, (60, 6)) * (rng.random((60, 6)) < 0.5), columns=list("abcdef"))
+    frame["a"] = rng.normal(50, 9, 60)
+    frame.loc[:2, "a"] = None
+    params = {"k": 5, "group_size": "all", "structural_zeros": list("bcdef")}
+    asked: dict[str, Any] = {"params": params, "seed": 1}
+    k = {"doubt": "promise-not-kept", "step": 1, "because": "who has no value is not secret"}
+    with pytest.raises(mw.OpenDoubts, match="W310") as refused:
+        mw.protect(frame, "microaggregation", **asked, waive=[k])
+    lines = re.search(r"doubt: zeros-not-kept, variable: \[?([^\]}]*?)\]?, because", str(refused.value))
+    assert lines is not None
+    zeros = {"doubt": "zeros-not-kept", "variable": lines[1].split(", "), "because": "they are few"}
+    with pytest.raises(mw.OpenDoubts, match="W304 promise-not-kept: step 1: k = 5"):
+        mw.protect(frame, "microaggregation", **asked, waive=[zeros])
+    assert len(mw.protect(frame, "microaggregation", **asked, waive=[zeros, k])) == len(frame)

@@ -201,7 +201,7 @@ def test_multiples_below_a_bound_are_found() -> None:
 
 @pytest.mark.waived("adjustment-distorts", "edit-may-be-wrong")
 def test_multiples_that_edits_undo_are_a_doubt() -> None:
-    with pytest.raises(mw.OpenDoubts, match=r"W304 promise-not-kept: step 1: .* of x are no multiples"):
+    with pytest.raises(mw.OpenDoubts, match=r"W311 multiples-not-kept: x: .* of x are no multiples"):
         mw.protect(
             pd.DataFrame({"x": 10 + np.arange(50) * 7 % 50}), "rounding", edits=["x in [41, 44]"], params={"base": 10},
             seed=1,

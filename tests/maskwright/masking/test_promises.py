@@ -55,7 +55,7 @@ def test_structural_zeros_that_become_numbers_are_a_doubt() -> None:
     """The only record with a zero joins the others."""
     wage = np.arange(40.0) * 7 % 40
     frame = pd.DataFrame({"farm": wage, "wage": wage})
-    with pytest.raises(mw.OpenDoubts, match=r"W304 .* a structural zero of farm became another value"):
+    with pytest.raises(mw.OpenDoubts, match=r"W310 .* a structural zero of farm became another value"):
         mw.protect(frame, "microaggregation", params={"k": 4, "structural_zeros": ["farm"]}, seed=1)
 
 

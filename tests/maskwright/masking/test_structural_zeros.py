@@ -109,26 +109,47 @@ def test_the_ways_out_for_records_that_violate_an_edit_lead_to_a_release(way: st
     assert (masked["export"] >= masked["floor"]).all()
 
 
-def test_what_most_records_of_a_cluster_have_is_published_where_few_share_their_zeros() -> None:
-    """A pattern of zeros that two records share joins the nearest; only these two get other zeros than they had."""
+def rare_zeros(rare: int) -> pd.DataFrame:
+    """Of 200 records 98 have neither, so many export and pay tax, and between them `rare` do one of both."""
     rng = np.random.default_rng(2)
     home = 1.0 + rng.integers(100, 900, 200)
-    export = np.where(np.arange(200) < 100, 0.0, home)
-    tax = np.where(np.arange(200) < 98, 0.0, export + 5)
-    data = pd.DataFrame({"home": home, "export": export, "tax": tax})
+    export = np.where(np.arange(200) < 98, 0.0, home)
+    tax = np.where(np.arange(200) < 98 + rare, 0.0, export + 5)
+    return pd.DataFrame({"home": home, "export": export, "tax": tax, "all": home + export})
+
+
+@pytest.mark.parametrize(("rare", "changed"), [(1, 1), (2, 2), (3, 2), (4, 1)])
+def test_as_few_records_as_k_asks_get_the_zeros_of_others(rare: int, changed: int) -> None:
+    """Of a pattern that fewer than k share either its records change or those that fill it up, whatever are fewer."""
+    data, edits = rare_zeros(rare), ["home + export == all", "home >= 0", "export >= 0", "tax >= 0"]
     params = {"k": 5, "group_size": "all", "structural_zeros": ["export", "tax"]}
-    with pytest.raises(mw.OpenDoubts, match="in 2 of 200 records a structural zero of") as caught:
+    masked = mw.protect(data, "microaggregation", edits=edits, params=params, seed=1)
+    moved = (masked[["export", "tax"]] == 0) != (data[["export", "tax"]] == 0)
+    assert moved.any(axis=1).sum() == changed
+    assert masked.groupby(list(masked)).size().min() >= 5
+    assert mw.validate(masked, edits).ok
+
+
+def test_zeros_of_many_that_few_share_are_a_doubt() -> None:
+    """Where each record has its own pattern, zeros and k cannot both be kept."""
+    rng = np.random.default_rng(5)
+    amounts = rng.integers(1, 99, (120, 8)) * (rng.random((120, 8)) < 0.5)
+    data = pd.DataFrame(amounts.astype(float), columns=list("abcdefgh"))
+    params = {"k": 5, "group_size": "all", "structural_zeros": list(data)}
+    with pytest.raises(mw.OpenDoubts, match="W310 zeros-not-kept") as caught:
         mw.protect(data, "microaggregation", params=params, seed=1)
-    assert "whose zeros fewer than k = 5 records share" in str(caught.value)
+    assert "fewer than k = 5 records share the zeros of" in str(caught.value)
+    assert "name fewer variables in 'structural_zeros'" in str(caught.value)
 
 
 def test_zeros_among_few_with_cells_missing_stay_with_available_cases() -> None:
-    """The advice where the few that have a cell missing have and have not the zero."""
+    """The advice where the few that have a cell missing have and have not the zero, of several cells."""
     rng = np.random.default_rng(3)
-    data = pd.DataFrame(
-        {"bonus": np.where(rng.random(80) < 0.5, 0.0, rng.integers(1, 99, 80)), "wage": rng.normal(9, 2, 80)}
-    )
-    data.loc[:4, ["bonus", "wage"]] = [[0.0, np.nan], [0.0, np.nan], [7.0, np.nan], [8.0, np.nan], [9.0, np.nan]]
+    data = pd.DataFrame({"bonus": np.where(rng.random(80) < 0.5, 0.0, rng.integers(1, 99, 80))})
+    for place, name in enumerate(("wage", "rent", "hours")):
+        data[name] = rng.normal(9, 2, 80)
+        data.loc[5 * place : 5 * place + 4, "bonus"] = [0.0, 0.0, 7.0, 8.0, 9.0]
+        data.loc[5 * place : 5 * place + 4, name] = np.nan
     params: dict[str, Any] = {"k": 4, "group_size": "all", "structural_zeros": ["bonus"]}
     with pytest.raises(mw.OpenDoubts, match="`missing: available_cases` clusters by the zeros alone"):
         mw.protect(data, "microaggregation", params=params, seed=1)
@@ -150,7 +171,7 @@ def test_no_rule_for_zeros_is_advised_where_there_are_none() -> None:
     data = pd.DataFrame({"tax": tax, "cap": np.where(tax < 6, 0.0, 500.0)})
     rules = ["tax <= cap", "tax >= 0"]
     declared = {"cap": {"role": "other"}, "tax": {"distortion": 1}}
-    with pytest.raises(mw.OpenDoubts, match="W304") as caught:
+    with pytest.raises(mw.OpenDoubts, match="W310") as caught:
         mw.protect(
             data, "additive_noise", edits=rules, params={"structural_zeros": ["tax"]}, declared=declared, seed=1,
             variables=["tax"],

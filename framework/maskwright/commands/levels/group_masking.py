@@ -152,14 +152,14 @@ def _joined_steps(
         own = tuple(cell for name in taken for cell in names[name])
         if not own:
             continue
-        requested = step.planning.structural_zeros
-        apart = requested or [name for name in taken if name in numeric]
-        zeros = tuple(cell for name in apart for cell in names.get(name, ()))
+        zeros = tuple(cell for name in step.planning.structural_zeros for cell in names.get(name, ()))
+        # Where nothing is said of zeros, none is promised.
+        apart = () if zeros else tuple(cell for name in taken if name in numeric for cell in names[name])
         weights = {
             cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
         }
         planning = step.planning.model_copy(update={"structural_zeros": zeros, "adjustment_weights": weights})
-        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None)
+        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None, apart=apart)
 
 
 def rare_by_pattern(

@@ -32,6 +32,7 @@ from maskwright.masking.masking_result import (
     spread_findings,
     structural_zeros,
     zero_notices,
+    zeros_of_others,
 )
 from maskwright.masking.promised_classes import class_doubts
 from maskwright.masking.protecting.assembling import gather_notes
@@ -110,14 +111,15 @@ def masking_result(
         ),
         zeros=zeros,
         notices=(
-            *method_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)), *zero_notices(zeros),
+            *method_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)),
+            *zero_notices(zeros, zeros_of_others(notes)),
             *spike_notices(lost, plan), *distorted.notices,
             *range_notices(_left(tasks.parts), edits),
             *conflict_notices(names for unit in units for names in unit.conflicts), *category_notices(counts, plan),
             *notices_of_edits(plan, terms),
         ),
         doubts=(
-            *_doubts(tasks, plan, before, units), *(each for each in equal if isinstance(each, Doubt)),
+            *_doubts(tasks, plan, before, units, notes), *(each for each in equal if isinstance(each, Doubt)),
             *spike_doubts(lost, plan), *published_note_doubts(plan, notes, counts),
             *distorted.doubts,
         ),
@@ -192,8 +194,9 @@ def _zeros(counts: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, Sequence[
 
 
 def _doubts(
-    reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]], units: Sequence[UnitTotals]
-) -> Iterator[Doubt]:
+    reported: TaskResults, plan: Plan, zeros: Mapping[str, Sequence[int]], units: Sequence[UnitTotals],
+    notes: Sequence[Mapping[str, Any]],
+) -> Iterator[Doubt]:  # fmt: skip
     said = [dict.fromkeys(doubt for each in facts for doubt in each.get("doubts", ())) for facts in reported.groups]
     yield from method_doubts(plan, said)
     for number, facts in enumerate(reported.groups):
@@ -211,5 +214,6 @@ def _doubts(
     yield from class_doubts(plan, gaps, reported.k["groups"])
     off = {name: each.unit.edits for each in units if each.without_multiples for name in each.unit.variables}
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], off)
-    yield from zero_doubts(plan, _zeros([each["zeros_moved"] for each in reported.parts]), zeros, reported.records)
+    moved, joined = _zeros([each["zeros_moved"] for each in reported.parts]), zeros_of_others(notes)
+    yield from zero_doubts(plan, moved, zeros, reported.records, joined)
     yield from reported.finished.doubts.values()

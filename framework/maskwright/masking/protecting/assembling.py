@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 WEIGHT_DECIMALS = 6
 """Weights that are divided by a sampling fraction are rarely whole."""
+
+
+ZEROS_OF_OTHERS = "zeros_of_others"
+"""Note with the number of records whose zero of a variable is that of others in their cluster, by variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +209,8 @@ def gather_notes(notes: dict[str, Any], more: Mapping[str, Any]) -> None:
         elif key == "published":
             known = notes.get(key, {})
             notes[key] = {name: [*known.get(name, ()), *each] for name, each in value.items()}
+        elif key == ZEROS_OF_OTHERS:
+            notes[key] = dict(Counter(notes.get(key, {})) + Counter(value))
         elif key not in notes or not isinstance(value, int | float):
             notes[key] = value
         elif "smallest" in key:

@@ -21,6 +21,7 @@ from maskwright.foundation.progress import Progress, silent
 from maskwright.foundation.randomness import generator
 from maskwright.masking.aggregation import with_enough_values
 from maskwright.masking.protecting.assembling import (
+    ZEROS_OF_OTHERS,
     GroupResult,
     assemble,
     facts_of_strata,
@@ -279,19 +280,31 @@ def _with_guaranteed_counts(result: GroupResult, work: GroupWork, source: GroupS
 
 
 def _with_zeros_of_most(result: GroupResult, work: GroupWork, source: GroupSource) -> GroupResult:
-    """Where records with and without a structural zero had to be clustered together: what most of them have."""
+    """Where records with other structural zeros had to be clustered together: those of the record most like them.
+
+    A pattern that a record has can be kept with the edits; what most have of each variable by itself may not.
+    """
     columns = [place for place, variable in enumerate(result.variables) if variable.name in work.zeros]
     if not columns or result.labels is None or result.representatives is None:
         return result
-    representatives = result.representatives.copy()
-    for column in columns:
-        there = ~source.missing[:, column]
-        labels = result.labels[there]
-        sizes = np.bincount(labels, minlength=len(representatives))
-        zeros = np.bincount(labels, source.values[there, column] == 0, minlength=len(representatives))
-        representatives[(zeros < sizes) & (2 * zeros > sizes), column] = 0.0
-    values = np.where(result.missing, np.nan, representatives[result.labels])
-    return replace(result, values=values, representatives=representatives)
+    representatives, labels, count = result.representatives.copy(), result.labels, len(result.representatives)
+    there, own = ~source.missing[:, columns], (source.values[:, columns] == 0) & ~source.missing[:, columns]
+    zeros, others = (
+        np.stack([np.bincount(labels, each, minlength=count) for each in cells.T], axis=1)
+        for cells in (own, there & ~own)
+    )
+    unlike = np.where(there, np.where(own, others[labels], zeros[labels]), 0).sum(axis=1)
+    order = np.lexsort((unlike, labels))
+    clusters, first = np.unique(labels[order], return_index=True)
+    pattern = np.zeros(zeros.shape, dtype=np.bool_)
+    pattern[clusters] = own[order[first]]
+    rows, places = np.nonzero(pattern & (others > 0))
+    representatives[rows, np.array(columns)[places]] = 0.0
+    values = np.where(result.missing, np.nan, representatives[labels])
+    changed = np.sum(there & ((values[:, columns] == 0) != own), axis=0)
+    joined = {result.variables[at].name: int(n) for at, n in zip(columns, changed, strict=True) if n}
+    notes = {**result.notes, ZEROS_OF_OTHERS: joined} if joined else result.notes
+    return replace(result, values=values, representatives=representatives, notes=notes)
 
 
 class _Shares:

@@ -66,9 +66,9 @@ def test_what_no_multiples_obey_is_left_to_adjustment(make_block, protect):
     assert protect("rounding", block, base=10).notes["records_left_to_adjustment"] == 2
     frame = pd.DataFrame({"a": [5, 6, 4]})
     asked = {"edits": ["a in [3, 7]"], "seed": 1, "params": {"base": 10}}
-    with pytest.raises(mw.OpenDoubts, match="W304 promise-not-kept: step 1: 3 of 3 values of a are no multiples"):
+    with pytest.raises(mw.OpenDoubts, match="W311 multiples-not-kept: a: 3 of 3 values of a are no multiples"):
         mw.protect(frame, "rounding", **asked)
-    waived = [{"doubt": "promise-not-kept", "step": 1, "because": "no multiple of 10 is allowed"}]
+    waived = [{"doubt": "multiples-not-kept", "variable": "a", "because": "no multiple of 10 is allowed"}]
     masked = mw.protect(frame, "rounding", **asked, waive=waived)
     assert masked["a"].between(3, 7).all()
 
