@@ -132,7 +132,9 @@ def data_request(
     """Data file of a call, as a pipeline's ``data:`` section says it."""
     stated = Arguments()
     plain = stated.section(source=str(path), format=file_format, **(options or {}))
-    openable = resolve_data(plain, HERE, [], must_exist=False).openable if not set(LISTS).isdisjoint(variables or ()) else None
+    openable = (
+        resolve_data(plain, HERE, [], must_exist=False).openable if not set(LISTS).isdisjoint(variables or ()) else None
+    )
     section = stated.declarations(
         () if openable is None else first_names(openable) or (), source=str(path), format=file_format,
         declared=variables, codebook=codebook, cluster=cluster, **(options or {}),
@@ -155,9 +157,7 @@ def declarations_of(
     return found
 
 
-def declarations_with_codes(
-    section: Node, problems: list[Problem], names: Collection[str]
-) -> Declarations | None:
+def declarations_with_codes(section: Node, problems: list[Problem], names: Collection[str]) -> Declarations | None:
     """Declarations of data in memory, in which each variable has the missing codes of all."""
     found = resolve_declarations(section, problems, names)
     if found is None or not found.missing:

@@ -68,7 +68,9 @@ CellTexts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input
 
 CodeMeanings = Annotated[
     tuple[tuple[str, str], ...],
-    BeforeValidator(codes_with_meanings, json_schema_input_type=str | float | list[str | float] | dict[str, str | None]),
+    BeforeValidator(
+        codes_with_meanings, json_schema_input_type=str | float | list[str | float] | dict[str, str | None]
+    ),
 ]
 Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_schema_input_type=dict[str, str])]
 

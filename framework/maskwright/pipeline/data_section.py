@@ -225,7 +225,6 @@ def _without_source(section: Node) -> list[Problem]:
 
 def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
     """What a section with levels says; names are not searched in its files where something else is wrong."""
-
     from maskwright.pipeline.levels_section import resolve_levels  # of several levels
 
     def found(stated: Node, into: list[Problem]) -> LevelSources | None:

@@ -19,7 +19,7 @@ LISTS = ("roles", "types", "missing", "undeclared")
 """Keys of a data section that say something of many variables."""
 
 FACTS = {"roles": "role", "types": "type"}
-OTHER = "other"
+OTHER, UNDECLARED = "other", "undeclared"
 MOST_NAMED = 3
 
 
@@ -128,16 +128,9 @@ def origins_of_roles(section: Node, expanded: Node) -> dict[str, Origin]:
             continue
         stated = None if own is None else own.at((name.raw, "role"))
         claim = listed.get(role.place)
-        words = "variables" if stated is not None else "undeclared" if claim is None else f"roles: {claim.listed.raw}"
+        words = "variables" if stated is not None else UNDECLARED if claim is None else f"roles: {claim.listed.raw}"
         found[name.raw] = Origin(role.place, words)
     return found
-
-
-def unknown_in_lists(section: Node, names: Collection[str]) -> list[Problem]:
-    """A problem for each pattern that no variable of the data has."""
-    return [
-        each for key in ("roles", "types", "missing") for each in _without_match(key, list(_claims(section, key)), names)
-    ]
 
 
 class _Variables:
@@ -269,7 +262,9 @@ def _without_match(key: str, claims: Iterable[_Claim], names: Collection[str]) -
             yield Problem(f"{key}: no variable has a name like {claim.listed.raw!r}{meant}", claim.listed.place)
 
 
-def without_lists(declared: Mapping[str, object], names: Collection[str]) -> tuple[dict[str, object], dict[str, object]]:
+def without_lists(
+    declared: Mapping[str, object], names: Collection[str]
+) -> tuple[dict[str, object], dict[str, object]]:
     """Declarations of a call, apart: those of single variables, and lists, unless a variable is called like these."""
     lists = {key: value for key, value in declared.items() if key in LISTS and key not in names}
     return {key: value for key, value in declared.items() if key not in lists}, lists

@@ -71,7 +71,7 @@ CodesOfAll = Annotated[
         json_schema_input_type=str
         | float
         | list[str | float]
-        | dict[str, str | None | Annotated[list[str], Field(min_length=1)] | CodeOfVariables],
+        | dict[str, str | Annotated[list[str], Field(min_length=1)] | CodeOfVariables | None],
     ),
 ]
 
@@ -93,13 +93,14 @@ class Declarations(BaseModel, extra="forbid", frozen=True):
         "both; patterns that contradict each other, or that no variable matches, are mistakes.",
     )
     types: dict[VariableType, Names] = Field(
-        default_factory=dict, description="Types of many variables, as `roles`: {nominal: [region, occ*], integer: age}."
+        default_factory=dict,
+        description="Types of many variables, as `roles`: {nominal: [region, occ*], integer: age}.",
     )
     undeclared: Literal["other", "stop"] = Field(
         default="stop",
         description="What variables of no declared role are. 'other': all are published as they are, numbers too; the "
-        "plan, the report and the record name them. 'stop': numbers are confidential, and text that no step masks stops "
-        "the release.",
+        "plan, the report and the record name them. 'stop': numbers are confidential, and text that no step masks "
+        "stops the release.",
     )
     missing: CodesOfAll = Field(
         default=(),

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
+    from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -104,6 +105,11 @@ class PlannedOnLevels(PlannedRun):
     def to_json(self) -> dict[str, Any]:
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
         return self.planned.to_json()
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+        return {each.name: each for level in self.planned.loaded.linked for each in level.data.variables}
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return the records of each level; what these cost is not estimated."""

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.commands.running.loading import Clock
     from maskwright.data.parts.model import Parts
+    from maskwright.data.variable import Variable
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -175,6 +176,11 @@ class PlannedOverParts(PlannedRun):
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.plan.plan.to_json()
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+        return self.plan.plan.variables
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return expected memory of each worker, and time."""

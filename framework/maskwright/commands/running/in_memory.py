@@ -12,9 +12,12 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.measures.variable_selection import with_usual_losses
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
     from maskwright.commands.running.release_candidate import ReleaseCandidate
+    from maskwright.data.variable import Variable
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
@@ -44,6 +47,11 @@ class PlannedInMemory(PlannedRun):
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.ready.plan.to_json()
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+        return self.ready.plan.variables
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return expected memory and time, for the records of the file or as many as are assumed."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Column, Layout
+    from maskwright.data.variable import Variable
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.errors import Problem
@@ -44,6 +45,11 @@ class PlannedRun(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it and checks of plans get it."""
+
+    @property
+    @abstractmethod
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
 
     @abstractmethod
     def extent(self, assumed: int | None) -> dict[str, Any]:
