@@ -13,7 +13,8 @@ import numpy as np
 from maskwright.commands.describe_data import Description, described, read_profiled
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.plan import plan_pipeline
-from maskwright.commands.starting_pipeline import PlannedDoubt, pipeline_text
+from maskwright.commands.starting_lists import PlannedDoubt
+from maskwright.commands.starting_pipeline import pipeline_text
 from maskwright.data.dataset import Column
 from maskwright.data.missing import is_code_number
 from maskwright.data.parts.part_files import address_of, is_pattern, is_remote

@@ -14,7 +14,8 @@ import numpy as np
 from maskwright.commands.describe_data import described, read_profiled
 from maskwright.commands.init import StartedPipeline, already_there, doubts_of_plan, put_pipeline
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
-from maskwright.commands.starting_pipeline import LinkedFiles, PlannedDoubt, pipeline_text
+from maskwright.commands.starting_lists import PlannedDoubt
+from maskwright.commands.starting_pipeline import LinkedFiles, pipeline_text
 from maskwright.data.profiling.level_advice import LOWER, UPPER, advise_levels
 from maskwright.data.record_groups import shared_codes
 from maskwright.foundation.errors import DataError, InputError, Problem
