@@ -61,7 +61,7 @@ def pipeline_text(
     zeros: Collection[str] = (),
 ) -> str:
     """Text of a pipeline; `zeros`: amounts of which many are 0."""
-    found = _with_new_household(_with_something_to_mask(found))
+    found = _with_new_household(_with_something_to_mask(_without_unknown_days(found)))
     name = PurePosixPath(source).name
     seen = f"{name}; {plural(found.records, 'record')}" if linked is None else linked.seen
     general = [*(f"tried: {text}" for text in found.tried), *found.unsure, *_about_levels(levels)]
@@ -190,6 +190,20 @@ def _with_new_household(found: Description) -> Description:
     variables = tuple(
         replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, message))
         if each.name == found.household and each.role == "other" else each for each in found.variables
+    )  # fmt: skip
+    return replace(found, variables=variables)
+
+
+def _without_unknown_days(found: Description) -> Description:
+    """Description in which dates of which nothing says what they are are dropped: days single persons out."""
+    message = (
+        "days of which nothing says what they are: dropped, unless you publish them in periods (`quasi_identifier`, in "
+        "a step of method recoding) or as they are (`other`)"
+    )
+    variables = tuple(
+        replace(each, role="identifier", why="days single persons out", unsure=(message,))
+        if each.role is None and each.looks_like == "date" and each.type == "date" else each
+        for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)
 
