@@ -156,8 +156,8 @@ def named(names: Sequence[str], every: Sequence[str]) -> str:
 
 
 UNDECIDED = (
-    "`undeclared: other` in the data section publishes all of them as they are; those that others know belong to "
-    "`quasi_identifier` and into the last step, and `identifier` drops"
+    "`undeclared: other` in the data section publishes them as they are; those that others know are "
+    "`quasi_identifier`, and belong into the last step"
 )
 NO_WORD = "no step masks them, and nothing says what they are"
 

@@ -43,6 +43,8 @@ class LinkedFiles:
         return flow({level: "-masked".join(split_name(name)) for level, name in named.items()})
 
 
+MOST_SHOWN = 4
+"""Suggested edits that may be coincidences, as comments."""
 CERTAIN = ("equality", "product")
 """Kinds of suggestions that are hardly coincidences where they hold in all records."""
 
@@ -86,8 +88,8 @@ def _about_levels(levels: Sequence[str]) -> list[str]:
     if not levels:
         return []
     return [
-        "variables that are the same in all records of each household: where they describe it, write the lines "
-        "`levels:` below in the place of `cluster`, without those that describe members: maskwright explain levels"
+        "some variables are the same in all records of each household: the lines `levels:` in the place of `cluster` "
+        "say so (maskwright explain levels)"
     ]
 
 
@@ -122,7 +124,7 @@ def _edits(suggested: Sequence[Suggestion], *, active: bool) -> Iterator[str]:
     yield from (f"  - {flow_text(each.statement)}" for each in certain)
     if others:
         yield "  # suggestions from the data, perhaps coincidences; more: maskwright edits --data FILE --suggest"
-    for each in others:
+    for each in others[:MOST_SHOWN]:
         yield f"  # - {flow_text(each.statement)}  # holds in {count(each.records)} of {count(each.of)} records"
     yield ""
 
@@ -172,9 +174,7 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
     elif path.suffix:
         masked = "-masked".join(split_name(path.name))
     begin = split_name(path.name)[0]
-    yield f"measure: {flow(measures)}"
-    yield "# thresholds: {uniqueness: 5}  # nothing is released on the wrong side"
-    yield ""
+    yield f"measure: {flow(measures)}  # thresholds: {{uniqueness: 5}} would release nothing on the wrong side"
     yield "output:"
     yield f"  data: {scalar(masked) if linked is None else linked.output}"
     yield f"  report: {scalar(f'{begin}-report.html')}"

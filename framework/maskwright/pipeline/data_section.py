@@ -236,7 +236,7 @@ def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exi
     names: list[str] | None = None
     if needs_names(section):
         files = found(without(section, LISTS), [])
-        each = [] if files is None else [first_names(source) for source in dict.fromkeys(files.sources.values())]
+        each = [] if files is None else [first_names(source) for source in files.sources.values()]
         if each and None not in each:
             names = list(dict.fromkeys(name for own in each for name in own or ()))
     stated = with_lists(texts_kept(section), names, problems, may_match_nothing=not must_exist)

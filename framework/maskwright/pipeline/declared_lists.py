@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from maskwright.data.variable import Role, VariableType
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Place, Problem
 from maskwright.foundation.nearest_names import nearest_name
@@ -19,6 +20,7 @@ LISTS = ("roles", "types", "missing", "undeclared")
 """Keys of a data section that say something of many variables."""
 
 FACTS = {"roles": "role", "types": "type"}
+KNOWN = {"roles": get_args(Role), "types": get_args(VariableType)}
 OTHER, UNDECLARED = "other", "undeclared"
 MOST_NAMED = 3
 
@@ -175,7 +177,8 @@ def _claims(section: Node, key: str) -> Iterator[_Claim]:
         return
     node = section.get(key)
     for value, several in () if node is None else node.entries:
-        yield from (_Claim(FACTS[key], value, listed) for listed in _texts(several))
+        if value.raw in KNOWN[key]:
+            yield from (_Claim(FACTS[key], value, listed) for listed in _texts(several))
 
 
 def _codes(section: Node) -> tuple[tuple[Node, Node], ...]:

@@ -94,7 +94,7 @@ def test_what_is_said_of_one_variable_settles_a_contradiction(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("roles: {keys: [age]}", "roles.keys: expected 'identifier'"),
+        ("roles: {keys: [age]}", "roles: expected 'identifier', 'quasi_identifier', 'confidential', 'weight' or 'other', not the text"),
         ("roles: [age]", "roles: expected a mapping of keys"),
         ("missing: {-9: {names: [q1]}}", "missing: -9: expected a text, a list of variables"),
         ("undeclared: drop", "undeclared: expected 'other' or 'stop'"),
@@ -107,7 +107,8 @@ def test_another_form_is_refused(tmp_path: Path, said: str, expected: str) -> No
 
 
 def test_a_name_with_a_star_is_a_name(tmp_path: Path) -> None:
-    pd.DataFrame({"a*": range(9), "ab": range(9), "age": range(9), "sex": range(9)}).to_csv(tmp_path / "in.csv")
+    frame = pd.DataFrame({"a*": range(9), "ab": range(9), "age": range(9), "sex": range(9)})
+    frame.to_csv(tmp_path / "in.csv", index=False)
     found = read_pipeline(pipeline(tmp_path, '  roles: {other: ["a*"]}\n')).data.variables
     assert [*found] == ["a*"]
 
@@ -208,7 +209,7 @@ def test_what_a_pipeline_declares_holds_for_a_file_that_lacks_some(tmp_path: Pat
     frame = survey(tmp_path)
     path = pipeline(tmp_path, '  roles: {identifier: ["i?"], other: ["q*"]}\n  missing: {-9: ["q*"]}\n')
     frame.drop(columns="id").to_csv(tmp_path / "released.csv", index=False)
-    (tmp_path / "rules.yaml").write_text("edits: [q1 in [1, 3]]\n", encoding="utf-8")
+    (tmp_path / "rules.yaml").write_text("edits: ['q1 in [1, 3]']\n", encoding="utf-8")
     words = ["validate", str(tmp_path / "released.csv"), "--edits", str(tmp_path / "rules.yaml"), "--pipeline"]
     assert main([*words, str(path)]) == 0
 
