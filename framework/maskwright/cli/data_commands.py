@@ -117,8 +117,9 @@ def _init(chosen: argparse.Namespace) -> int:
         print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
         return EXIT_FINE
     started = start_pipeline(
-        data, chosen.to or PIPELINE, options=options, force=chosen.force, reporter=reporter(quiet=chosen.json)
-    )
+        data, chosen.to or PIPELINE, options=options, answers=chosen.answer, force=chosen.force,
+        reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
     show(chosen, started.to_json(), lambda: print_started(started))
     return started.exit_code
 

@@ -226,3 +226,47 @@ def test_what_a_pipeline_declares_holds_for_a_file_that_lacks_some(tmp_path: Pat
 )
 def test_a_pattern_stands_for_exactly_its_names(chosen: list[str], every: list[str], expected: list[str]) -> None:
     assert with_patterns(chosen, every) == expected
+
+
+def panel(folder: Path, columns: int) -> Path:
+    rng = np.random.default_rng(columns)
+    home = np.repeat(np.arange(100), 3)
+    frame = pd.DataFrame({
+        "pid": rng.permutation(300) + 9000, "hhid": home + 500, "pno": np.tile([1, 2, 3], 100),
+        "line": np.arange(300) + 1, "wave": rng.integers(1, 4, 300), "age": rng.integers(18, 90, 300),
+        "visited": [f"2020-{1 + row % 12:02d}-{1 + row % 28:02d}" for row in range(300)],
+        "region": rng.integers(1, 6, 100)[home], "wages": rng.lognormal(8, 1, 300).round(2),
+    })  # fmt: skip
+    frame["wage_rank"] = frame["wages"].rank(method="first").astype(int)
+    answers = {f"q{number}": rng.choice([1, 2, 3, -9][: 3 + (number % 3 == 0)], 300) for number in range(1, columns)}
+    pd.concat([frame, pd.DataFrame(answers)], axis=1).iloc[:, :columns].to_csv(folder / "wide.csv", index=False)
+    return folder / "wide.csv"
+
+
+def test_init_of_a_wide_panel_is_short_and_one_answer_lets_it_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing that may identify is published: keys, ranks, line numbers and days are dropped."""
+    path = tmp_path / "p.yaml"
+    assert main(["init", str(panel(tmp_path, 171)), "--to", str(path)]) == 0
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) <= 120
+    data = mw.read_settings(path.read_text(encoding="utf-8"))["data"]
+    assert {"pid", "hhid", "line", "visited", "wage_rank"} <= set(data["roles"]["identifier"])
+    assert data["roles"]["confidential"] == "wages"
+    assert "q*" in data["types"]["nominal"]
+    capsys.readouterr()
+    assert main(["plan", str(path), "--json"]) == 1
+    assert {each["doubt"] for each in json.loads(capsys.readouterr().out)["doubts"]} == {"published-undeclared"}
+    assert main(["init", str(tmp_path / "wide.csv"), "--to", str(path), "--force", "--answer", "code=other"]) == 0
+    assert "to be made before it runs" not in path.read_text(encoding="utf-8")
+    assert main(["plan", str(path)]) == 0
+
+
+@pytest.mark.parametrize("answer", ["kode=other", "code=public", "code"])
+def test_an_answer_of_another_kind_is_refused(
+    tmp_path: Path, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", str(panel(tmp_path, 12)), "--to", str(tmp_path / "p.yaml"), "--answer", answer]) == 2
+    assert f"--answer {answer}: no " in capsys.readouterr().err
