@@ -174,7 +174,8 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
     elif path.suffix:
         masked = "-masked".join(split_name(path.name))
     begin = split_name(path.name)[0]
-    yield f"measure: {flow(measures)}  # thresholds: {{uniqueness: 5}} would release nothing on the wrong side"
+    yield f"measure: {flow(measures)}"
+    yield "# thresholds: {uniqueness: 5}  # nothing is released on the wrong side"
     yield "output:"
     yield f"  data: {scalar(masked) if linked is None else linked.output}"
     yield f"  report: {scalar(f'{begin}-report.html')}"

@@ -94,7 +94,10 @@ def test_what_is_said_of_one_variable_settles_a_contradiction(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("roles: {keys: [age]}", "roles: expected 'identifier', 'quasi_identifier', 'confidential', 'weight' or 'other', not the text"),
+        (
+            "roles: {keys: [age]}",
+            "roles: expected 'identifier', 'quasi_identifier', 'confidential', 'weight' or 'other', not the text",
+        ),
         ("roles: [age]", "roles: expected a mapping of keys"),
         ("missing: {-9: {names: [q1]}}", "missing: -9: expected a text, a list of variables"),
         ("undeclared: drop", "undeclared: expected 'other' or 'stop'"),
@@ -265,8 +268,6 @@ def test_init_of_a_wide_panel_is_short_and_one_answer_lets_it_run(
 
 
 @pytest.mark.parametrize("answer", ["kode=other", "code=public", "code"])
-def test_an_answer_of_another_kind_is_refused(
-    tmp_path: Path, answer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_answer_of_another_kind_is_refused(tmp_path: Path, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(panel(tmp_path, 12)), "--to", str(tmp_path / "p.yaml"), "--answer", answer]) == 2
     assert f"--answer {answer}: no " in capsys.readouterr().err
