@@ -34,8 +34,8 @@ def add_data_commands(
                       "fill in")  # fmt: skip
     init.add_argument("--to", type=Path, metavar="PIPELINE", help=f"file to write ({PIPELINE})")
     init.add_argument("--answer", action="append", default=[], metavar="undeclared=ROLE",
-                      help="take a decision: the role of variables of which nothing says what they are, or of those that "
-                      "look alike: code=other, category=quasi_identifier")  # fmt: skip
+                      help="take a decision: the role of variables of which nothing says what they are, or of "
+                      "those that look alike: code=other, category=quasi_identifier")  # fmt: skip
     init.add_argument("--force", action="store_true", help="replace a file that is there")
     init.add_argument(
         "--plugin", metavar="NAME", help="write a package with a plugin instead, in a folder of that name"

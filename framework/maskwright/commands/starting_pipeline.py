@@ -87,10 +87,11 @@ def _about_levels(levels: Sequence[str]) -> list[str]:
     """What may be declared as levels."""
     if not levels:
         return []
-    return [
+    message = (
         "some variables are the same in all records of each household: the lines `levels:` in the place of `cluster` "
         "say so (maskwright explain levels)"
-    ]
+    )
+    return [message]
 
 
 def _data(

@@ -100,22 +100,31 @@ def with_lists(
         if names is not None and not may_match_nothing:
             problems.extend(_without_match(key, claims, names))
     codes = list(_claims(section, "missing"))
+    _add_codes(section, codes, names, found)
+    if names is not None and not may_match_nothing:
+        problems.extend(_without_match("missing", codes, names))
+    if names is not None:
+        _add_undeclared(section, names, described, found)
+    return section.with_entry("variables", found.node()) if found.changed else section
+
+
+def _add_codes(section: Node, codes: Sequence[_Claim], names: Collection[str] | None, found: _Variables) -> None:
     everywhere = [(key, scalar(_meaning(value), key.place)) for key, value in _codes(section) if not _names_of(value)]
-    stating = {name for name in variables.keys if found.states(name, "missing")}
+    stating = {name for name in found.values if found.states(name, "missing")}
     for claim in codes:
         for name in _named(claim, names):
             if name not in stating:
                 found.add_code(name, claim, everywhere)
-    if names is not None and not may_match_nothing:
-        problems.extend(_without_match("missing", codes, names))
-    undeclared = section.get("undeclared")
-    if names is not None and undeclared is not None and undeclared.raw == OTHER:
-        cluster = section.get("cluster")
-        known = {*described, *(() if cluster is None else (cluster.raw,))}
-        for name in names:
-            if name not in known and not found.states(name, "role"):
-                found.state(name, "role", scalar(OTHER, undeclared.place), undeclared.place)
-    return section.with_entry("variables", found.node()) if found.changed else section
+
+
+def _add_undeclared(section: Node, names: Collection[str], described: Collection[str], found: _Variables) -> None:
+    undeclared, cluster = section.get("undeclared"), section.get("cluster")
+    if undeclared is None or undeclared.raw != OTHER:
+        return
+    known = {*described, *(() if cluster is None else (cluster.raw,))}
+    for name in names:
+        if name not in known and not found.states(name, "role"):
+            found.state(name, "role", scalar(OTHER, undeclared.place), undeclared.place)
 
 
 def origins_of_roles(section: Node, expanded: Node) -> dict[str, Origin]:

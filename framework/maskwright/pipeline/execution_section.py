@@ -153,8 +153,8 @@ def choice_notices(pipeline: Pipeline) -> Iterator[Notice]:
     undeclared = [name for name, each in pipeline.data.origins.items() if each.words == UNDECLARED]
     if undeclared:
         message = (
-            f"`undeclared: other`: {plural(len(undeclared), 'variable')} of no declared role may be published unmasked: "
-            f"{', '.join(undeclared)}"
+            f"`undeclared: other`: {plural(len(undeclared), 'variable')} of no declared role may be published "
+            f"unmasked: {', '.join(undeclared)}"
         )
         yield Notice("undeclared-published", "", message, len(undeclared))
     files = {each.path.name: each.source.name for each in sources}

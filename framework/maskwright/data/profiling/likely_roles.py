@@ -51,8 +51,10 @@ def likely_role(facts: Facts, meaning: Meaning | None) -> Guess:
         return _weight(facts)
     if meaning in ("identifier", "a person's name", "household"):
         return _identifier(facts, meaning)
-    if (order := _order(facts)) is not None:
-        return order
+    return _order(facts) or _by_name(facts, meaning)
+
+
+def _by_name(facts: Facts, meaning: Meaning | None) -> Guess:
     if meaning in KEYS:
         return _key(facts, meaning)
     if meaning == "money" and facts.column.variable.is_numeric and facts.looks_like != "date":

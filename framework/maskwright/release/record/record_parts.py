@@ -235,6 +235,9 @@ class PlannedUnit(RecordPart):
     acting_on: ActingOn = Field(description="What is moved: single records, or what stands for groups of them.")
 
 
+Publication = Literal["masked", "as it is", "new values", "no"]
+
+
 class PlannedVariable(RecordPart):
     """A variable as it is declared, or as it was understood."""
 
@@ -244,7 +247,7 @@ class PlannedVariable(RecordPart):
     declared_by: str = Field(description="What says its role: `variables`, `roles: q*`, `codebook`, ...; '': nothing.")
     line: int | None = Field(description="Of the pipeline file.")
     steps: tuple[int, ...] = Field(description="That mask it.")
-    published: Literal["masked", "as it is", "new values", "no"]
+    published: Publication
 
 
 class CheckRecord(RecordPart):
