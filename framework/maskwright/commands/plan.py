@@ -32,7 +32,7 @@ from maskwright.planning.recoded_edits import (
 from maskwright.plugins.registry import pipelines_own_plugins
 from maskwright.release.protection_checks import require_every_step_planned
 from maskwright.release.pseudonymisation import key_names
-from maskwright.release.record.record_parts import PlannedVariable, PlanRecord, Publication, doubt_records
+from maskwright.release.record.record_parts import PlannedVariable, PlanRecord, PublishedAs, doubt_records
 from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _planned_variables(
             if any(name in (*group.variables, *group.computed) for group in step.groups)
         )
         is_dropped = name in plan.dropped or name not in published
-        published_as: Publication = "as it is" if name in plan.untouched or not steps else "masked"
+        published_as: PublishedAs = "as it is" if name in plan.untouched or not steps else "masked"
         if name in plan.new_keys:
             published_as = "new values"
         elif is_dropped:

@@ -235,7 +235,7 @@ class PlannedUnit(RecordPart):
     acting_on: ActingOn = Field(description="What is moved: single records, or what stands for groups of them.")
 
 
-Publication = Literal["masked", "as it is", "new values", "no"]
+PublishedAs = Literal["masked", "as it is", "new values", "no"]
 
 
 class PlannedVariable(RecordPart):
@@ -247,7 +247,7 @@ class PlannedVariable(RecordPart):
     declared_by: str = Field(description="What says its role: `variables`, `roles: q*`, `codebook`, ...; '': nothing.")
     line: int | None = Field(description="Of the pipeline file.")
     steps: tuple[int, ...] = Field(description="That mask it.")
-    published: Publication
+    published: PublishedAs
 
 
 class CheckRecord(RecordPart):
