@@ -177,7 +177,9 @@ def decisions(
         yield f"# {many} to be made before it runs:"
     for (head, remedy), names in stops.items():
         subject = named(list(dict.fromkeys(names)), every) if names != [""] else "the file"
-        why = f"{NO_WORD}. " if remedy == UNDECIDED else ""
+        why = ""
+        if remedy == UNDECIDED:
+            why = "no step masks it, and nothing says what it is. " if len(names) == 1 else f"{NO_WORD}. "
         yield from comment(f"{subject}: {head}. {why}{remedy}", "#   ")
     guessed: dict[str, list[tuple[str, str]]] = defaultdict(list)
     open_ones = {doubt.variable for doubt in doubts if doubt.kind == "published-undeclared"}

@@ -12,7 +12,7 @@ from maskwright_studio.proposals import changed
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory, command):
-    """Text of a pipeline as ``maskwright init`` writes it, with two decisions to be made."""
+    """Text of a pipeline as ``maskwright init`` writes it, with three decisions to be made."""
     folder = tmp_path_factory.mktemp("started")
     rows = "".join(
         f"{n},{('north', 'south', 'east')[n % 3]},{n % 7},{1000 + 37 * n % 911},{-9 if n % 13 == 0 else n % 50},"
@@ -22,7 +22,7 @@ def started(tmp_path_factory, command):
     (folder / "survey.csv").write_text(f"id,region,size,wages,rent,day\n{rows}", "utf-8")
     command(folder, "init", "survey.csv", "--to", "survey.yaml")
     text = (folder / "survey.yaml").read_text("utf-8")
-    assert "# 2 decisions are to be made before it runs" in text
+    assert "# 3 decisions are to be made before it runs" in text
     return text
 
 
@@ -47,7 +47,7 @@ def test_k_is_said_right_beside_the_method(started):
 
 
 def test_a_decision_that_is_made_is_not_asked_for_any_more(started):
-    assert decisions(started) == ["size, day", "day"]
+    assert decisions(started) == ["day", "day", "size"]
     text = changed(started, [["set", ["data", "variables", "size", "role"], "other"]])
     assert "# 2 decisions are to be made before it runs" in text
     assert decisions(text) == ["day", "day"]
@@ -72,7 +72,7 @@ def test_a_variable_that_a_step_masks_now_is_decided(started):
 def test_what_people_wrote_stays(started):
     theirs = started.replace("  roles:", "  # ours: at least 5 similar records, unsure\n  roles:")
     text = changed(theirs, [["set", ["data", "variables", "rent", "missing"], [-9, -8]]])
-    assert decisions(text) == ["size, day", "day"]
+    assert decisions(text) == ["day", "day", "size"]
     text = changed(text, [["set", ["data", "variables", "size", "role"], "other"]])
     assert "  # ours: at least 5 similar records, unsure\n" in text
 
