@@ -125,7 +125,7 @@ def test_init_writes_a_pipeline_whose_plan_has_only_doubts_that_its_comments_nam
     assert content["data"]["decimal"] == ","
     assert content["data"]["cluster"] == "hogar_id"
     assert "salario" in content["data"]["roles"]["confidential"]
-    assert content["data"]["missing"]["NA"] == ["salario"]
+    assert content["data"]["missing"]["NA"] == ["salario", "renta_total"]
     assert content["data"]["missing"]["-9"] == ["antiguedad"]
     assert content["edits"] == ["salario + pension == renta_total"]
     assert [step["method"] for step in content["protect"]] == ["microaggregation", "recoding", "local_suppression"]
@@ -138,8 +138,8 @@ def test_init_writes_a_pipeline_whose_plan_has_only_doubts_that_its_comments_nam
     assert "codigo: W202 published-undeclared" in " ".join(printed.split())
     assert "# hogar_id: W206 follows-from-published" in " ".join(text.split())
     assert "others know it (birth)" in text
-    renewed = "  variables:\n    hogar_id: {role: identifier, release: new}\n"
-    decided = text.replace("  roles:\n", f"{renewed}  undeclared: other\n  roles:\n")
+    decided = text.replace("  roles:\n", "  undeclared: other\n  roles:\n")
+    decided = decided.replace("  variables:\n", "  variables:\n    hogar_id: {role: identifier, release: new}\n")
     path.write_text(decided, encoding="utf-8")
     assert main(["plan", str(path)]) == 0
 
@@ -438,7 +438,7 @@ def test_what_has_to_be_decided_stands_at_the_top_once(tmp_path: Path, capsys: p
     undeclared = [each["subject"] for each in doubts if each["doubt"] == "published-undeclared"]
     others = [each for each in doubts if each["subject"] not in undeclared]
     assert top.startswith("A pipeline to start from")
-    assert int(re.findall(r"(\d+) decisions? (?:is|are) to be made", top)[0]) == len(others) + bool(undeclared)
+    assert int(re.findall(r"(\d+) decisions? (?:is|are) to be made", top)[0]) == len(others) + bool(undeclared), top
     assert top.count("published-undeclared") == 1
     assert "`undeclared: other`" in top
     assert all(f"{each['subject']}: {each['id']} {each['doubt']}" in top and "type: nominal" in top for each in others)
