@@ -33,6 +33,9 @@ def add_data_commands(
                       help="data file, or two that are linked; or a folder, which gets a pipeline that says what to "
                       "fill in")  # fmt: skip
     init.add_argument("--to", type=Path, metavar="PIPELINE", help=f"file to write ({PIPELINE})")
+    init.add_argument("--answer", action="append", default=[], metavar="undeclared=ROLE",
+                      help="take a decision: the role of variables of which nothing says what they are, or of "
+                      "those that look alike: code=other, category=quasi_identifier")  # fmt: skip
     init.add_argument("--force", action="store_true", help="replace a file that is there")
     init.add_argument(
         "--plugin", metavar="NAME", help="write a package with a plugin instead, in a folder of that name"
@@ -114,8 +117,9 @@ def _init(chosen: argparse.Namespace) -> int:
         print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
         return EXIT_FINE
     started = start_pipeline(
-        data, chosen.to or PIPELINE, options=options, force=chosen.force, reporter=reporter(quiet=chosen.json)
-    )
+        data, chosen.to or PIPELINE, options=options, answers=chosen.answer, force=chosen.force,
+        reporter=reporter(quiet=chosen.json),
+    )  # fmt: skip
     show(chosen, started.to_json(), lambda: print_started(started))
     return started.exit_code
 

@@ -123,6 +123,8 @@ def build_parser() -> argparse.ArgumentParser:
         with_json(sub)
     run.add_argument("--quiet", action="store_true", help="print nothing but errors")
     plan.add_argument("--no-data", action="store_true", help="plan from the declarations alone, without the data file")
+    plan.add_argument("--variables", action="store_true",
+                      help="show what each variable is, which line says so, and which step masks it")  # fmt: skip
     plan.add_argument("--assume-records", type=_count, metavar="N",
                       help="say what memory and time N records would take, in place of those of the file")  # fmt: skip
     add_rule_commands(add, with_json)
@@ -229,14 +231,14 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.results import print_plan
+    from maskwright.cli.show.results import print_plan, print_planned_variables
     from maskwright.commands.plan import plan_pipeline
 
     plan = plan_pipeline(
         chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, assume_records=chosen.assume_records,
         reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
-    show(chosen, plan, lambda: print_plan(plan))
+    show(chosen, plan, lambda: print_planned_variables(plan) if chosen.variables else print_plan(plan))
     refused = any(check["refuses"] for check in plan.get("checks", ()))
     refused |= any(doubt["because"] is None for doubt in plan.get("doubts", ()))
     return EXIT_REFUSED if refused else EXIT_FINE

@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwright.foundation.errors import DataError, InputError, Problem
 from maskwright.foundation.yaml_document import load_yaml
+from maskwright.pipeline.declared_lists import with_lists
 from maskwright.pipeline.reading import HELP, text_of
 from maskwright.pipeline.steps import resolve_steps
 from maskwright.plugins.registry import plugins
@@ -110,7 +111,9 @@ def naming_recoded(pipeline: Path | None) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        steps = {} if pipeline is None else _recoded(pipeline)
+        steps = (
+            {} if pipeline is None else _recoded(pipeline, [each.variable for each in error.problems if each.variable])
+        )
         notes = [_with_type_hint(problem, steps) for problem in error.problems]
         if notes == list(error.problems):
             raise
@@ -128,7 +131,7 @@ def _with_type_hint(problem: Problem, steps: dict[str, int]) -> Problem:
     return replace(problem, hint=way + (f"If these are not its cells: {problem.hint}" if problem.hint else ""))
 
 
-def _recoded(pipeline: Path) -> dict[str, int]:
+def _recoded(pipeline: Path, names: Collection[str]) -> dict[str, int]:
     """Variables that steps of a pipeline publish as categories, with the number of the step."""
     try:
         root = load_yaml(text_of(pipeline, "pipeline", HELP), str(pipeline))
@@ -139,7 +142,7 @@ def _recoded(pipeline: Path) -> dict[str, int]:
         return {}
     # Mistakes in the steps are no matter of who validates data.
     steps = resolve_steps(section, plugins(), [], pipeline.absolute().parent)
-    keys = _declared_keys(root)
+    keys = _declared_keys(root, names)
     found: dict[str, int] = {}
     for step in steps:
         if "detail" in step.method.claims.removes:
@@ -152,9 +155,10 @@ def _variables(step: Step) -> list[str]:
     return [*(step.variables or ()), *step.dependents, *step.keys, *listed]
 
 
-def _declared_keys(root: Node) -> list[str]:
-    """Declared quasi-identifiers, which a step that names no variables makes coarser."""
-    declared = root.at(("data", "variables"))
+def _declared_keys(root: Node, names: Collection[str]) -> list[str]:
+    """Declared quasi-identifiers among these variables, which a step that names no variables makes coarser."""
+    data = root.get("data")
+    declared = None if data is None else with_lists(data, names, [], may_match_nothing=True).get("variables")
     if declared is None or not declared.is_mapping:
         return []
     roles = {key.raw: node.get("role") for key, node in declared.entries if node.is_mapping}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels
-from maskwright.commands.reading import dataset_of, with_missing_codes
+from maskwright.commands.reading import dataset_of
 from maskwright.commands.requests import DeclaredVariables, data_request
-from maskwright.data.declaration import VariableDeclaration, declared_together
+from maskwright.data.declaration import VariableDeclaration, declared_together, with_missing_codes
 from maskwright.data.inference import read_dataset
 from maskwright.data.profiling.column_profile import CellKinds, cell_kinds, uses_decimal_comma
 from maskwright.data.profiling.profile import FileProfile, profile_columns

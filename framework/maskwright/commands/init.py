@@ -6,30 +6,38 @@ import os
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from maskwright.commands.describe_data import Description, described, read_profiled
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.plan import plan_pipeline
-from maskwright.commands.starting_pipeline import PlannedDoubt, pipeline_text
+from maskwright.commands.starting_lists import PlannedDoubt
+from maskwright.commands.starting_pipeline import pipeline_text
 from maskwright.data.dataset import Column
 from maskwright.data.missing import is_code_number
 from maskwright.data.parts.part_files import address_of, is_pattern, is_remote
+from maskwright.data.profiling.column_profile import LikelyType
 from maskwright.data.profiling.level_advice import advise_levels
+from maskwright.data.variable import Role
 from maskwright.edits.suggestions.suggest import suggest
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite, write_text
+from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.progress import Quiet, Reporter, stage
 from maskwright.masking.spikes import has_many_zeros
 from maskwright.pipeline.data_section import place_in
+from maskwright.pipeline.declared_lists import UNDECLARED
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from maskwright.data.codebooks.codebook import Codebook
     from maskwright.data.dataset import Dataset
+    from maskwright.data.profiling.column_profile import ColumnProfile
     from maskwright.edits.suggestions.model import Suggestion
 
 STARTING_PIPELINE = """\
@@ -122,6 +130,7 @@ def start_pipeline(
     to: Path,
     *,
     options: ReadingOptions = NO_OPTIONS,
+    answers: Sequence[str] = (),
     force: bool = False,
     reporter: Reporter | None = None,
 ) -> StartedPipeline:
@@ -137,7 +146,7 @@ def start_pipeline(
     refuse_to_overwrite({"the pipeline": to}, {"data file": data})
     profiled = read_profiled(file, shown)
     with stage(shown, "Profiling its variables") as progress:
-        description = described(profiled, progress)
+        description = answered(described(profiled, progress), answers)
     with stage(shown, "Searching for edits"):
         suggested = _suggested(profiled.data, description)
     stated = profiled.file.params.model_dump(exclude_unset=True)
@@ -161,6 +170,26 @@ def start_pipeline(
     put_pipeline(to, text, force=force)
     messages = tuple(each.with_variable for each in doubts)
     return StartedPipeline(to, text, description, messages, problem, EXIT_INPUT if problem else EXIT_FINE, hint)
+
+
+def answered(found: Description, answers: Sequence[str]) -> Description:
+    """Description in which variables of no role have that of an answer: ``undeclared=other``, ``code=other``."""
+    roles: dict[str, Role] = {}
+    kinds = (UNDECLARED, *get_args(LikelyType))
+    for text in answers:
+        kind, _, role = text.partition("=")
+        if kind not in kinds:
+            raise InputError(f"--answer {text}: {unknown_name('kind of variables', kind, kinds)}")
+        known = next((each for each in get_args(Role) if each == role), None)
+        if known is None:
+            raise InputError(f"--answer {text}: {unknown_name('role', role, get_args(Role))}")
+        roles[kind] = known
+
+    def with_role(look: ColumnProfile) -> ColumnProfile:
+        role = roles.get(look.looks_like, roles.get(UNDECLARED))
+        return look if look.role is not None or role is None else replace(look, role=role, why="answered", unsure=())
+
+    return replace(found, variables=tuple(with_role(each) for each in found.variables))
 
 
 def _levels_of(data: Dataset, description: Description) -> tuple[str, ...]:

@@ -254,10 +254,10 @@ def _tables(
     data: Mapping[str, Data], levels: tuple[str, ...], declared: DeclaredVariables | None
 ) -> dict[str, Dataset]:
     """A dataset of each level: each takes the declarations of the variables that it has."""
-    variables = declarations_of(declared).variables
     held = {name: taken_in(data[name], "data").data for name in levels}
     names = {name: names_in(DataInMemory(each, {})) or () for name, each in held.items()}
     every = list(dict.fromkeys(each for own in names.values() for each in own))
+    variables = declarations_of(declared, names=every).variables
     unknown = [
         Problem(unknown_name("variable", name, every), Place("argument declared"))
         for name, each in variables.items() if name not in every and not each.is_identifier

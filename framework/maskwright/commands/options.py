@@ -12,7 +12,7 @@ from maskwright.foundation.errors import InputError, Place, Problem, refuse_prob
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import only, read_model, without
-from maskwright.pipeline.data_section import resolve_data, source_of
+from maskwright.pipeline.data_section import DECLARED, resolve_data, source_of
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.reading import HELP, text_of
 from maskwright.pipeline.resolved import VariableUse
@@ -86,7 +86,7 @@ def data_files(paths: Sequence[Path], options: ReadingOptions, rules: Sequence[P
     """
     problems: list[Problem] = []
     section = _pipeline_section(options.pipeline)
-    declared = only(section, ("variables", "cluster"))
+    declared = only(section, DECLARED)
     codebook = _codebook(section, options)
     if codebook is not None:
         declared = declared.with_entry("codebook", codebook)

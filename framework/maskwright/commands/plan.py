@@ -25,6 +25,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import distinct_notices, notices_of
 from maskwright.foundation.progress import Logged, Reporter
 from maskwright.pipeline.reading import read_pipeline
+from maskwright.pipeline.variable_names import names_in
 from maskwright.planning.applicable_edits import refuse_contradictions
 from maskwright.planning.recoded_edits import (
     recoded_edit_notices,
@@ -32,7 +33,7 @@ from maskwright.planning.recoded_edits import (
 from maskwright.plugins.registry import pipelines_own_plugins
 from maskwright.release.protection_checks import require_every_step_planned
 from maskwright.release.pseudonymisation import key_names
-from maskwright.release.record.record_parts import PlanRecord, doubt_records
+from maskwright.release.record.record_parts import PlannedVariable, PlanRecord, PublishedAs, doubt_records
 from maskwright.release.release_decision import decide_release
 
 if TYPE_CHECKING:
@@ -159,8 +160,44 @@ def plan_pipeline(
             "doubts": [each.to_json() for each in doubt_records(judgement)],
             "notices": [each for each in notices if each not in plan["warnings"]],
         }
+        found["variables"] = _planned_variables(described, planned.variables, PlanRecord.model_validate(plan))
         checks = {"checks": plan_findings(described, plan)} if described.checks else {}
         return plan | found | checks | planned.extent(assume_records)
+
+
+def _planned_variables(
+    described: Pipeline, published: Mapping[str, Variable], plan: PlanRecord
+) -> list[dict[str, Any]]:
+    """Each variable of the data: what it is, by what, and which steps mask it."""
+    sources = [described.data] if described.levels is None else list(described.levels.sources.values())
+    names = dict.fromkeys(name for source in sources for name in names_in(source) or ())
+    declared = {name: each for source in sources for name, each in source.variables.items()}
+    found = []
+    for name in dict.fromkeys([*names, *published, *plan.dropped]):
+        known, own = published.get(name), declared.get(name)
+        origin = described.data.origins.get(name)
+        stated = own is not None and own.role is not None
+        steps = tuple(
+            step.step
+            for step in plan.steps
+            if any(name in (*group.variables, *group.computed) for group in step.groups)
+        )
+        is_dropped = name in plan.dropped or name not in published
+        published_as: PublishedAs = "as it is" if name in plan.untouched or not steps else "masked"
+        if name in plan.new_keys:
+            published_as = "new values"
+        elif is_dropped:
+            published_as = "no"
+        found.append(
+            PlannedVariable(
+                name=name, type=known.type if known is not None else None if own is None else own.type,
+                role="identifier" if known is None or is_dropped else known.role,
+                declared_by="" if not stated else "codebook or file" if origin is None else origin.words,
+                line=None if origin is None else origin.place.line, steps=steps,
+                published=published_as,
+            ).model_dump()
+        )  # fmt: skip
+    return found
 
 
 def _plan_without_data(request: Pipeline, assume_records: int | None) -> dict[str, Any]:

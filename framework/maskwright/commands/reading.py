@@ -18,7 +18,7 @@ from maskwright.commands.requests import (
     rule_options,
 )
 from maskwright.data.dataset import Dataset, WrittenBatch
-from maskwright.data.declaration import VariableDeclaration, declared_together
+from maskwright.data.declaration import VariableDeclaration, declared_together, with_missing_codes
 from maskwright.data.inference import read_dataset
 from maskwright.data.parts.model import in_its_part
 from maskwright.data.record_groups import with_household_role, with_households
@@ -218,7 +218,7 @@ def dataset_of(data: Data, declared: DeclaredVariables | None = None, argument: 
     from maskwright.data.frame_libraries import taken_in  # of data frames alone
 
     held = taken_in(data, argument).data
-    known = declarations_of(declared).variables
+    known = declarations_of(declared, names=names_in(DataInMemory(held)) or ()).variables
     if isinstance(held, Dataset):
         return held
     return load(DataInMemory(held, known), identifiers=True, may_lack="identifiers")
@@ -339,18 +339,6 @@ def _without(batch: WrittenBatch, hidden: frozenset[str]) -> WrittenBatch:
         return batch
     written = {name: cells for name, cells in batch.written.items() if name not in hidden}
     return WrittenBatch(batch.cells.drop_columns(sorted(hidden)), written)
-
-
-def with_missing_codes(
-    declared: Mapping[str, VariableDeclaration], codes: tuple[tuple[str, str], ...], names: Iterable[str]
-) -> dict[str, VariableDeclaration]:
-    """Declarations in which each of these variables that declares no missing codes of its own has those of the file."""
-    together = dict(declared)
-    for name in sorted(names) if codes else ():
-        own = together.get(name, VariableDeclaration())
-        if "missing" not in own.model_fields_set:
-            together[name] = own.model_copy(update={"missing": codes})
-    return together
 
 
 def refuse_xpath_on_commas(edits: EditSet, sources: Iterable[DataSource]) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.data.dataset import Dataset
-from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.declaration import VariableDeclaration, with_missing_codes
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
 from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
-from maskwright.pipeline.data_section import resolve_data, resolve_declarations
+from maskwright.pipeline.data_section import first_names, resolve_data, resolve_declarations
+from maskwright.pipeline.declared_lists import LISTS, without_lists
 from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
 from maskwright.pipeline.file_model import Declarations, ExecutionSection, ReleaseSection, SingleSettings
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
@@ -31,13 +32,16 @@ from maskwright.pipeline.variable_names import further_problems, in_order, names
 from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pandas as pd
     import pyarrow as pa
     from pydantic import BaseModel
 
     from maskwright.plugins.rules import RuleLanguage
 
-DeclaredVariables = Mapping[str, Mapping[str, object] | VariableDeclaration]
+DeclaredVariables = Mapping[str, Mapping[str, object] | Sequence[str] | VariableDeclaration | str]
+"""Declarations by name; ``roles``, ``types``, ``missing`` and ``undeclared`` as in a pipeline's ``data:`` section."""
 Rules = EditSet | Sequence[object]
 MeasureNames = Sequence[str | Mapping[str, Mapping[str, object]]]
 
@@ -69,8 +73,9 @@ def masking_request(
     protect = stated.steps(
         steps, method=method, variables=variables, groups=groups or None, within=within or None, params=params
     )
-    known = stated.section(declared=declared, cluster=cluster)
-    declarations = resolve_declarations(known, stated.problems)
+    names = names_in(DataInMemory(data)) or ()
+    known = stated.declarations(names, declared=declared, cluster=cluster)
+    declarations = declarations_with_codes(known, stated.problems, names)
     resolved = resolve_steps(protect, plugins(), stated.problems)
     stated.problems.extend(totals_without_levels(resolved))
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
@@ -126,22 +131,38 @@ def data_request(
 ) -> DataSource:
     """Data file of a call, as a pipeline's ``data:`` section says it."""
     stated = Arguments()
-    section = stated.section(
-        source=str(path), format=file_format, declared=variables, codebook=codebook, cluster=cluster, **(options or {})
+    plain = stated.section(source=str(path), format=file_format, **(options or {}))
+    openable = (
+        resolve_data(plain, HERE, [], must_exist=False).openable if not set(LISTS).isdisjoint(variables or ()) else None
     )
+    section = stated.declarations(
+        () if openable is None else first_names(openable) or (), source=str(path), format=file_format,
+        declared=variables, codebook=codebook, cluster=cluster, **(options or {}),
+    )  # fmt: skip
     found = resolve_data(section, HERE, stated.problems, must_exist=False).whole
     stated.refuse_mistakes()
     assert found is not None
     return replace(found, path=Path(path), place=Place())
 
 
-def declarations_of(declared: DeclaredVariables | None, cluster: str | None = None) -> Declarations:
+def declarations_of(
+    declared: DeclaredVariables | None, cluster: str | None = None, names: Collection[str] = ()
+) -> Declarations:
     """What a call declares of data frames."""
     stated = Arguments()
-    found = resolve_declarations(stated.section(declared=declared, cluster=cluster), stated.problems)
+    section = stated.declarations(names, declared=declared, cluster=cluster)
+    found = declarations_with_codes(section, stated.problems, names)
     stated.refuse_mistakes()
     assert found is not None
     return found
+
+
+def declarations_with_codes(section: Node, problems: list[Problem], names: Collection[str]) -> Declarations | None:
+    """Declarations of data in memory, in which each variable has the missing codes of all."""
+    found = resolve_declarations(section, problems, names)
+    if found is None or not found.missing:
+        return found
+    return found.model_copy(update={"variables": with_missing_codes(found.variables, found.missing, names)})
 
 
 def edits_of(edits: Rules | None) -> EditSet:
@@ -207,6 +228,14 @@ class Arguments:
                 key = "variables" if name == "declared" else name
                 entries.append((Node("scalar", Place(f"argument {name}"), key, key), self.node(name, value)))
         return Node("mapping", Place(), entries=tuple(entries))
+
+    def declarations(self, names: Collection[str], *, declared: DeclaredVariables | None, **arguments: object) -> Node:
+        """Section of declarations; `names`: of the variables, which a list of declarations may be called like."""
+        single, lists = without_lists(declared or {}, names)
+        found = self.section(declared=None if declared is None else single, **arguments)
+        for key, value in lists.items():
+            found = found.with_entry(key, self.node("declared", {key: value}).get(key) or Node("scalar", Place()))
+        return found
 
     def steps(self, steps: Sequence[Mapping[str, object]] | None, **step: object) -> Node:
         """Steps of a call: a list as in a file, or the one step that other arguments say."""

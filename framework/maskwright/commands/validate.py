@@ -16,9 +16,9 @@ from maskwright.commands.options import (
     read_rule_files,
     uses_of_declared,
 )
-from maskwright.commands.reading import dataset_of, domain_of, load, refuse_xpath_on_commas, with_missing_codes
+from maskwright.commands.reading import dataset_of, domain_of, load, refuse_xpath_on_commas
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
-from maskwright.data.declaration import VariableDeclaration, declared_together
+from maskwright.data.declaration import VariableDeclaration, declared_together, with_missing_codes
 from maskwright.data.levels.linked_data import LinkedData
 from maskwright.data.variable import Variable, VariableType
 from maskwright.edits.edit_set import WrongRulesError

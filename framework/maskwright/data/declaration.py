@@ -13,7 +13,7 @@ from maskwright.data.hierarchies.declaration import DeclaredHierarchy
 from maskwright.data.variable import Role, Variable, VariableType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def _texts(value: Any) -> Any:
@@ -33,7 +33,7 @@ def _text(value: Any) -> Any:
     return repr(value) if isinstance(value, (int, float)) else value
 
 
-def _codes(value: Any) -> Any:
+def codes_with_meanings(value: Any) -> Any:
     """Codes with what they mean: a mapping, or a list in which nothing is said of any."""
     if isinstance(value, dict):
         return tuple((_text(code), "" if meaning is None else meaning) for code, meaning in value.items())
@@ -68,7 +68,9 @@ CellTexts = Annotated[tuple[str, ...], BeforeValidator(_texts, json_schema_input
 
 CodeMeanings = Annotated[
     tuple[tuple[str, str], ...],
-    BeforeValidator(_codes, json_schema_input_type=str | float | list[str | float] | dict[str, str | None]),
+    BeforeValidator(
+        codes_with_meanings, json_schema_input_type=str | float | list[str | float] | dict[str, str | None]
+    ),
 ]
 Labels = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_labels, json_schema_input_type=dict[str, str])]
 
@@ -288,6 +290,18 @@ def _over(under: VariableDeclaration, over: VariableDeclaration) -> VariableDecl
     elif over.type is not None or over.categories:
         stated = {"decimals": None, "min": None, "max": None, "format": None, **stated}
     return under.model_copy(update=stated)
+
+
+def with_missing_codes(
+    declared: Mapping[str, VariableDeclaration], codes: tuple[tuple[str, str], ...], names: Iterable[str]
+) -> dict[str, VariableDeclaration]:
+    """Declarations in which each of these variables that declares no missing codes of its own has those of the file."""
+    together = dict(declared)
+    for name in sorted(names) if codes else ():
+        own = together.get(name, VariableDeclaration())
+        if "missing" not in own.model_fields_set:
+            together[name] = own.model_copy(update={"missing": codes})
+    return together
 
 
 def variable_of(name: str, kind: VariableType, role: Role, declared: VariableDeclaration, **facts: Any) -> Variable:

@@ -205,6 +205,7 @@ _CATALOGUE = (
     NoticeKind("sums-in-binary"),
     NoticeKind("sums-in-decimals", "edit"),
     NoticeKind("unique-by-edit", "edit"),
+    NoticeKind("undeclared-published", is_caution=True),
     NoticeKind("unique-on-unmasked", is_caution=True),
     NoticeKind("unmasked-variables-measured"),
     NoticeKind("validated-once"),

@@ -244,8 +244,10 @@ def _unknown(model: type[BaseModel], node: Node, path: Path, location: Sequence[
 
 
 def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> Problem:
-    at = node.at(path) or node
+    at, owner = node.at(path) or node, node.at(path[:-1])
     label = _label(path)
+    if path and owner is not None and all(detail["loc"][-1] == "[key]" for detail in details):
+        at, label = owner.key(str(path[-1])) or at, _label(path[:-1])
     prefix = f"{label}: " if label else ""
     custom = [detail for detail in details if detail["type"] not in _EXPECTED]
     if custom:

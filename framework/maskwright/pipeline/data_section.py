@@ -13,13 +13,17 @@ from maskwright.foundation.errors import DataError, InputError, Place, PluginErr
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model, texts, without
+from maskwright.pipeline.declared_lists import LISTS, needs_names, origins_of_roles, with_lists
 from maskwright.pipeline.file_model import DataSection, Declarations
 from maskwright.pipeline.file_paths import existing_file, secrets_in
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.plugins.guarding.origin import BUILT_IN
 from maskwright.plugins.registry import find_source, plugins
+from maskwright.plugins.source import column_names
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from maskwright.foundation.yaml_document import Node
     from maskwright.plugins.source import Source
 
@@ -116,6 +120,10 @@ def with_hierarchy_files(declared: Declared, variables: Node | None, folder: Pat
 _VARIABLE_TEXTS = ("categories", "missing", "suppressed_as", "labels")
 
 
+DECLARED = tuple(Declarations.model_fields)
+"""Keys of the section that declare something of variables."""
+
+
 class FoundData(NamedTuple):
     """What the section says, as far as it was understood.
 
@@ -132,8 +140,10 @@ def _options_of_sources() -> set[str]:
     return {option for each in plugins().sources.values() for option in each.params.model_fields}
 
 
-def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True) -> FoundData:
-    """Resolve the section: mistakes are added to `problems`."""
+def resolve_data(
+    section: Node, folder: Path, problems: list[Problem], *, must_exist: bool = True, lists_read: bool = False
+) -> FoundData:
+    """Resolve the section: mistakes are added to `problems`; `lists_read`: what lists say stands in ``variables``."""
     if "levels" in section:
         return _of_levels(section, folder, problems, must_exist=must_exist)
     before = len(problems)
@@ -144,13 +154,34 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
         problems.extend(secrets)
         return FoundData(None, None)
     section = _with_path(section)
-    declared = read_model(DataSection, texts_kept(only(section, tuple(DataSection.model_fields))), problems)
-    named = section.get("source")
+    openable, codebook = _openable(section, folder, problems, must_exist=must_exist)
+    stated = section
+    if not lists_read:
+        roles = () if codebook is None else [name for name, each in codebook.variables.items() if each.role is not None]
+        names = first_names(openable) if openable is not None and needs_names(section) else None
+        stated = with_lists(texts_kept(section), names, problems, roles, may_match_nothing=not must_exist)
+    declared = read_model(DataSection, texts_kept(only(stated, tuple(DataSection.model_fields))), problems)
     if declared is not None:
-        declared = with_hierarchy_files(declared, section.get("variables"), folder, problems)
+        declared = with_hierarchy_files(declared, stated.get("variables"), folder, problems)
+    if len(problems) > before or declared is None or openable is None:
+        return FoundData(None, openable)
+    variables = declared.variables if codebook is None else declared_together(codebook.variables, declared.variables)
+    place = section.place if (named := section.get("source")) is None else named.place
+    whole = replace(
+        openable, variables=variables, cluster=declared.cluster, place=place, missing=declared.missing,
+        codebook=codebook, stated=declared.variables, origins=origins_of_roles(section, stated),
+    )  # fmt: skip
+    return FoundData(whole, openable)
+
+
+def _openable(
+    section: Node, folder: Path, problems: list[Problem], *, must_exist: bool
+) -> tuple[DataSource | None, Codebook | None]:
+    """The file with its options, and the codebook of it."""
+    named = section.get("source")
     source = _source(section, folder, problems, must_exist=must_exist)
     if source is None or named is None:
-        return FoundData(None, None)
+        return None, None
     options = without(section, tuple(DataSection.model_fields))
     for key, _ in options.entries:
         if key.raw not in source.params.model_fields:
@@ -158,17 +189,14 @@ def resolve_data(section: Node, folder: Path, problems: list[Problem], *, must_e
     params = read_model(source.params, only(options, tuple(source.params.model_fields)), problems)
     path = _path_of(source, named, folder, problems, must_exist=must_exist)
     if params is None or path is None:
-        return FoundData(None, None)
+        return None, None
     params = _found_files(params, folder)
-    openable = DataSource(path, source, params)
-    codebook = _codebook(section.get("codebook"), folder, params, problems)
-    if len(problems) > before or declared is None:
-        return FoundData(None, openable)
-    variables = declared.variables if codebook is None else declared_together(codebook.variables, declared.variables)
-    whole = DataSource(
-        path, source, params, variables, declared.cluster, named.place, declared.missing, codebook, declared.variables,
-    )  # fmt: skip
-    return FoundData(whole, openable)
+    return DataSource(path, source, params), _codebook(section.get("codebook"), folder, params, problems)
+
+
+def first_names(data: DataSource) -> tuple[str, ...] | None:
+    """Names of the variables in a file of any size; None where it cannot be read."""
+    return column_names(data.source, data.path, data.params, largest=None)
 
 
 def _path_of(source: Source, named: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> Path | None:
@@ -197,25 +225,42 @@ def _without_source(section: Node) -> list[Problem]:
 
 def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exist: bool) -> FoundData:
     """What a section with levels says; names are not searched in its files where something else is wrong."""
-
-    def of_level(part: Node) -> DataSource | None:
-        return resolve_data(part, folder, problems, must_exist=must_exist).whole
-
     from maskwright.pipeline.levels_section import resolve_levels  # of several levels
 
-    levels = resolve_levels(section, problems, of_level)
-    return FoundData(None if levels is None else list(levels.sources.values())[-1], None, levels)
+    def found(stated: Node, into: list[Problem]) -> LevelSources | None:
+        def of_level(part: Node) -> DataSource | None:
+            return resolve_data(part, folder, into, must_exist=must_exist, lists_read=True).whole
+
+        return resolve_levels(stated, into, of_level)
+
+    names: list[str] | None = None
+    if needs_names(section):
+        files = found(without(section, LISTS), [])
+        each = [] if files is None else [first_names(source) for source in files.sources.values()]
+        if each and None not in each:
+            names = list(dict.fromkeys(name for own in each for name in own or ()))
+    stated = with_lists(texts_kept(section), names, problems, may_match_nothing=not must_exist)
+    levels = found(stated, problems)
+    if levels is None:
+        return FoundData(None, None)
+    origins = origins_of_roles(section, stated)
+    sources = {name: replace(source, origins=origins) for name, source in levels.sources.items()}
+    levels = replace(levels, sources=sources)
+    return FoundData(list(sources.values())[-1], None, levels)
 
 
-def resolve_declarations(section: Node, problems: list[Problem]) -> Declarations | None:
-    """Resolve what is declared of data that need no reading: ``variables`` and ``cluster``.
+def resolve_declarations(
+    section: Node, problems: list[Problem], names: Collection[str] | None = None
+) -> Declarations | None:
+    """Resolve what is declared of data that need no reading, whose variables have these names.
 
     Files of hierarchies are relative to the working directory.
     """
-    declared = read_model(Declarations, texts_kept(section), problems)
+    stated = with_lists(texts_kept(section), names, problems)
+    declared = read_model(Declarations, texts_kept(stated), problems)
     if declared is None:
         return None
-    return with_hierarchy_files(declared, section.get("variables"), Path(), problems)
+    return with_hierarchy_files(declared, stated.get("variables"), Path(), problems)
 
 
 def texts_kept(section: Node) -> Node:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from maskwright.data.parts.part_files import could_match, is_several
+from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Problem
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node
 from maskwright.foundation.yaml_models import elements_of, only, read_model, without
+from maskwright.pipeline.declared_lists import UNDECLARED
 from maskwright.pipeline.extras.extra import extras_of
 from maskwright.pipeline.file_model import ExecutionSection, PluginsSection
 from maskwright.pipeline.file_paths import absolute_path
@@ -148,6 +150,13 @@ def choice_notices(pipeline: Pipeline) -> Iterator[Notice]:
         message = f"all records are in one process, with the values of a run in memory: {reasons}"
         yield Notice("over-parts", "", message)
     sources = [pipeline.data] if pipeline.levels is None else list(pipeline.levels.sources.values())
+    undeclared = [name for name, each in pipeline.data.origins.items() if each.words == UNDECLARED]
+    if undeclared:
+        message = (
+            f"`undeclared: other`: {plural(len(undeclared), 'variable')} of no declared role may be published "
+            f"unmasked: {', '.join(undeclared)}"
+        )
+        yield Notice("undeclared-published", "", message, len(undeclared))
     files = {each.path.name: each.source.name for each in sources}
     written = pipeline.output.level_data.values() or (pipeline.output.data,)
     files |= {path.name: pipeline.output.source.name for path in written}

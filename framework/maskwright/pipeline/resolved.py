@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import LevelDeclaration, LevelPlaces
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
+    from maskwright.pipeline.declared_lists import Origin
     from maskwright.pipeline.extras.extra import Extra
     from maskwright.planning.model import Step
     from maskwright.plugins.engine import Engine
@@ -40,7 +41,8 @@ class DataSource:
 
     `missing`: missing codes of every variable that declares none of its own, and what each of them means. `codebook`:
     what it declares is among `variables`, under what the pipeline declares itself. `stated`: what the pipeline declares
-    itself, beside a codebook. `held`: what a program read of it before, identifiers included.
+    itself, beside a codebook. `held`: what a program read of it before, identifiers included. `origins`: where the
+    pipeline declares the roles.
     """
 
     path: Path
@@ -53,6 +55,7 @@ class DataSource:
     codebook: Codebook | None = None
     stated: Mapping[str, VariableDeclaration] = field(default_factory=dict)
     held: Dataset | None = field(default=None, compare=False, repr=False)
+    origins: Mapping[str, Origin] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:

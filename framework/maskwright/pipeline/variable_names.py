@@ -14,6 +14,7 @@ from maskwright.edits.evaluation.edit_names import unknown_variables
 from maskwright.foundation.errors import EditError, InputError, Place, Problem
 from maskwright.foundation.nearest_names import nearest_name, unknown_name
 from maskwright.foundation.yaml_document import Node
+from maskwright.pipeline.declared_lists import names_listed
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, LevelSources, RuleFile, RuleText, VariableUse
 from maskwright.plugins.parameter_markers import named_in_values, naming_fields
@@ -36,6 +37,7 @@ def variable_uses(root: Node, registry: Registry) -> tuple[VariableUse, ...]:
     data = root.get("data") or Node("scalar", root.place)
     declared = data.get("variables")
     found = [] if declared is None else [VariableUse(key.raw, key.place) for key, _ in declared.entries]
+    found += [VariableUse(node.raw, node.place) for node in names_listed(data)]
     found += [VariableUse(node.raw, node.place) for node in _texts(data.get("cluster"))]
     for number, step in enumerate(root.get("protect") or (), 1):
         nodes = [

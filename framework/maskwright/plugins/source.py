@@ -319,13 +319,12 @@ LARGEST_SCANNED = 50_000_000
 """Bytes of a file that is opened for the names of its columns, though nothing else can be done with it."""
 
 
-def column_names(source: Source, path: Path, params: Any) -> tuple[str, ...] | None:
-    """Names in a data file, for messages about names.
-
-    Returns none where the file is larger than `LARGEST_SCANNED`, or cannot be read.
-    """
+def column_names(
+    source: Source, path: Path, params: Any, largest: int | None = LARGEST_SCANNED
+) -> tuple[str, ...] | None:
+    """Names in a data file, for messages about names; none where it is larger than so many bytes, or not readable."""
     try:
-        if path.stat().st_size > LARGEST_SCANNED:
+        if largest is not None and path.stat().st_size > largest:
             return None
         with batches_of(source.open(path, params, silent)) as batches:
             first = next(batches, None)

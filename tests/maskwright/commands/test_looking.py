@@ -124,8 +124,9 @@ def test_init_writes_a_pipeline_whose_plan_has_only_doubts_that_its_comments_nam
     assert content["data"]["encoding"] == "cp1252"
     assert content["data"]["decimal"] == ","
     assert content["data"]["cluster"] == "hogar_id"
-    assert content["data"]["variables"]["salario"] == {"role": "confidential", "missing": ["NA"]}
-    assert content["data"]["variables"]["antiguedad"]["missing"] == [-9]
+    assert "salario" in content["data"]["roles"]["confidential"]
+    assert content["data"]["missing"]["NA"] == ["salario", "renta_total"]
+    assert content["data"]["missing"]["-9"] == ["antiguedad"]
     assert content["edits"] == ["salario + pension == renta_total"]
     assert [step["method"] for step in content["protect"]] == ["microaggregation", "recoding", "local_suppression"]
     assert main(["plan", str(path), "--json"]) == 1
@@ -133,12 +134,12 @@ def test_init_writes_a_pipeline_whose_plan_has_only_doubts_that_its_comments_nam
     assert [(doubt["doubt"], doubt["subject"]) for doubt in doubts] == [
         ("published-undeclared", "codigo"), ("follows-from-published", "hogar_id"),
     ]  # fmt: skip
-    assert "unsure: W202 published-undeclared" in " ".join(text.split())
+    assert "# codigo: W202 published-undeclared" in " ".join(text.split())
     assert "codigo: W202 published-undeclared" in " ".join(printed.split())
-    assert "unsure: W206 follows-from-published" in " ".join(text.split())
-    assert "# unsure: others know it (birth)" in text
-    decided = text.replace("codigo: {type: nominal}", "codigo: {type: nominal, role: other}")
-    decided = decided.replace("hogar_id: {role: identifier}", "hogar_id: {role: identifier, release: new}")
+    assert "# hogar_id: W206 follows-from-published" in " ".join(text.split())
+    assert "others know it (birth)" in text
+    decided = text.replace("  roles:\n", "  undeclared: other\n  roles:\n")
+    decided = decided.replace("  variables:\n", "  variables:\n    hogar_id: {role: identifier, release: new}\n")
     path.write_text(decided, encoding="utf-8")
     assert main(["plan", str(path)]) == 0
 
@@ -282,9 +283,9 @@ def test_a_number_with_odd_cells_is_proposed_as_one(
     assert any(each.startswith(counted) for each in found["unsure"]) == (others > 0)
     main(["init", "d.csv"])
     written = (tmp_path / "pipeline.yaml").read_text(encoding="utf-8")
-    assert (f"unsure: {counted}" in " ".join(written.replace("#", "").split())) == (others > 0)
+    assert (f"amount: {counted}" in " ".join(written.replace("#", "").split())) == (others > 0)
     proposed = yaml.safe_load(written)
-    assert proposed["data"]["variables"]["amount"]["role"] == role
+    assert "amount" in proposed["data"]["roles"][role]
     assert ("amount" in proposed["protect"][0]["variables"]) == (role == "confidential")
 
 
@@ -306,7 +307,8 @@ def test_names_of_any_kind_stand_in_a_valid_pipeline(
     rng = np.random.default_rng(1)
     pd.DataFrame(rng.normal(100, 10, (60, 3)).round(2), columns=names).to_parquet("d.parquet")
     assert main(["init", "d.parquet"]) == 0
-    assert list(yaml.safe_load((tmp_path / "pipeline.yaml").read_text(encoding="utf-8"))["data"]["variables"]) == names
+    settings = yaml.safe_load((tmp_path / "pipeline.yaml").read_text(encoding="utf-8"))
+    assert settings["data"]["roles"] == {"confidential": names}
     capsys.readouterr()
     assert main(["plan", "pipeline.yaml"]) == 0
 
@@ -419,10 +421,8 @@ def test_formats_are_guessed_alike(name: str, form: str, tmp_path: Path) -> None
     assert {each.type for each in found.variables if each.looks_like == "date"} == {"date"}
 
 
-def test_what_has_to_be_decided_stands_at_the_top_with_its_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whoever does what the comments say, in the lines that they name, has a pipeline that runs."""
+def test_what_has_to_be_decided_stands_at_the_top_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever does what the comments say has a pipeline that runs."""
     frame = messy_rows("%d.%m.%Y")
     last = pd.Series([f"2020-01-{1 + row % 28:02d}" for row in range(len(frame))])
     frame["last"] = last.where(frame.index % 30 > 0, "unbekannt")
@@ -435,15 +435,21 @@ def test_what_has_to_be_decided_stands_at_the_top_with_its_line(
     doubts = json.loads(printed[printed.index("{\n") :])["doubts"]
     lines = path.read_text(encoding="utf-8").splitlines()
     top = " ".join(line.strip("# ") for line in lines[: lines.index("maskwright: 1")])
-    assert f"{len(doubts)} decisions are to be made before it runs" in top
-    assert top.count("line ") >= len(doubts)
-    for doubt in doubts:
-        number = int(re.findall(rf"line (\d+), {doubt['subject']}: {doubt['id']} {doubt['doubt']}", top)[0])
-        line = lines[number - 1]
-        assert line.startswith(f"    {doubt['subject']}: {{")
-        decided = "role: other" if doubt["doubt"] == "published-undeclared" else "type: nominal"
-        assert f"`{decided}`" in top or decided in top
-        lines[number - 1] = line.replace("}", f", {decided}}}").replace("{, ", "{")
+    undeclared = [each["subject"] for each in doubts if each["doubt"] == "published-undeclared"]
+    others = [each for each in doubts if each["subject"] not in undeclared]
+    assert top.startswith("A pipeline to start from")
+    assert int(re.findall(r"(\d+) decisions? (?:is|are) to be made", top)[0]) == len(others) + bool(undeclared), top
+    assert top.count("published-undeclared") == 1
+    assert "`undeclared: other`" in top
+    assert all(f"{each['subject']}: {each['id']} {each['doubt']}" in top and "type: nominal" in top for each in others)
+    said = [f"    {each['subject']}: {{type: nominal}}" for each in others]
+    place = lines.index("  variables:") if "  variables:" in lines else None
+    added = ["  undeclared: other", *(["  variables:"] if place is None and said else []), *said]
+    if place is not None:
+        lines[place + 1 : place + 1] = said
+        added = added[:1]
+    at = lines.index("  roles:")
+    lines[at:at] = added
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert main(["plan", str(path)]) == 0
     assert main(["run", str(path), "--quiet"]) == 0
@@ -509,5 +515,5 @@ def test_the_key_of_households_that_is_named_is_not_published_as_it_is(tmp_path:
     (tmp_path / "in.csv").write_text("\n".join(["home,age,sex", *rows]), encoding="utf-8")
     assert main(["init", str(tmp_path / "in.csv"), "--cluster", "home", "--to", str(tmp_path / "p.yaml")]) == 0
     text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
-    assert "    home: {role: identifier, release: new}\n" in text
-    assert "# unsure: the key of households: it gets new random values" in text
+    assert "    home: {release: new, role: identifier}\n" in text
+    assert "home: the key of households: it gets new random values" in text

@@ -36,7 +36,7 @@ def test_levels_are_proposed_and_work_once_they_are_pasted(tmp_path: Path, capsy
     started = tmp_path / "start.yaml"
     assert main(["init", str(survey(tmp_path, grouped=True)), "--to", str(started)]) == 0
     text = started.read_text(encoding="utf-8")
-    assert "# to decide: some variables are the same in all records of each household" in text
+    assert "some variables are the same in all records of each household" in text
     proposed = [
         line for line in text.splitlines() if line.startswith(("  # levels:", "  #   household:", "  #   person:"))
     ]
@@ -50,7 +50,8 @@ def test_levels_are_proposed_and_work_once_they_are_pasted(tmp_path: Path, capsy
         for line in text.splitlines() if not line.startswith("  cluster:")
     ]  # fmt: skip
     settings = yaml.safe_load("\n".join(pasted))
-    settings["data"]["variables"], settings["measure"] = {"region": {"role": "other"}}, ["pil"]
+    settings["data"] |= {"roles": {"other": "region"}, "types": {}}
+    settings["measure"] = ["pil"]
     settings |= {"protect": [{"method": "microaggregation", "variables": ["rent", "income"], "params": {"k": 3}}]}
     started.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     capsys.readouterr()

@@ -26,21 +26,10 @@ def started(tmp_path_factory, command):
     return text
 
 
-def above(text, name):
-    """Comments right above a variable."""
-    lines = text.splitlines()
-    end = next(at for at, line in enumerate(lines) if line.startswith(f"    {name}: "))
-    start = end
-    while lines[start - 1].lstrip().startswith("#"):
-        start -= 1
-    return lines[start:end]
-
-
-def numbered(text):
-    """Variables of the list at the top, by the numbers that it gives their lines."""
-    lines = text.splitlines()
-    said = re.findall(r"^#   line (\d+), (\w+): ", text, re.MULTILINE)
-    return [(name, lines[int(number) - 1].strip().partition(":")[0]) for number, name in said]
+def decisions(text):
+    """Variables of the decisions at the top, each as it is named there."""
+    top = text.partition("to be made before it runs")[2].partition("# Guessed")[0].partition("maskwright: 1")[0]
+    return re.findall(r"^#   (\S.*?)(?: \(\d+ variables\))?: W", top, re.MULTILINE)
 
 
 def test_k_is_said_right_beside_the_method(started):
@@ -58,14 +47,13 @@ def test_k_is_said_right_beside_the_method(started):
 
 
 def test_a_decision_that_is_made_is_not_asked_for_any_more(started):
+    assert decisions(started) == ["day", "day", "size"]
     text = changed(started, [["set", ["data", "variables", "size", "role"], "other"]])
     assert "# 2 decisions are to be made before it runs" in text
-    assert numbered(text) == [("day", "day"), ("day", "day")]
-    assert above(text, "size") == ["    # code; 300 cells with a value, 7 different."]
-    assert [each for each in above(text, "day") if "unsure" in each]
-    text = changed(text, [["set", ["data", "variables", "day"], {"type": "date", "format": "%Y%m%d", "role": "other"}]])
+    assert decisions(text) == ["day", "day"]
+    declared = {"type": "date", "format": "%Y%m%d", "role": "other"}
+    text = changed(text, [["set", ["data", "variables", "day"], declared]])
     assert "to be made" not in text
-    assert above(text, "day") == []
     assert "# It holds no value of a record" in text
     assert mw.read_settings(text)["data"]["variables"]["day"]["role"] == "other"
 
@@ -73,28 +61,25 @@ def test_a_decision_that_is_made_is_not_asked_for_any_more(started):
 def test_one_decision_is_said_as_one(started):
     text = changed(started, [["set", ["data", "variables", "day", "role"], "other"]])
     assert "# 1 decision is to be made before it runs" in text
-    assert numbered(text) == [("size", "size")]
+    assert decisions(text) == ["size"]
 
 
 def test_a_variable_that_a_step_masks_now_is_decided(started):
     text = changed(started, [["append", ["protect", 1, "variables"], "size"]])
-    assert [name for name, _ in numbered(text)] == ["day", "day"]
-    assert above(text, "size") == ["    # code; 300 cells with a value, 7 different. No role: few whole numbers."]
+    assert decisions(text) == ["day", "day"]
 
 
-def test_lines_are_numbered_anew_and_what_people_wrote_stays(started):
-    theirs = started.replace("    size: {", "    # ours: at least 5 similar records, unsure\n    size: {")
+def test_what_people_wrote_stays(started):
+    theirs = started.replace("  roles:", "  # ours: at least 5 similar records, unsure\n  roles:")
     text = changed(theirs, [["set", ["data", "variables", "rent", "missing"], [-9, -8]]])
-    assert [name for name, _ in numbered(text)] == ["size", "day", "day"]
-    assert all(name == found for name, found in numbered(text))
-    assert "    # ours: at least 5 similar records, unsure\n" in text
+    assert decisions(text) == ["day", "day", "size"]
     text = changed(text, [["set", ["data", "variables", "size", "role"], "other"]])
-    assert "    # ours: at least 5 similar records, unsure\n" in text
+    assert "  # ours: at least 5 similar records, unsure\n" in text
 
 
 def test_line_ends_and_typed_text_stay(started):
     windows = started.replace("\n", "\r\n")
     text = changed(windows, [["set", ["data", "variables", "size", "role"], "other"]])
     assert text.count("\n") == text.count("\r\n")
-    assert "# 2 decisions are" in text
+    assert decisions(text.replace("\r\n", "\n")) == ["day", "day"]
     assert changed(started, [["text", started.replace("k: 5", "k: 9")]]) == started.replace("k: 5", "k: 9")

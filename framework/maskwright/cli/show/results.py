@@ -126,6 +126,18 @@ def print_plan(shown: Mapping[str, object]) -> None:
         out.print(Text("As it stands, nothing would be released.", style="bold red"))
 
 
+def print_planned_variables(shown: Mapping[str, object]) -> None:
+    """Print what each variable is, what says so, and which steps mask it."""
+    plan = PlanRecord.model_validate(shown)
+    table = table_of("variable", "type", "role", "declared", "published")
+    for each in plan.variables:
+        where = each.declared_by or "no"
+        where += f", line {each.line}" if each.line is not None else ""
+        steps = f" by step {', '.join(map(str, each.steps))}" if each.published == "masked" else ""
+        table.add_row(each.name, each.type or "not read", each.role, where, each.published + steps)
+    show(console(), table)
+
+
 def _print_step(out: Console, step: StepRecord, *, with_data: bool) -> None:
     item(out, f"Step {step.step}: ", step_line(step))
     if step.takes is not None:

@@ -185,6 +185,9 @@ def _print_values(out: Console, variables: tuple[ColumnProfile, ...]) -> None:
             item(out, f"  {each.name}: ", shown + (f", and {count(rest)} more" if rest else ""))
 
 
+MOST_ALIKE = 8
+
+
 def print_started(started: StartedPipeline) -> None:
     """Print what a starting pipeline was made of, what was unsure, and what its plan says."""
     out = console()
@@ -195,8 +198,13 @@ def print_started(started: StartedPipeline) -> None:
     print_unsure(out, found)
     if started.doubts:
         heading(out, "Its plan has doubts, which stand in it as comments: nothing is released until you decide")
+        alike: dict[str, list[str]] = {}
         for doubt in started.doubts:
-            item(out, "  ", doubt)
+            name, _, text = doubt.rpartition(": W")
+            alike.setdefault(f"W{text}" if name else doubt, []).append(name)
+        for text, names in alike.items():
+            shown = ", ".join(names[:MOST_ALIKE]) + (f" and {len(names) - MOST_ALIKE} more" * (len(names) > MOST_ALIKE))
+            item(out, "  ", f"{shown}: {text}" if names[0] else text)
         out.print()
     if started.problem:
         item(out, "Its plan fails: ", started.problem)

@@ -114,6 +114,11 @@ class PlannedOnLevels(PlannedRun):
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
         return self.planned.to_json()
 
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+        return {each.name: each for level in self.planned.loaded.linked for each in level.data.variables}
+
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return the records of each level; what these cost is not estimated."""
         if assumed is not None:

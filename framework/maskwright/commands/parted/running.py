@@ -184,6 +184,11 @@ class PlannedOverParts(PlannedRun):
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.plan.plan.to_json()
 
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+        return self.plan.plan.variables
+
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return expected memory of each worker, and time."""
         parts, plan = self.run.parts, self.plan.plan

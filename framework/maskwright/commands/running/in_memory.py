@@ -12,7 +12,7 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.measures.variable_selection import with_usual_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
@@ -54,6 +54,11 @@ class PlannedInMemory(PlannedRun):
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.ready.plan.to_json()
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+        return self.ready.plan.variables
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return expected memory and time, for the records of the file or as many as are assumed."""

@@ -53,6 +53,11 @@ class PlannedRun(ABC):
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it and checks of plans get it."""
 
+    @property
+    @abstractmethod
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables that are published, by name."""
+
     @abstractmethod
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return how much there is to do: expected memory and time, of the records there are or as many as assumed."""

@@ -51,6 +51,10 @@ def likely_role(facts: Facts, meaning: Meaning | None) -> Guess:
         return _weight(facts)
     if meaning in ("identifier", "a person's name", "household"):
         return _identifier(facts, meaning)
+    return _order(facts) or _by_name(facts, meaning)
+
+
+def _by_name(facts: Facts, meaning: Meaning | None) -> Guess:
     if meaning in KEYS:
         return _key(facts, meaning)
     if meaning == "money" and facts.column.variable.is_numeric and facts.looks_like != "date":
@@ -91,6 +95,28 @@ def _identifier(facts: Facts, meaning: Meaning) -> Guess:
     if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
         return Guess("identifier", "its name, and most cells differ")
     return _by_cells(facts)
+
+
+FEWEST_IN_ORDER = 20
+"""Cells from which on it means something that they are numbered or ranked."""
+
+
+def _order(facts: Facts) -> Guess | None:
+    """Numbers that only say where a record stands: first, second, third, in the file or by an amount."""
+    variable = facts.column.variable
+    if not variable.is_numeric or variable.is_date or facts.cells < FEWEST_IN_ORDER or 2 * facts.distinct < facts.cells:
+        return None
+    steps = np.diff(facts.values)
+    if variable.decimals == 0 and steps[0] != 0 and bool(np.all(steps == steps[0])):
+        unsure = "a sequence number? it is dropped unless you declare another role"
+        return Guess("identifier", "it counts the records in their order", (unsure,), counts=True)
+    ranked, counts = np.unique(facts.values, return_counts=True)
+    last = np.cumsum(counts)
+    first = last - counts + 1
+    if any(np.array_equal(ranked, each) for each in (first, (first + last) / 2, last)):
+        unsure = "a rank? it singles every record out, and is dropped unless you declare another role"
+        return Guess("identifier", "its cells are the ranks of the records by something", (unsure,), counts=True)
+    return None
 
 
 def _key(facts: Facts, meaning: Meaning) -> Guess:

@@ -20,7 +20,7 @@ from maskwright.commands.init import (
     put_pipeline,
 )
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
-from maskwright.commands.starting_pipeline import LinkedFiles, PlannedDoubt, pipeline_text
+from maskwright.commands.starting_pipeline import LinkedFiles, pipeline_text
 from maskwright.data.profiling.level_advice import LOWER, UPPER, advise_levels
 from maskwright.data.record_groups import shared_codes
 from maskwright.foundation.errors import DataError, InputError, Problem
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from maskwright.commands.describe_data import ProfiledFile
+    from maskwright.commands.starting_lists import PlannedDoubt
     from maskwright.data.dataset import Column, Dataset
     from maskwright.pipeline.resolved import DataSource
 

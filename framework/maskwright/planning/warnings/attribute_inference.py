@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -330,7 +329,7 @@ def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[
         if related:
             return name
     plain = {name: each for name, each in numbers.items() if not name.startswith("the year of ")}
-    for one, another in itertools.combinations(plain, 2):
+    for one, another in _possible_pairs(own, plain):
         if _are_tied([itself, one, another], tied):
             continue
         first, second = numbers[one], numbers[another]
@@ -338,6 +337,22 @@ def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[
             return f"{one} and {another}"
     found = inferred_from_numbers(values, plain, [names - {itself} for names in tied if itself in names])
     return None if found is None else " and ".join(found)
+
+
+def _possible_pairs(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[tuple[str, str]]:
+    """Pairs of numbers whose sum or difference may be another: not so many of some records fail that it cannot be."""
+    known = np.flatnonzero(np.isfinite(own))
+    most = (1 - HOLDS) * len(known) + 1  # that may fail of all records: fewer, where a pair has missing cells
+    rows = known[np.linspace(0, max(len(known) - 1, 0), min(len(known), int(3 * most) + 1)).astype(np.int64)]
+    few, room = own[rows], SLACK * np.abs(own[rows])
+    names = list(numbers)
+    table = np.array([numbers[name][rows] for name in names]).reshape(len(names), len(rows))
+    for place, one in enumerate(names[:-1]):
+        first, second = table[place], table[place + 1 :]
+        off = (few - each for each in (first - second, second - first, first + second))
+        fail = [np.count_nonzero(np.isfinite(each) & (np.abs(each) > room), axis=1) for each in off]
+        for another in np.flatnonzero(np.min(fail, axis=0) <= most):
+            yield one, names[place + 1 + another]
 
 
 def _has_constant_quotient(one: Floats, other: Floats) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
 from maskwright.foundation.findings import About, Notice
@@ -234,6 +235,21 @@ class PlannedUnit(RecordPart):
     acting_on: ActingOn = Field(description="What is moved: single records, or what stands for groups of them.")
 
 
+PublishedAs = Literal["masked", "as it is", "new values", "no"]
+
+
+class PlannedVariable(RecordPart):
+    """A variable as it is declared, or as it was understood."""
+
+    name: str
+    type: VariableType | None = Field(description="Null of one that is not read, and whose type is not declared.")
+    role: Role
+    declared_by: str = Field(description="What says its role: `variables`, `roles: q*`, `codebook`, ...; '': nothing.")
+    line: int | None = Field(description="Of the pipeline file.")
+    steps: tuple[int, ...] = Field(description="That mask it.")
+    published: PublishedAs
+
+
 class CheckRecord(RecordPart):
     """What a check of the plan says."""
 
@@ -290,6 +306,9 @@ class PlanRecord(RecordPart):
         default_factory=dict, description="Of ``maskwright plan`` on data of several levels: records of each."
     )
     costs: CostsRecord | None = Field(default=None, description="Of ``maskwright plan``; null of a run.")
+    variables: tuple[PlannedVariable, ...] = Field(
+        default=(), description="Of ``maskwright plan``: each as it is declared, in the order of the file."
+    )
 
     @property
     def published_as_they_are(self) -> tuple[str, ...]:
