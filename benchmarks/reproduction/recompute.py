@@ -11,7 +11,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import os
 import resource
+
+# Before NumPy is loaded: on small matrices further threads only wait, for five times the time of the processor.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from papers import PAPERS
 from tables import OVERVIEWS, PAGES, Table, filled, markdown, overview, read, write

@@ -262,7 +262,7 @@ MICRO_HYBRID = Method(
         preserves={"linear", "mean"},
         fewest_records=fewest_records,
         variable_types={"continuous", "integer", "ordinal", "nominal"},
-    ),  # fmt: skip
+    ),
     reference="Domingo-Ferrer and Gonzalez-Nicolas (2010), Information Sciences 180(15), 2834-2844",
     summary="Replaces dependent variables by synthetic values with the means and covariances of each small cluster.",
     example="method: micro_hybrid\nparams: {k: 50, partition: mdav}\n",
