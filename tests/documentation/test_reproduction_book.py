@@ -89,6 +89,8 @@ def test_a_figure_is_graded_by_its_printed_digits() -> None:
     assert cell("", "", "1.00", 1.0049).grade == "to the digits"
     assert cell("", "", "1.00", 1.0051).grade == "not reproduced"
     assert cell("", "", "1.00", 1.0051, tolerance=0.01).grade == "within tolerance"
+    assert cell("", "", "0.01", -0.01, tolerance=0.1).grade == "not reproduced"
+    assert cell("", "", None, 1.0051).grade == "not printed"
     assert cell("", "", "1.00", 1.0051, scatter=0.01).grade == "within the scatter"
     assert cell("", "", "1.00", None, tolerance=0.01).grade == "not reproducible"
     assert cell("", "", "1.09E-04", 0.0001094).grade == "to the digits"
