@@ -14,7 +14,7 @@ import datetime as dt
 import os
 import resource
 
-# Before NumPy is loaded: on small matrices further threads only wait, for five times the time of the processor.
+# Before NumPy is loaded: on small matrices more threads only wait, and take five times as much of the processor.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from papers import PAPERS
