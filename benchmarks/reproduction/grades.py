@@ -61,6 +61,8 @@ def grade_of_cell(printed: str, computed: str, tolerance: float = 0.0, scatter: 
     'to the digits'
     >>> grade_of_cell("13.44075", "13.4408", tolerance=2e-4)
     'within tolerance'
+    >>> grade_of_cell("0.0012", "-0.0011", tolerance=0.02)
+    'not reproduced'
     >>> grade_of_cell("9.583", "")
     'not reproducible'
     """
@@ -72,7 +74,8 @@ def grade_of_cell(printed: str, computed: str, tolerance: float = 0.0, scatter: 
     difference = abs(Decimal(computed) - Decimal(printed))
     if difference <= Decimal(5).scaleb(-decimals(printed) - 1):
         return TO_THE_DIGITS
-    if difference <= Decimal(repr(tolerance)):
+    # A figure of the other sign says the opposite, however small it is.
+    if difference <= Decimal(repr(tolerance)) and Decimal(computed) * Decimal(printed) >= 0:
         return WITHIN_TOLERANCE
     return WITHIN_SCATTER if difference <= Decimal(repr(scatter)) else NOT_REPRODUCED
 

@@ -21,6 +21,9 @@ COLUMNS = ("group", "row", "column", "printed", "computed", "tolerance", "scatte
 HEADER = ("table", "source", "command", "version", "date")
 WIDE = 3
 """Columns up to which each has a column of its own for what was computed."""
+NOT_PRINTED = "not printed"
+"""What stands for the grade of a figure that a source draws or describes, and does not print: it is not counted."""
+UNPRINTED_DECIMALS = 2
 
 OVERVIEWS = {"overview": True, "other_programs": False}
 """Tables of the index, and whether they are of what papers print."""
@@ -28,7 +31,7 @@ OVERVIEWS = {"overview": True, "other_programs": False}
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed figure and ours."""
+    """One printed figure and ours; `printed` is empty where the source prints none."""
 
     row: str
     column: str
@@ -41,12 +44,16 @@ class Cell:
     @property
     def grade(self) -> str:
         """How well they agree."""
+        if not self.printed:
+            return NOT_PRINTED
         return grade_of_cell(self.printed, self.computed, self.tolerance, self.scatter)
 
     @property
     def difference(self) -> Decimal | None:
-        """Absolute difference, if there is a computed figure."""
-        return abs(Decimal(self.computed) - Decimal(self.printed)) if self.computed not in ("", OPEN) else None
+        """Absolute difference, if there are a printed and a computed figure."""
+        if not self.printed or self.computed in ("", OPEN):
+            return None
+        return abs(Decimal(self.computed) - Decimal(self.printed))
 
 
 def as_printed(text: str, places: int) -> str:
@@ -58,13 +65,14 @@ def cell(
     row: object, column: object, printed: object, computed: float | None, *, tolerance: float = 0.0,
     scatter: float = 0.0, group: str = "",
 ) -> Cell:  # fmt: skip
-    """Cell of a computed number, which is written with two decimals more than the printed one."""
-    text = str(printed)
+    """Cell of a computed number, which is written with two decimals more than the printed one; None: none is."""
+    text = "" if printed is None else str(printed)
     if computed is None:
         return Cell(str(row), str(column), text, group=group)
     # Counts are whole numbers on both sides.
-    spare = SPARE if decimals(text) or not float(computed).is_integer() else 0
-    ours = f"{computed:.{decimals(text) + spare}f}"
+    spare = SPARE if text and (decimals(text) or not float(computed).is_integer()) else 0
+    places = decimals(text) if text else UNPRINTED_DECIMALS
+    ours = f"{computed:.{places + spare}f}"
     # Of zero the sign is noise of rounding.
     ours = ours.removeprefix("-") if not float(ours) else ours
     # Digits beyond the fourth of a scatter hang on the machine.
@@ -76,7 +84,7 @@ class Table:
     """How a table is computed and shown.
 
     ``by_group``: a page shows one line for each group of cells, for tables of many hundred cells. ``needs``: a file
-    that is not part of the project.
+    that is not part of the project. ``printed``: whether the source prints figures, which are counted.
     """
 
     name: str
@@ -86,6 +94,7 @@ class Table:
     slow: bool = False
     by_group: bool = False
     needs: Path | None = None
+    printed: bool = True
 
     @property
     def command(self) -> str:
@@ -152,11 +161,15 @@ def read(table: Table) -> Results:
 def markdown(table: Table, results: Results) -> str:
     """What a page shows of a table."""
     printed = "printed" if table.of_a_paper else "stated"
-    body = grouped(results.cells) if table.by_group else listed(results.cells, printed)
+    if not table.printed:
+        body = computed_only(results.cells)
+    else:
+        body = grouped(results.cells) if table.by_group else listed(results.cells, printed)
     counts = Counter(results.grades)
     graded = ", ".join(f"{counts[grade]} {grade}" for grade in GRADES if counts[grade])
     header = results.header
     number = "1 figure" if len(results.cells) == 1 else f"{len(results.cells)} figures"
+    graded = graded if table.printed else "printed nowhere"
     footer = f"{number}: {graded}. Maskwright {header['version']}, {header['date']}, `{header['command']}`."
     return "\n".join([f"**{header['table']}** ({header['source']})", "", *body, "", footer])
 
@@ -183,6 +196,16 @@ def listed(cells: tuple[Cell, ...], printed: str) -> list[str]:
     if not wide:
         lines += ["", f"Each place: {printed} / computed."]
     return lines
+
+
+def computed_only(cells: tuple[Cell, ...]) -> list[str]:
+    """One line for each row of a table that no source prints."""
+    columns = list(dict.fromkeys(each.column for each in cells))
+    rows: dict[str, dict[str, str]] = {}
+    for each in cells:
+        rows.setdefault(", ".join(part for part in (each.group, each.row) if part), {})[each.column] = each.computed
+    lines = [_line(["", *columns]), _line(["---", *(["---:"] * len(columns))])]
+    return [*lines, *(_line([name, *(found.get(column, "") for column in columns)]) for name, found in rows.items())]
 
 
 def grouped(cells: tuple[Cell, ...]) -> list[str]:
@@ -240,7 +263,7 @@ def overview(papers: Iterable[Paper], *, of_papers: bool) -> str:
     total: Counter[str] = Counter()
     tables = 0
     for paper in papers:
-        chosen = [table for table in paper.tables if table.of_a_paper == of_papers]
+        chosen = [table for table in paper.tables if table.of_a_paper == of_papers and table.printed]
         if not chosen:
             continue
         counts = Counter(grade for table in chosen for grade in read(table).grades)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from papers import (
     categorical,
     claims,
     constrained_fuzzy_c_means,
     edit_constraints,
+    edits_known,
     hybrid_data,
     information_loss,
     partition_bounds,
@@ -16,11 +19,11 @@ from papers import (
 
 PAPERS = (
     constrained_fuzzy_c_means.PAPER,
-    synthetic_data.REGRESSION,
+    replace(synthetic_data.REGRESSION, tables=(*synthetic_data.REGRESSION.tables, edits_known.REGRESSION)),
     synthetic_data.DEGREE_PROJECT,
-    hybrid_data.PAPER,
-    edit_constraints.PAPER,
-    thesis.METHODS,
+    replace(hybrid_data.PAPER, tables=(*hybrid_data.PAPER.tables, edits_known.HYBRID)),
+    replace(edit_constraints.PAPER, tables=(*edit_constraints.PAPER.tables, edits_known.CONSTRAINTS)),
+    replace(thesis.METHODS, tables=(*thesis.METHODS.tables, edits_known.THESIS)),
     thesis.SECURITY,
     claims.PAPER,
     information_loss.PAPER,

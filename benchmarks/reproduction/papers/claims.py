@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tables import Cell, Paper, Table, cell, read
 
-from papers import synthetic_data, thesis, variable_partitions
+from papers import hybrid_data, synthetic_data, thesis, variable_partitions
 from papers.constrained_fuzzy_c_means import PAPER as CLUSTERS
 
 if TYPE_CHECKING:
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
 
 LEADING = {"PI": "5-11", "ERD": "5-8", "ICN": "19-1", "ICD": "19-1", "MG": "5-11"}
 """Indicator with the largest relative sum for each measure, chapter 8 of the thesis."""
+HYBRID_KS = (22, 30, 50, 100, 200)
 
 
 def cells() -> Iterator[Cell]:
     """Rows of other tables, as they were recomputed last, under the claims that rest on them."""
     yield from _between(_cells_of(synthetic_data.REGRESSION.tables[1]))
     yield from _nearer(_cells_of(CLUSTERS.tables[1]))
+    yield from _with_more_independents(_cells_of(synthetic_data.DEGREE_PROJECT.tables[0]))
+    yield from _hybrid_data()
     for name, printed in (("DM", 8), ("DMM", 4)):
         ratio = variable_partitions.counted_distances(name, 1080, 3) / variable_partitions.counted_distances(
             name, 540, 3
@@ -55,6 +59,26 @@ def _nearer(found: tuple[Cell, ...]) -> Iterator[Cell]:
         return sum(value[name.replace("unconstrained", "constrained")] < distance for name, distance in free.items())
 
     yield _counted("constrained centroids are nearer to the original ones than the others: of 12", found, holds)
+
+
+def _with_more_independents(found: tuple[Cell, ...]) -> Iterator[Cell]:
+    for figure, name, sign in (("PIL", "loss falls", -1), ("DR", "risk rises", 1)):
+        rows = [each for each in found if each.column == figure]
+
+        def holds(value: dict[str, float], sign: int = sign) -> int:
+            # Of each c the rows stand in the order of n.
+            names = [code.partition(",")[0] for code in value]
+            pairs = zip(pairwise(value.values()), pairwise(names), strict=True)
+            return sum(sign * (later - earlier) > 0 for (earlier, later), (one, other) in pairs if one == other)
+
+        yield _counted(f"S3, one more independent variable: {name}, of 22 steps", rows, holds)
+
+
+def _hybrid_data() -> Iterator[Cell]:
+    compared = [hybrid_data.beside_microaggregation(k) for k in HYBRID_KS]
+    for figure, name in (("PIL", "loss"), ("DR", "risk")):
+        count = sum(hybrid[figure] < plain[figure] for hybrid, plain in compared)
+        yield cell(f"hybrid data: {name} below that of means of the same clusters, of 5 k", "", len(compared), count)
 
 
 def _best(found: tuple[Cell, ...]) -> Iterator[Cell]:

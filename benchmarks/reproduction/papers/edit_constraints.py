@@ -39,7 +39,7 @@ def points() -> pd.DataFrame:
         folder = Path(name)
         shutil.copy(REFERENCE / "census16.xml", folder)
         shutil.copy(HERE / "constrained.yaml", folder)
-        return compare(folder / "constrained.yaml", workers=1, draw=False).points
+        return compare(folder / "constrained.yaml", draw=False).points
 
 
 def score(scenario: str, k: int) -> float:

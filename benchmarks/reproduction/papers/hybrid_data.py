@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from synthetic import measured, protected, roles
+from synthetic import measured, protected, roles, scored
 from tables import Cell, Paper, Table, cell
 
+import maskwright as mw
 from maskwright import InputError
 from papers.synthetic_data import SCENARIOS, census
 
@@ -55,6 +56,10 @@ def cells_of_the_lemmas() -> Iterator[Cell]:
         shift = moments(census()[names], masked)
         for name, value in zip(("mean", "covariance"), shift, strict=True):
             yield cell(f"Lemma 1, largest change of a {name}, k = {k}", "", "0.000000000", value, tolerance=EXACT)
+    names, masked = census().columns, hybrid(1)[1]
+    yield cell(
+        "k = 1, values that differ from the original ones", "", "0", int((masked[names] != census()).sum().sum())
+    )
     for name, (scenario, printed) in LEAST.items():
         yield cell(f"least k, {name}", "", printed, least_k(roles(census(), scenario)))
 
@@ -68,6 +73,18 @@ def least_k(own: dict[str, list[str]]) -> int:
             continue
         return k
     raise LookupError("every k up to 59 is refused")
+
+
+def beside_microaggregation(k: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Loss and risk of hybrid data, and of means in place of the confidential values of the same clusters."""
+    own, masked = hybrid(k)
+    every = own["dependent"] + own["independent"]
+    free = {name: {"type": "continuous", "decimals": 9} for name in every}
+    means = mw.protect(
+        census()[every], "microaggregation", seed=1, params={"k": k, "group_size": "all"}, declared=free
+    )  # fmt: skip
+    plain = census().assign(**{name: means[name] for name in own["dependent"]})
+    return scored(census(), masked, own["dependent"]), scored(census(), plain, own["dependent"])
 
 
 def cells_of_growing_k() -> Iterator[Cell]:

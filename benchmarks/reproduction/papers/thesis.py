@@ -55,7 +55,7 @@ def _compared(folder: Path, experiment: str, census: pd.DataFrame) -> pd.DataFra
     folder.mkdir(exist_ok=True)
     census.to_csv(folder / "census.csv", index=False)
     (folder / "thesis.yaml").write_text(experiment)
-    found = compare(folder / "thesis.yaml", workers=1, draw=False).runs
+    found = compare(folder / "thesis.yaml", draw=False).runs
     return found.assign(parameter=parameter_of(found))
 
 

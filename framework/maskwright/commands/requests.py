@@ -17,9 +17,9 @@ from maskwright.foundation.errors import InputError, PipelineError, Place, Probl
 from maskwright.foundation.yaml_document import Node, from_python
 from maskwright.foundation.yaml_models import read_model
 from maskwright.pipeline.data_section import first_names, resolve_data, resolve_declarations
-from maskwright.pipeline.declared_lists import LISTS, without_lists
+from maskwright.pipeline.declared_lists import LISTS, Declarations, without_lists
 from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
-from maskwright.pipeline.file_model import Declarations, ExecutionSection, ReleaseSection, SingleSettings
+from maskwright.pipeline.file_model import ExecutionSection, ReleaseSection, SingleSettings
 from maskwright.pipeline.resolved import DataInMemory, DataSource, MaskingRequest, MeasureRequest, RuleFile, RuleText
 from maskwright.pipeline.steps import (
     resolve_measures,

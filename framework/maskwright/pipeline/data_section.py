@@ -13,8 +13,8 @@ from maskwright.foundation.errors import DataError, InputError, Place, PluginErr
 from maskwright.foundation.files import note_read
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_models import only, read_model, texts, without
-from maskwright.pipeline.declared_lists import LISTS, needs_names, origins_of_roles, with_lists
-from maskwright.pipeline.file_model import DataSection, Declarations
+from maskwright.pipeline.declared_lists import LISTS, Declarations, needs_names, origins_of_roles, with_lists
+from maskwright.pipeline.file_model import DataSection
 from maskwright.pipeline.file_paths import existing_file, secrets_in
 from maskwright.pipeline.resolved import DataSource, LevelSources
 from maskwright.plugins.guarding.origin import BUILT_IN

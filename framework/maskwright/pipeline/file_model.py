@@ -2,119 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, model_validator
 
-from maskwright.data.declaration import VariableDeclaration, codes_with_meanings
-from maskwright.data.levels.linked_data import LevelDeclaration
-from maskwright.data.variable import Role, VariableType
+from maskwright.data.levels.linked_data import LevelDeclaration  # noqa: TC001 - the type of a field
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt, DoubtKind
 from maskwright.foundation.processes.resources import processors
 from maskwright.foundation.yaml_models import MemorySize
+from maskwright.pipeline.declared_lists import Declarations, Name, Names, Numbers
 from maskwright.planning.model import DisclosureSettings
 
 FORMAT = 1
 
-Name = Annotated[str, Field(min_length=1)]
 FileName = Annotated[str, Field(min_length=1)]
 Section = dict[str, object]
-
-
-def _several(value: Any) -> Any:
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
-Names = Annotated[
-    tuple[Annotated[str, Field(min_length=1)], ...],
-    BeforeValidator(_several, json_schema_input_type=str | list[str]),
-]
-Numbers = Annotated[
-    tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_several, json_schema_input_type=int | list[int])
-]
-
-
-class CodeOfVariables(BaseModel, extra="forbid", frozen=True):
-    """A missing code that only some variables have."""
-
-    variables: Names = Field(description="Names of variables, or patterns.")
-    means: str | None = Field(default=None, description="What the code means, in words.")
-
-
-def _codes_of_all(value: Any) -> Any:
-    """Codes of every variable; those of some are among what is declared of these."""
-    if not isinstance(value, dict):
-        return codes_with_meanings(value)
-    of_all = {}
-    for code, meaning in value.items():
-        if isinstance(meaning, dict):
-            try:
-                CodeOfVariables.model_validate(meaning)
-            except ValidationError:
-                raise ValueError(f"{code}: expected {SOME_CODES}") from None
-        elif isinstance(meaning, list):
-            if not all(isinstance(each, str) for each in meaning):
-                raise ValueError(f"{code}: expected {SOME_CODES}")
-        else:
-            of_all[code] = meaning
-    return codes_with_meanings(of_all)
-
-
-SOME_CODES = "a text, a list of variables, or {variables: [q1, occ*], means: refused}"
-CodesOfAll = Annotated[
-    tuple[tuple[str, str], ...],
-    BeforeValidator(
-        _codes_of_all,
-        json_schema_input_type=str
-        | float
-        | list[str | float]
-        | dict[str, str | Annotated[list[str], Field(min_length=1)] | CodeOfVariables | None],
-    ),
-]
-
-
-class Declarations(BaseModel, extra="forbid", frozen=True):
-    """What is known of data beside the data themselves."""
-
-    variables: dict[Name, VariableDeclaration] = Field(
-        default_factory=dict,
-        description="Declared facts of variables, by name; whatever is left out is inferred from the file.",
-    )
-    cluster: Name | None = Field(
-        default=None, description="Variable that identifies households: k then counts households."
-    )
-    roles: dict[Role, Names] = Field(
-        default_factory=dict,
-        description="Roles of many variables, by names and patterns of names (* any characters, ? one): "
-        "{quasi_identifier: [age, sex, occ*], other: [q*]}. A name counts before a pattern, and `variables` before "
-        "both; patterns that contradict each other, or that no variable matches, are mistakes.",
-    )
-    types: dict[VariableType, Names] = Field(
-        default_factory=dict,
-        description="Types of many variables, as `roles`: {nominal: [region, occ*], integer: age}.",
-    )
-    undeclared: Literal["other", "stop"] = Field(
-        default="stop",
-        description="What variables of no declared role are. 'other': all are published as they are, numbers too; the "
-        "plan, the report and the record name them. 'stop': numbers are confidential, and text that no step masks "
-        "stops the release.",
-    )
-    missing: CodesOfAll = Field(
-        default=(),
-        description="Cell texts that mean 'no value' in every variable that declares none of its own: [NA, -9], or "
-        "with what each of them means: {-1: does not apply, -2: refused}. Of some variables: {-9: [q*]}, or "
-        "{-9: {variables: [q*], means: refused}}.",
-    )
-
-    @model_validator(mode="after")
-    def _renews_keys_only(self) -> Self:
-        for name, each in self.variables.items():
-            if each.release == "new" and each.role != "identifier" and name != self.cluster:
-                raise ValueError(f"'release: new' is for an identifier or the cluster, and {name!r} is neither")
-        return self
 
 
 class DataSection(Declarations, extra="allow", frozen=True):

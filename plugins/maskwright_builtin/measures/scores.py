@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Comparison, Measurable, Measure, MeasureClaims, Measurement
+from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure import edits_known
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import MISSING_RULE, THESIS_INFORMATION_LOSS
@@ -64,6 +65,12 @@ class ScoreParams(BaseModel, extra="forbid", frozen=True):
         "on all declared quasi-identifiers, by mixed_record_linkage (and mixed_probabilistic_record_linkage with EM); "
         "else on numbers. 'numeric': always on numbers, as the papers define the score.",
     )
+    knows_edits: bool = Field(
+        False,
+        description="The risks are those of an intruder who knows the edits: before he links or reads off values, he "
+        "moves each masked record to where the edits, with the values published unmasked, leave room for it, as "
+        "edit_knowledge_disclosure does.",
+    )
 
     @model_validator(mode="after")
     def _sum_to_one(self) -> ScoreParams:
@@ -107,6 +114,7 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
                  comparison.masked.variables if variable.name in roles}  # fmt: skip
     keys = _declared_keys(Measurable(published, comparison.variables, comparison.categorical))
     components = _score_components(params)
+    attacked = edits_known(comparison) if params.knows_edits else comparison
     for position, (component, settings) in enumerate(components):
 
         def progress(share: float, position: int = position) -> None:
@@ -116,7 +124,8 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
         if keys and params.linkage == "declared_keys" and component.name in ON_KEYS:
             measure, more = ON_KEYS[component.name]
             own = measure.params.model_validate({"keys": list(keys), **more})
-        found = measure.compute(replace(comparison, progress=progress), own, rng)
+        compared = attacked if measure.kind == "risk" else comparison
+        found = measure.compute(replace(compared, progress=progress), own, rng)
         parts[measure.name] = found.value
         value += _weights(params)[component.name] * found.value
         notes += [f"{measure.name}: {note}" for note in found.notes]
@@ -124,7 +133,7 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
 
 
 def _weights(params: ScoreParams) -> dict[str, float]:
-    return params.model_dump(exclude={"linkage"})
+    return params.model_dump(exclude={"linkage", "knows_edits"})
 
 
 def _declared_keys(given: Measurable) -> tuple[str, ...]:

@@ -14,16 +14,9 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.codebook import Treatment, treatment
 from maskwright.release.data_file import data_facts, file_facts
 from maskwright.release.measures.variable_selection import not_measured, to_be_measured
+from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
 from maskwright.release.record.measure_record import measure_record
-from maskwright.release.record.record_parts import (
-    AdjustedUnit,
-    LossByStep,
-    MomentDrift,
-    MovedRows,
-    PlanRecord,
-    doubt_records,
-    notice_record,
-)
+from maskwright.release.record.record_parts import PlanRecord, doubt_records, notice_record
 from maskwright.release.record.run_record import (
     ClassesRecord,
     DroppedEdit,

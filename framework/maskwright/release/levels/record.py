@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from maskwright.planning.keepers import is_weaker
-from maskwright.release.record.record_parts import LossByStep, NoticeRecord, PlannedEdit, PlanRecord, StepRecord
+from maskwright.release.record.adjustment_record import LossByStep
+from maskwright.release.record.record_parts import NoticeRecord, PlannedEdit, PlanRecord, StepRecord
 from maskwright.release.record.run_record import (
     ClassesRecord,
     EditRecord,

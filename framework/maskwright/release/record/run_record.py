@@ -10,14 +10,11 @@ from maskwright.data.variable import Role, VariableType
 from maskwright.edits.edit import EditKind, Severity
 from maskwright.planning.model import KeptBy
 from maskwright.plugins.guarding.frozen import frozen
+from maskwright.release.record.adjustment_record import AdjustedUnit, LossByStep, MomentDrift, MovedRows
 from maskwright.release.record.measure_record import MeasureRecord
 from maskwright.release.record.record_parts import (
-    AdjustedUnit,
     CutRecord,
     DoubtRecord,
-    LossByStep,
-    MomentDrift,
-    MovedRows,
     NoticeRecord,
     PlanRecord,
     Public,

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from maskwright import Column, Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables, plural
+from maskwright import (
+    Column,
+    Comparison,
+    InputError,
+    Measure,
+    MeasureClaims,
+    Measurement,
+    NamesVariables,
+    plural,
+    project,
+)
 from maskwright_builtin.measures.attribute_disclosure.edit_bounds import EditBounds
 from maskwright_builtin.measures.pairing import largest_of_household, listed, spread
 from maskwright_builtin.measures.record_linkage.distance_record_linkage import (
@@ -49,8 +59,8 @@ def edit_knowledge_disclosure(
 
     A value is disclosed at t percent when its interval holds it and half the width is at most t percent of the original
     variable's standard deviation (divisor n); the measure is the mean over t = 1..10 and over the masked variables that
-    edits name. Then the intruder moves every masked value to the nearest end of its interval, if it lies outside, and
-    links records with what results.
+    edits name. Then the intruder moves every masked record that breaks edits to the nearest one that does not and has
+    its unmasked values, every value still outside its interval to the nearest end, and links records with what results.
 
     Missing cells: a missing unmasked value implies nothing, a missing original counts for nothing. Weights are not
     used. Where households are declared, households are counted, disclosed when any of their values
@@ -77,17 +87,11 @@ def edit_knowledge_disclosure(
     """
     linkage = DistanceRecordLinkageParams.model_validate({"known": params.known, "scenarios": params.scenarios})
     plain = distance_record_linkage(comparison, linkage, rng)
-    numeric = [
-        variable.name
-        for variable in comparison.original.variables
-        if variable.is_numeric and variable.name in comparison.masked
-        and comparison.masked[variable.name].variable.is_numeric
-    ]  # fmt: skip
-    values = {name: _originals(comparison, name) for name in numeric}
+    values = _originals(comparison)
     published = _published(comparison, params.unmasked, values)
-    hidden = [name for name in numeric if name not in published and name in comparison.edits.variables]
+    hidden = _hidden(comparison, values, published)
     notes = [f"published unmasked: {listed(published) if published else 'no numeric variable'}"]
-    if len(published) == len(numeric):
+    if len(published) == len(values):
         everything = np.full(len(comparison.masked), 100.0)
         notes.append("no variable is masked: every value is known")
         return Measurement(100.0, parts={"linkage": plain.value}, per_record=everything, notes=tuple(notes))
@@ -109,7 +113,7 @@ def edit_knowledge_disclosure(
     if not usable:
         notes.append("not defined: no masked variable has a value")
         return Measurement(float("nan"), parts={"linkage": plain.value}, notes=tuple(notes))
-    moved = replace(comparison, masked=_moved(comparison, bounds, hidden))
+    moved = replace(comparison, masked=_moved(comparison, bounds, published, hidden))
     parts = {part: float(np.mean([one.parts[part] for one in usable])) for part in usable[0].parts}
     parts |= {"linkage": plain.value, "linkage_with_edits": distance_record_linkage(moved, linkage, rng).value}
     determined = [name for name in hidden if found[name].parts["determined"] > 0.0]
@@ -130,12 +134,30 @@ def edit_knowledge_disclosure(
     )
 
 
-def _originals(comparison: Comparison, name: str) -> Floats:
-    """Original values of the masked records, NaN where missing; shape (m,)."""
-    column = comparison.original[name]
-    values = np.where(column.missing, np.nan, column.values)
+def edits_known(comparison: Comparison) -> Comparison:
+    """The comparison of an intruder who knows the edits: masked records moved to where these leave room for them."""
+    values = _originals(comparison)
+    published = _published(comparison, None, values)
+    hidden = _hidden(comparison, values, published)
+    if not hidden:
+        return comparison
+    return replace(comparison, masked=_moved(comparison, _implied(comparison, values, published), published, hidden))
+
+
+def _originals(comparison: Comparison) -> dict[str, Floats]:
+    """Original values of the masked records by name of numeric variable, NaN where missing; shape (m,)."""
     origin = comparison.masked.origin if comparison.origin is None else comparison.origin
-    return values if origin is None else values[origin]
+    found = {}
+    for column in comparison.original:
+        name, masked = column.variable.name, comparison.masked
+        if column.variable.is_numeric and name in masked and masked[name].variable.is_numeric:
+            values = np.where(column.missing, np.nan, column.values)
+            found[name] = values if origin is None else values[origin]
+    return found
+
+
+def _hidden(comparison: Comparison, values: dict[str, Floats], published: list[str]) -> list[str]:
+    return [name for name in values if name not in published and name in comparison.edits.variables]
 
 
 def _published(comparison: Comparison, declared: list[str] | None, values: dict[str, Floats]) -> list[str]:
@@ -219,14 +241,19 @@ def _exposed(original: Floats, low: Floats, high: Floats, households: Integers |
     return _Exposed(float(np.mean(list(by_width.values()))), parts | by_width, widths, compared, counts)
 
 
-def _moved(comparison: Comparison, bounds: EditBounds, hidden: list[str]) -> Dataset:
-    """The masked file with every masked value moved into its interval, if it has one."""
+def _moved(comparison: Comparison, bounds: EditBounds, published: list[str], hidden: list[str]) -> Dataset:
+    """The masked file with its records moved onto the edits, and every masked value into its interval."""
+    columns = {name: comparison.masked[name] for name in (*hidden, *published)}
+    values = {name: np.where(column.missing, np.nan, column.values) for name, column in columns.items()}
+    points, _ = project(
+        np.column_stack([values[name] for name in hidden]), [columns[name].variable for name in hidden],
+        comparison.edits, companions={name: values[name] for name in published},
+    )  # fmt: skip
     changed = {}
-    for name in hidden:
-        column = comparison.masked[name]
-        changed[name] = Column(
-            column.variable, np.clip(column.values, bounds.low[name], bounds.high[name]), column.missing
-        )
+    for name, found in zip(hidden, points.T, strict=True):
+        column, ends = columns[name], (bounds.low[name], bounds.high[name])
+        kept = np.where(column.missing, column.values, np.clip(found, *ends))
+        changed[name] = Column(column.variable, kept, column.missing)
     return comparison.masked.with_columns(changed)
 
 

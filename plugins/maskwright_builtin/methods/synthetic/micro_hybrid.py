@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from maskwright import Block, Claims, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.microaggregation.microaggregation import PartitionName, chosen_partition
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
     from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
+ASSIGNED_AT_ONCE = 300
+"""Records of a cluster among which categories are assigned at once: the work grows with the cube."""
+
 CELLS_AT_ONCE = 4_000_000
 """Cells of clusters of one size that are regressed in one stack; bounds memory."""
 
@@ -37,11 +43,12 @@ class MicroHybridParams(MomentsAndEdits, frozen=True):
 
     k: int = Field(
         default=50,
-        ge=2,
+        ge=1,
         strict=True,
         description="Smallest number of records of a cluster. Smaller is nearer to the original; from the number of "
         "records on, all are one cluster and the data are synthetic. At least 2|X| + |Y| + 1 for |X| dependent and |Y| "
-        "independent variables (|X| + |Y| + 1 unless `uncorrelated`), fewer where they depend on each other.",
+        "independent variables (|X| + |Y| + 1 unless `uncorrelated`), fewer where they depend on each other; a nominal "
+        "variable counts as its number of categories less 1. Or 1: the data as they are, to compare with.",
     )
     partition: PartitionName = Field(
         default="mdav",
@@ -66,9 +73,13 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     -------
     Masked
         IPSO-C within each cluster, so that means and covariances of dependents and independents are exact in each
-        cluster and in the whole. Notes: clusters, values that came out unchanged, and the largest change of a third
-        central moment beside its bound ``2 sqrt(B) W``, with W the sum of squares of a variable within clusters and B
-        its largest square, original or new; both divided by n times the cubed standard deviation.
+        cluster and in the whole. Categories take part as numbers (indicators of nominal ones, places of ordinal ones);
+        then the combinations of categories of a cluster are assigned to its records, each to one whose synthetic
+        numbers are near, with the least sum of squared distances: their counts in each cluster are exact, their
+        relations to numbers are not. With k = 1 each record is a cluster, and stays as it is.
+        Notes: clusters, values that came out unchanged, and the largest change of a third central moment beside its
+        bound ``2 sqrt(B) W``, with W the sum of squares of a variable within clusters and B its largest square,
+        original or new; both divided by n times the cubed standard deviation.
 
     Raises
     ------
@@ -79,44 +90,99 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     ----------
     Domingo-Ferrer, J. and Gonzalez-Nicolas, U. (2010): Hybrid microdata using microaggregation. Information Sciences
     180(15), 2834-2844, procedure R-microhybrid and lemma 2. The paper's smallest k exchanges its two sets of variables,
-    and its bound depends on the unit of measurement; both are corrected here.
+    and its bound depends on the unit of measurement; both are corrected here. Categories are beyond it.
     """
+    coded, numeric = _coded(block)
     independents = independent_columns(block, params.independent)
-    whole = regress(block.values[None], independents[None])
+    whole = regress(coded.values[None], independents[None])
     rank, joint = int(whole.residual_rank[0]), int(whole.joint_rank[0])
     needed = (joint if params.uncorrelated else int(whole.design_rank[0])) + rank + 1
     why = f"1 + rank of the {'variables' if params.uncorrelated else 'independents'} + rank of the residuals"
-    if params.k < needed:
+    if 1 < params.k < needed:
         raise InputError(
             f"k = {params.k} is below the limit of {needed} ({why}): smaller clusters would give back original values. "
             f"Take k: {needed} or more"
         )
-    require_records(block.n, needed, why)
-    require_spread(block, whole)
+    if params.k > 1:
+        require_records(block.n, needed, why)
+        require_spread(coded, whole)
     labels = _clusters(block, independents, params, rng)
     block.progress(0.6)
-    values = np.empty_like(block.values)
-    for members in _stacks(labels, block.p + independents.shape[1]):
-        found = regress(block.values[members], independents[members])
+    values = np.empty_like(coded.values)
+    for members in _stacks(labels, coded.p + independents.shape[1]):
+        found = regress(coded.values[members], independents[members])
         noise = rng.standard_normal(found.fitted.shape)
         avoid = found.basis if params.uncorrelated else found.design
         values[members] = found.mean + found.fitted + new_residuals(noise, avoid, found.factor, found.residual_rank)
     sizes = np.bincount(labels)
+    numbers = _columns(coded, numeric)
     notes: dict[str, Any] = {
         "clusters": len(sizes), "smallest_cluster": int(sizes.min()), "largest_cluster": int(sizes.max()),
-        "largest_limit": needed, **_third_moments(block, values, labels),
+        "largest_limit": needed, **_third_moments(numbers, values[:, numeric], labels),
     }  # fmt: skip
-    unchanged = np.abs(values - block.values) <= UNCHANGED * block.scale
+    unchanged = np.abs(values - coded.values) <= UNCHANGED * coded.scale
     notes["values_unchanged"] = int(np.count_nonzero(unchanged))
     # A value that its whole cluster shares is the cluster's mean: it stays, and discloses nothing of one record.
-    given_back = unchanged & _varies(block.values, labels)
+    given_back = unchanged & _varies(coded.values, labels)
     notes["values_given_back"] = int(np.count_nonzero(given_back))
-    values, restored = onto_edits(block, params, whole, values)
+    masked = block.values.copy()
+    is_number = np.array([variable.is_numeric for variable in block.variables])
+    masked[:, ~is_number] = _assigned(
+        block.values[:, ~is_number], coded.values[:, ~numeric], values[:, ~numeric], labels, rng
+    )
+    target = whole if numeric.all() else regress(numbers.values[None], independents[None])
+    masked[:, is_number], restored = onto_edits(numbers, params, target, values[:, numeric])
     block.progress(1.0)
     return Masked(
-        values=values, missing=block.missing.copy(), notes=notes | note_moments(restored),
-        doubts=_given_back(block, given_back),
+        values=masked, missing=block.missing.copy(), notes=notes | note_moments(restored),
+        doubts=_given_back(coded, given_back),
     )  # fmt: skip
+
+
+def _coded(block: Block) -> tuple[Block, Booleans]:
+    """The block with categories as standardised numbers, and which columns are of numbers; shape (q,)."""
+    parts = [_columns(block, np.arange(block.p) == position) for position in range(block.p)]
+    columns = [part.values if part.variables[0].is_numeric else part.standardised() for part in parts]
+    of = np.repeat(np.arange(block.p), [column.shape[1] for column in columns])
+    numeric = np.array([block.variables[position].is_numeric for position in of])
+    coded = replace(
+        block, values=np.concatenate(columns, axis=1), missing=block.missing[:, of],
+        variables=tuple(block.variables[position] for position in of),
+        center=np.where(numeric, block.center[of], 0.0), scale=np.where(numeric, block.scale[of], 1.0),
+    )  # fmt: skip
+    return coded, numeric
+
+
+def _columns(block: Block, chosen: Booleans) -> Block:
+    """Some columns of a block; `chosen`: shape (p,)."""
+    if chosen.all():
+        return block
+    variables = tuple(variable for variable, use in zip(block.variables, chosen, strict=True) if use)
+    return replace(
+        block, values=block.values[:, chosen], missing=block.missing[:, chosen], variables=variables,
+        center=block.center[chosen], scale=block.scale[chosen],
+    )  # fmt: skip
+
+
+def _assigned(
+    categories: Floats, points: Floats, synthetic: Floats, labels: Integers, rng: np.random.Generator
+) -> Floats:
+    """Categories of each cluster, assigned to its records by how near their points are to synthetic ones.
+
+    `categories`: codes; shape (n, c). `points`, `synthetic`: shape (n, q). Of a large cluster, records that are drawn
+    at random are taken together. Returns shape (n, c).
+    """
+    assigned = categories.copy()
+    if not categories.shape[1]:
+        return assigned
+    # Within a cluster in random order.
+    order = np.lexsort((rng.random(len(labels)), labels))
+    for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        for some in np.array_split(members, -(-len(members) // ASSIGNED_AT_ONCE)):
+            if np.ptp(categories[some], axis=0).any():
+                to, given = linear_sum_assignment(cdist(synthetic[some], points[some], "sqeuclidean"))
+                assigned[some[to]] = categories[some[given]]
+    return assigned
 
 
 def _varies(values: Floats, labels: Integers) -> Booleans:
@@ -128,7 +194,7 @@ def _varies(values: Floats, labels: Integers) -> Booleans:
 
 
 def _given_back(block: Block, cells: Booleans) -> tuple[str, ...]:
-    names = ", ".join(block.names[position] for position in np.flatnonzero(cells.any(axis=0)))
+    names = ", ".join(dict.fromkeys(block.names[position] for position in np.flatnonzero(cells.any(axis=0))))
     doubt = (
         f"in some clusters the other variables determine {names}, so that original values come back: raise k, or take "
         "an independent variable out"
@@ -137,6 +203,8 @@ def _given_back(block: Block, cells: Booleans) -> tuple[str, ...]:
 
 
 def _clusters(block: Block, independents: Floats, params: MicroHybridParams, rng: np.random.Generator) -> Integers:
+    if params.k == 1:
+        return np.arange(block.n)
     if params.k > block.n // 2:
         return np.zeros(block.n, dtype=np.int64)
     partition, partition_params = chosen_partition(params.partition)
@@ -189,7 +257,12 @@ MICRO_HYBRID = Method(
     protect=protect,
     params=MicroHybridParams,
     scope="all",
-    claims=Claims(cut="near", preserves={"linear", "mean"}, fewest_records=fewest_records),
+    claims=Claims(
+        cut="near",
+        preserves={"linear", "mean"},
+        fewest_records=fewest_records,
+        variable_types={"continuous", "integer", "ordinal", "nominal"},
+    ),
     reference="Domingo-Ferrer and Gonzalez-Nicolas (2010), Information Sciences 180(15), 2834-2844",
     summary="Replaces dependent variables by synthetic values with the means and covariances of each small cluster.",
     example="method: micro_hybrid\nparams: {k: 50, partition: mdav}\n",

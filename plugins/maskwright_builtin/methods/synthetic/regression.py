@@ -212,7 +212,9 @@ def require_spread(block: Block, regression: Regression) -> None:
     total = np.sqrt(np.einsum("mp,mp->p", *[block.values - block.values.mean(axis=0)] * 2))
     noise = 1e-9 * total
     varies = total > 1e-9 * np.abs(block.values).max(axis=0, initial=0.0)
-    determined = [name for name, bare in zip(block.names, (sizes <= noise) & varies, strict=True) if bare]
+    determined = list(
+        dict.fromkeys(name for name, bare in zip(block.names, (sizes <= noise) & varies, strict=True) if bare)
+    )
     if determined:
         raise InputError(
             f"the independent variables determine {', '.join(determined)} among the {block.n} records that are masked "

@@ -12,7 +12,7 @@ import pytest
 import maskwright as mw
 from maskwright.commands.protect import mask_request
 from maskwright.commands.requests import masking_request
-from maskwright.release.record.record_parts import LossByStep
+from maskwright.release.record.adjustment_record import LossByStep
 from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import kept_as_planned, loss_by_step
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import maskwright as mw
 from maskwright import Block, InputError, Variable
 from maskwright.plugins.registry import find_method
+from maskwright_builtin.methods.synthetic.micro_hybrid import _assigned
 
 DEPENDENT, INDEPENDENT = ("a", "b", "c"), ("x", "y")
 ROLES = {"dependent": DEPENDENT, "independent": INDEPENDENT}
@@ -253,3 +255,89 @@ def test_small_strata_of_a_condition_are_merged():
         )
         assert mw.validate(masked, edits).ok
         assert not np.isclose(masked["a"], data["a"], rtol=1e-6).any()
+
+
+def mixed_frame(n: int = 600, seed: int = 0) -> pd.DataFrame:
+    """Numbers, an independent number, a nominal variable that moves them, and an ordinal one that follows them."""
+    rng = np.random.default_rng(seed)
+    x, sector = rng.normal(size=n), rng.integers(0, 3, n)
+    wages = x + 2 * (sector == 1) + rng.normal(size=n)
+    size = np.clip(np.round(1.5 + 0.6 * wages + 0.5 * rng.normal(size=n)), 0, 4).astype(int)
+    return pd.DataFrame({
+        "sector": np.array(["farm", "trade", "works"])[sector], "size": np.array(list("abcde"))[size],
+        "wages": wages, "tax": 0.3 * wages + 0.1 * rng.exponential(size=n), "x": x,
+    })  # fmt: skip
+
+
+MIXED = ["sector", "size", "wages", "tax"]
+DECLARED = {"size": {"type": "ordinal", "categories": list("abcde")}, "x": {"release": "as is"}}
+
+
+def hybrid(data: pd.DataFrame, k: int) -> pd.DataFrame:
+    params = {"k": k, "independent": ["x"]}
+    shown = [{"doubt": "follows-from-published", "variable": MIXED, "because": "the method says it too"}]
+    return mw.protect(data, "micro_hybrid", variables=MIXED, declared=DECLARED, seed=1, params=params, waive=shown)
+
+
+@pytest.mark.parametrize("k", [20, 60, 600])
+def test_hybrid_data_with_categories_keep_counts_of_combinations_and_moments_of_numbers(k):
+    data = mixed_frame()
+    masked = hybrid(data, k)
+    together = ["sector", "size"]
+    pd.testing.assert_series_equal(
+        masked.value_counts(together).sort_index(), data.value_counts(together).sort_index()
+    )  # fmt: skip
+    assert moments_apart(data[["wages", "tax", "x"]], masked[["wages", "tax", "x"]]) < 1e-9
+    # Categories are those of other records, and yet near what the numbers were with them.
+    changed = (masked[together] != data[together]).mean()
+    assert (changed > 0.1).all()
+    assert (changed < 0.9).all()
+    before, after = (frame.groupby("sector")["wages"].mean() for frame in (data, masked))
+    assert before.idxmax() == after.idxmax() == "trade"
+    dealt = data["sector"].sample(frac=1, random_state=1).to_numpy()
+    assert after["trade"] > masked.groupby(dealt)["wages"].mean()["trade"] + 0.3
+
+
+def test_categories_of_a_cluster_go_where_the_synthetic_numbers_are_nearest():
+    """Against every permutation of a small cluster."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        codes = rng.integers(0, 3, (6, 2)).astype(float)
+        points, synthetic = rng.normal(size=(3, 3))[codes[:, 0].astype(int)], rng.normal(size=(6, 3))
+        found = _assigned(codes, points, synthetic, np.zeros(6, dtype=np.int64), rng)
+        assert sorted(map(tuple, found)) == sorted(map(tuple, codes))
+        costs = [float(((points[list(order)] - synthetic) ** 2).sum()) for order in permutations(range(6))]
+        nearest = dict(zip(codes[:, 0], points, strict=True))
+        cost = float(((np.array([nearest[code] for code in found[:, 0]]) - synthetic) ** 2).sum())
+        assert cost == pytest.approx(min(costs))
+
+
+def test_nominal_categories_count_as_one_less_in_the_least_k():
+    data = mixed_frame()
+    # 2 numbers, 1 place, 3 - 1 indicators, 1 independent: 2 * 5 + 1 + 1.
+    with pytest.raises(InputError, match="below the limit of 12"):
+        hybrid(data, 11)
+    assert len(hybrid(data, 12)) == len(data)
+
+
+def test_categories_that_the_others_determine_are_refused_or_named():
+    data = mixed_frame()
+    data["sector"] = np.where(data["x"] > 0, "farm", "trade")
+    data["x"] = (data["x"] > 0).astype(float)
+    with pytest.raises(InputError, match="determine sector among"):
+        hybrid(data, 20)
+
+
+def test_k_of_one_gives_the_data_as_they_are_and_is_not_released():
+    data = frame()
+    values = data[list(DEPENDENT)].to_numpy()
+    block = Block(
+        values, np.zeros(values.shape, bool), tuple(map(Variable, DEPENDENT)), center=values.mean(axis=0),
+        scale=values.std(axis=0, ddof=1),
+    )  # fmt: skip
+    method = find_method("micro_hybrid")
+    np.testing.assert_array_equal(
+        method.protect(block, method.params(k=1), np.random.default_rng(1)).values, values
+    )  # fmt: skip
+    with pytest.raises(mw.OpenDoubts, match="step-changed-nothing"):
+        protect(data, "micro_hybrid", seed=1, params={"k": 1, **ROLES})
