@@ -213,6 +213,9 @@ def _way_out(lost: LostSpike, plan: Plan) -> str | None:
         return None
     edits = [edit.name for edit in plan.edits if name in edit.variables and len({*edit.variables} & {*plan.masked}) > 1]
     first = f"`adjustment_weights: {{{name}: 100}}` in its params, so that others move first to keep {', '.join(edits)}"
+    if plan.variables[name].decimals is None:
+        # Without a grid it moves by a hundredth of what others do.
+        first += f", and with the decimals of {name} declared"
     if all("domain" in step.method.claims.preserves and not step.method.makes_clusters for step in steps):
         why = f"write {first}" if edits else "check the edits that read it"
         return f"The method keeps every value, and adjusting moved them: {why}."

@@ -168,3 +168,22 @@ def test_every_frequent_value_is_looked_at(before: list[int], seed: int) -> None
     expected = spikes[spikes / len(values) > chance].max()
     found = [each.records for each in lost_spikes(both[0], both[1], ["x"])]
     assert found == ([] if np.isnan(expected) else [expected])
+
+
+def test_the_way_out_of_a_heap_that_is_part_of_a_total_keeps_it() -> None:
+    """Swapping keeps every value, and adjusting moves the others where the advice is followed whole."""
+    rng = np.random.default_rng(1)
+    hours = np.where(rng.random(400) < 0.4, 40, rng.integers(5, 60, 400)).astype(float)
+    data = pd.DataFrame({"hours": hours, "overtime": rng.poisson(4, 400).astype(float)})
+    data["all"] = data["hours"] + data["overtime"]
+    edits = ["hours + overtime == all", "hours >= 0", "overtime >= 0"]
+    declared: dict[str, dict[str, int]] = {name: {"unchanged": 100} for name in data}
+    with pytest.raises(mw.OpenDoubts, match="W308") as caught:
+        mw.protect(data, "additive_noise", edits=edits, params={"p": 0.1}, seed=1, declared=declared)
+    assert "with `adjustment_weights: {hours: 100}` in its params" in str(caught.value)
+    assert "with the decimals of hours declared" in str(caught.value)
+    declared = {name: {"unchanged": 100, "decimals": 0} for name in data}
+    params = {"p": 5, "adjustment_weights": {"hours": 100}}
+    masked = mw.protect(data, "rank_swapping", edits=edits, params=params, seed=1, declared=declared)
+    assert (masked["hours"] == 40).mean() == pytest.approx((data["hours"] == 40).mean(), abs=0.005)
+    assert mw.validate(masked, edits).ok
