@@ -45,7 +45,7 @@ class LinkedFiles:
         return flow({level: "-masked".join(split_name(name)) for level, name in named.items()})
 
 
-MOST_SHOWN = 4
+MOST_SHOWN = 2
 """Suggested edits that may be coincidences, as comments."""
 CERTAIN = ("equality", "product")
 """Kinds of suggestions that are hardly coincidences where they hold in all records."""
@@ -90,8 +90,7 @@ def _about_levels(levels: Sequence[str]) -> list[str]:
     if not levels:
         return []
     message = (
-        "some variables are the same in all records of each household: the lines `levels:` in the place of `cluster` "
-        "say so (maskwright explain levels)"
+        "some variables are the same in all records of each household: `levels:` in the place of `cluster` says so"
     )
     return [message]
 
@@ -216,10 +215,7 @@ def _with_new_household(found: Description) -> Description:
 
 def _without_unknown_days(found: Description) -> Description:
     """Description in which dates of which nothing says what they are are dropped: days single persons out."""
-    message = (
-        "days of which nothing says what they are: dropped, unless you publish them in periods (`quasi_identifier`, in "
-        "a step of method recoding) or as they are (`other`)"
-    )
+    message = "days of which nothing says what they are: dropped (or recode them to periods, as `quasi_identifier`)"
     variables = tuple(
         replace(each, role="identifier", why="days single persons out", unsure=(message,))
         if each.role is None and each.looks_like == "date" and each.type == "date" else each
