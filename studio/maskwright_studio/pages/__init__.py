@@ -6,7 +6,8 @@ from maskwright_studio.pages.experiments import COMPARING
 from maskwright_studio.pages.explorer import EXPLORER
 from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.pipeline import PIPELINE
-from maskwright_studio.pages.results import BEFORE_AND_AFTER, REPORT, RISK
+from maskwright_studio.pages.results import BEFORE_AND_AFTER, REPORT
+from maskwright_studio.pages.risk import RISK
 from maskwright_studio.pages.running import PLANNING, RUNNING
 from maskwright_studio.pages.variables import RULES, VARIABLES
 
@@ -14,12 +15,12 @@ PAGES = (
     OPENING,
     VARIABLES,
     RULES,
+    RISK,
     PIPELINE,
     PLANNING,
     RUNNING,
     COMPARING,
     BEFORE_AND_AFTER,
-    RISK,
     REPORT,
     EXPLORER,
 )
