@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
 from maskwright_studio.pipeline_file import store_waivers, stored_waivers
-from maskwright_studio.proposals import MARK, value_at
+from maskwright_studio.pipeline_text.layout import settings_of
+from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Waiver:
 
 def entries(text: str) -> list[dict[str, Any]]:
     """Waivers of a pipeline as its text has them."""
-    found = value_at(mw.read_settings(text.removeprefix(MARK)), ("waive",))
+    found = value_at(settings_of(text), ("waive",))
     return [each for each in found or () if isinstance(each, dict)]
 
 

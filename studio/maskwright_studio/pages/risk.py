@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import maskwright as mw
 from maskwright_studio.drawing import BARS_HEIGHT, BARS_WIDTH, OVERLAY_HEIGHT, OVERLAY_WIDTH, bars, overlay
 from maskwright_studio.output_files import needed_output, older, output_of
 from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.pages.pipeline import proposed
+from maskwright_studio.pipeline_text.layout import settings_of
 from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 
@@ -90,7 +90,7 @@ def _strongest(per_variable: dict[str, float | None]) -> list[tuple[str, float |
 async def keep(session: Session, form: Form) -> Answer:
     """Show how the pipeline says that the risk of each record is kept in the record of the run."""
     pipeline, label = session.needed_pipeline(), str(form.get("measure", ""))
-    settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+    settings = settings_of(pipeline.text)
     operations: list[Operation] = []
     for at, entry in enumerate(value_at(settings, ("measure",)) or []):
         name = entry if isinstance(entry, str) else next(iter(entry), "")
