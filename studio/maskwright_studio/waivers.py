@@ -116,14 +116,17 @@ def covers(entry: dict[str, Any], doubt: dict[str, Any]) -> bool:
     )
 
 
-def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
-    """Entry of the pipeline that waives a doubt."""
+def waiver_of(doubts: Sequence[dict[str, Any]], because: str) -> dict[str, object]:
+    """Entry of the pipeline that waives a doubt, or one kind of doubt about several variables."""
+    doubt = doubts[0]
     reason = because.strip()
     if not reason.strip(" ."):
         raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
     entry: dict[str, object] = {"doubt": doubt["doubt"]}
     if doubt["about"] != "file":
-        entry[doubt["about"]] = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
+        subjects = [*dict.fromkeys(each["subject"] for each in doubts)]
+        one = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
+        entry[doubt["about"]] = one if len(subjects) == 1 else subjects
     return entry | {"because": reason}
 
 

@@ -8,7 +8,7 @@ from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.pipeline import PIPELINE
 from maskwright_studio.pages.results import BEFORE_AND_AFTER, REPORT
 from maskwright_studio.pages.risk import RISK
-from maskwright_studio.pages.running import PLANNING, RUNNING
+from maskwright_studio.pages.running import DECIDING, PLANNING, RUNNING
 from maskwright_studio.pages.variables import RULES, VARIABLES
 
 PAGES = (
@@ -16,6 +16,7 @@ PAGES = (
     VARIABLES,
     RULES,
     RISK,
+    DECIDING,
     PIPELINE,
     PLANNING,
     RUNNING,

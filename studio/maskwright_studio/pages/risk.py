@@ -24,9 +24,10 @@ async def show_risk(session: Session, query: Query) -> str:
     session.needed_pipeline()
     kept = {key: query[key] for key in ("measure", "values") if query.get(key)}
     at_risk = {key: query[key] for key in ("records", "level") if query.get(key)}
+    record = output_of(session, "record")
     return html(
-        "risk.html", chosen=urlencode(kept), at_risk=urlencode(at_risk),
-        has_record=output_of(session, "record") is not None, older=older(session, "data") or older(session, "record"),
+        "risk.html", chosen=urlencode(kept), at_risk=urlencode(at_risk), keeps_record=record is not None,
+        has_record=record is not None and record.is_file(), older=older(session, "data") or older(session, "record"),
     )  # fmt: skip
 
 
