@@ -12,7 +12,7 @@ from maskwright_studio.proposals import method_of, value_at
 from maskwright_studio.waivers import grouped, number_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from maskwright_studio.proposals import Operation
 
@@ -20,7 +20,6 @@ ROLE_ANSWERS = (
     ("An intruder may know it", "quasi_identifier"),
     ("It must not be learned", "confidential"),
     ("Publish it as it is", "other"),
-    ("Leave it out", "identifier"),
 )
 """What may be answered of a variable of which nothing says what it is."""
 
@@ -84,16 +83,19 @@ def _decision(doubts: Sequence[dict[str, Any]], settings: Any) -> Decision:
 def _answers(doubt: dict[str, Any], subjects: Sequence[str], settings: Any) -> list[DecisionAnswer]:
     """The two to four answers to a kind of doubt."""
     if doubt["doubt"] == "published-undeclared":
-        return [DecisionAnswer(label, _declaring(subjects, "role", role)) for label, role in ROLE_ANSWERS]
+        return [
+            *(DecisionAnswer(label, json.dumps(_declaring(subjects, "role", role))) for label, role in ROLE_ANSWERS),
+            _leaving_out(subjects, settings),
+        ]
     if doubt["doubt"] == "not-masked":
         return [
             *_named_in_steps(subjects, settings),
-            DecisionAnswer("Publish it as it is", _declaring(subjects, "release", "as is")),
-            DecisionAnswer("Leave it out", _declaring(subjects, "role", "identifier")),
+            DecisionAnswer("Publish it as it is", json.dumps(_declaring(subjects, "release", "as is"))),
+            _leaving_out(subjects, settings),
         ]
     if doubt["about"] == "variable":
         return [
-            DecisionAnswer("Leave it out", _declaring(subjects, "role", "identifier")),
+            _leaving_out(subjects, settings),
             DecisionAnswer("To the variable", href=f"/variables?name={subjects[0]}"),
         ]
     if doubt["about"] == "step":
@@ -101,19 +103,38 @@ def _answers(doubt: dict[str, Any], subjects: Sequence[str], settings: Any) -> l
     return [DecisionAnswer("To the rules", href="/rules")] if doubt["about"] == "edit" else []
 
 
-def _declaring(subjects: Sequence[str], key: str, value: str) -> str:
-    operations: list[Operation] = [["set", ["data", "variables", name, key], value] for name in subjects]
-    return json.dumps(operations)
+def _declaring(subjects: Sequence[str], key: str, value: str) -> list[Operation]:
+    return [["set", ["data", "variables", name, key], value] for name in subjects]
+
+
+def _leaving_out(subjects: Sequence[str], settings: Any) -> DecisionAnswer:
+    """Answer that drops variables: steps that name them name the others, and one that masks nothing else goes."""
+    removals: list[Operation] = []
+    for at, named in reversed(list(_named(settings))):
+        left = [name for name in named if name not in subjects]
+        if not left:
+            removals.append(["remove", ["protect", at]])
+        else:
+            places = [place for place, name in enumerate(named) if name in subjects]
+            removals += [["remove", ["protect", at, "variables", place]] for place in reversed(places)]
+    return DecisionAnswer("Leave it out", json.dumps([*removals, *_declaring(subjects, "role", "identifier")]))
+
+
+def _named(settings: Any) -> Iterator[tuple[int, list[Any]]]:
+    """Steps that name their variables, each with its position."""
+    for at, step in enumerate(value_at(settings, ("protect",)) or ()):
+        named = step.get("variables") if isinstance(step, dict) else None
+        if isinstance(named, list) and named:
+            yield at, named
 
 
 def _named_in_steps(subjects: Sequence[str], settings: Any) -> list[DecisionAnswer]:
     """Answers that name variables in a step that names others."""
     found = []
-    for at, step in enumerate(value_at(settings, ("protect",)) or ()):
-        named = step.get("variables") if isinstance(step, dict) else None
-        if isinstance(named, list):
-            operations: list[Operation] = [["append", ["protect", at, "variables"], name] for name in subjects]
-            found.append(DecisionAnswer(f"Mask it in step {at + 1} ({method_of(step)})", json.dumps(operations)))
+    for at, _ in _named(settings):
+        operations: list[Operation] = [["append", ["protect", at, "variables"], name] for name in subjects]
+        method = method_of(value_at(settings, ("protect", at)))
+        found.append(DecisionAnswer(f"Mask it in step {at + 1} ({method})", json.dumps(operations)))
     return found
 
 
@@ -131,6 +152,6 @@ def guesses(variables: Iterable[dict[str, Any]], decided: Iterable[str]) -> list
             said.append(f"{mw.plural(each['unparsed'], 'cell')} are no numbers, where most are")
         if said and each["name"] not in open_doubts:
             role = each["suggested"] if each["suggested"] != each["role"] else ""
-            do = _declaring([each["name"]], "role", role) if role else ""
+            do = json.dumps(_declaring([each["name"]], "role", role)) if role else ""
             found.append({"name": each["name"], "said": said, "role": role, "do": do})
     return found

@@ -8,6 +8,8 @@ import time
 import pytest
 
 import maskwright as mw
+from maskwright_studio.decisions import decisions as decided
+from maskwright_studio.proposals import changed as changed_text
 
 HEAD = "age,pay,town,job,a,b,c,d,e,f"
 STEPS = "protect:\n  - {method: microaggregation, variables: [pay], params: {k: 3}}\n"
@@ -75,6 +77,28 @@ def test_a_key_that_no_step_masks_can_be_named_in_one(running):
     do = answers(decisions(running))["Mask it in step 2 (local_suppression): town"]
     (_, new) = lines(running.act("/pipeline/change", do=do))
     assert "variables: [age, town]" in new
+
+
+def test_what_is_left_out_is_named_by_no_step(running):
+    homes = "    age: {role: other}\n    pay: {role: confidential}\n    town: {role: quasi_identifier}\n"
+    steps = "protect:\n  - {method: microaggregation, variables: [pay, age], params: {k: 3}}\n"
+    write(running, homes + SETTLED + "    job: {role: quasi_identifier}\n", steps)
+    changed = running.act("/pipeline/change", do=answers(decisions(running))["Leave it out: town"])
+    assert lines(changed) == ["    town: {role: quasi_identifier}", "    town: {role: identifier}"]
+    steps = steps + "  - {method: microaggregation, variables: [town, job], params: {k: 3}}\n"
+    pipeline = mw.read_settings(f"{steps}data: {{variables: {{town: {{}}}}}}")
+    doubt = {"id": "W204", "doubt": "constant-within-households", "about": "variable", "subject": "town",
+             "message": "", "because": None}  # fmt: skip
+    text = f"data: {{variables: {{town: {{}}}}}}\n{steps}"
+    (decision,) = decided([doubt], text)
+    operations = json.loads(decision.answers[0].do)
+    after = mw.read_settings(changed_text(text, operations))
+    assert after["protect"][1]["variables"] == ["job"]
+    assert after["protect"][0] == pipeline["protect"][0]
+    assert after["data"]["variables"]["town"] == {"role": "identifier"}
+    alone = [{**doubt, "subject": "town"}, {**doubt, "subject": "job"}]
+    both = json.loads(decided(alone, text)[0].answers[0].do)
+    assert len(mw.read_settings(changed_text(text, both))["protect"]) == 2
 
 
 def test_many_variables_of_which_the_same_is_said_are_decided_together(running):
