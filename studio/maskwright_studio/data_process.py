@@ -170,6 +170,7 @@ class DataProcess:
             self._let_go(pipeline)
         await self.close()
         self._answers.clear()
+        self._numbers.clear()
         self._topics.clear()
         self.stage, self.share, self.memory, self._state, self._held = "", 0.0, 0, state, pipeline.path.name
         self._process = await start_worker("data_worker")
