@@ -274,6 +274,9 @@ def difference(old: str, new: str, *, comments: bool) -> list[tuple[str, str]]:
         for what, first, last, start, end in group:
             if what == "equal":
                 found += [("kept", line) for _, line in before[first:last]]
+            elif last - first == end - start:
+                for (_, line), (_, now) in zip(before[first:last], after[start:end], strict=True):
+                    found += [("removed", line), ("added", now)]
             else:
                 found += [("removed", line) for _, line in before[first:last]]
                 found += [("added", line) for _, line in after[start:end]]

@@ -26,7 +26,7 @@ SLOW = 480_000
 """Milliseconds that what was never compiled may take."""
 
 PICTURES = {
-    "studio-variables": ("/variables?name=age", "Distribution of age in"),
+    "studio-variables": ("/variables", "Table of variables"),
     "studio-rules": ("/rules", "Table of rules"),
     "studio-risk": ("/risk", "Records by individual risk"),
     "studio-plan": ("/plan", "Edits"),
