@@ -22,6 +22,17 @@ if TYPE_CHECKING:
     from maskwright_studio.pipeline_file import PipelineFile
 
 
+OF_THE_DATA = frozenset({"variables", "distribution", "risk", "at_risk"})
+"""Queries whose answers rest on the data and what is declared of them: other changes of the pipeline leave them."""
+
+KEPT = frozenset({"risk"})
+"""Those that are kept when the data are declared otherwise: taking that back brings them again."""
+
+MOST_KEPT = 32
+
+UNTIL_KILLED = 10.0
+"""Seconds that a cancelled request may go on before its process is ended."""
+
 PATIENCE = 0.4
 """Seconds after which the page says how far the reading is instead of waiting for it."""
 
@@ -29,14 +40,16 @@ PATIENCE = 0.4
 class NotYet(Exception):  # noqa: N818 - nothing is wrong
     """The answer is being worked on; the same query later gets it.
 
-    `share`: of the stage, in [0, 1]. `notice`: why it is begun again; '' where it is not.
+    `share`: of the stage, in [0, 1]. `notice`: why it is begun again; '' where it is not. `number`: of the request, by
+    which it can be cancelled; 0 where it cannot.
     """
 
-    def __init__(self, stage: str, share: float, notice: str) -> None:
+    def __init__(self, stage: str, share: float, notice: str, number: int = 0) -> None:
         super().__init__(stage)
         self.stage = stage
         self.share = share
         self.notice = notice
+        self.number = number
 
 
 class Superseded(Exception):  # noqa: N818 - nothing is wrong
@@ -63,6 +76,10 @@ class DataProcess:
     _answers: dict[str, asyncio.Future[Any]] = field(default_factory=dict)
     _waiting: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
     _topics: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
+    _ended: dict[int, asyncio.Event] = field(default_factory=dict)
+    _killing: set[asyncio.Task[None]] = field(default_factory=set)
+    _kept: dict[tuple[str, str], Any] = field(default_factory=dict)
     _beginning: asyncio.Task[None] | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -75,20 +92,56 @@ class DataProcess:
         """Query the data of a pipeline."""
         if pipeline.changed_outside():
             raise changed_outside(pipeline.path.name)
+        state = state_of_data(pipeline)
+        key = json.dumps([what, details, "" if what in OF_THE_DATA else pipeline.text], sort_keys=True)
+        kept = (repr(state), key)
+        if kept in self._kept:
+            return self._kept[kept]
         async with self._starting:
             state = state_of_data(pipeline)
             if state != self._state or not self.is_alive:
                 await self._start(pipeline, state)
         if topic:
             return await self._send(what, topic, details)
-        key = json.dumps([what, details, pipeline.text], sort_keys=True)
         if key not in self._answers:
             self._answers[key] = self._send(what, "", details)
+            self._numbers[key] = self._last_request
         answer = self._answers[key]
         await asyncio.wait({answer}, timeout=PATIENCE)
         if not answer.done():
-            raise NotYet(self.stage or "Starting", self.share, self._notice)
-        return answer.result()
+            raise NotYet(self.stage or "Starting", self.share, self._notice, self._numbers[key])
+        found = answer.result()
+        if what in KEPT:
+            self._kept[kept] = found
+            self._kept = dict(list(self._kept.items())[-MOST_KEPT:])
+        return found
+
+    def cancel(self, number: int) -> bool:
+        """Cancel a request: politely, and after a while by ending the process; whether it was at work."""
+        answer = self._waiting.pop(number, None)
+        if answer is None or self._process is None:
+            return False
+        answer.set_exception(CANCELLED)
+        send(self._process, {"cancel": number})
+        self._ended[number] = asyncio.Event()
+        killing = asyncio.create_task(self._kill_unless_ended(number, self._process))
+        self._killing.add(killing)
+        killing.add_done_callback(self._killing.discard)
+        return True
+
+    async def _kill_unless_ended(self, number: int, process: asyncio.subprocess.Process) -> None:
+        try:
+            await asyncio.wait_for(self._ended[number].wait(), UNTIL_KILLED)
+        except TimeoutError:
+            signal_group(process)
+        finally:
+            del self._ended[number]
+
+    def forget_cancelled(self) -> None:
+        """Let what was cancelled be requested again."""
+        for key, answer in list(self._answers.items()):
+            if answer.done() and answer.exception() is CANCELLED:
+                del self._answers[key]
 
     def begin(self, pipeline: PipelineFile) -> None:
         """Read the data before a page needs them, unless they are read in parts: these may be too many."""
@@ -107,6 +160,8 @@ class DataProcess:
             await self._process.wait()
         if self._listening is not None:
             await self._listening
+        for each in list(self._killing):
+            each.cancel()
 
     async def _start(self, pipeline: PipelineFile, state: object) -> None:
         # It ended by itself only where the data are still the same.
@@ -115,6 +170,7 @@ class DataProcess:
             self._let_go(pipeline)
         await self.close()
         self._answers.clear()
+        self._numbers.clear()
         self._topics.clear()
         self.stage, self.share, self.memory, self._state, self._held = "", 0.0, 0, state, pipeline.path.name
         self._process = await start_worker("data_worker")
@@ -161,6 +217,8 @@ class DataProcess:
         self._waiting.clear()
 
     def _receive(self, line: dict[str, Any]) -> None:
+        if line.get("id") in self._ended:
+            self._ended[line["id"]].set()
         match line:
             case {"stage": stage}:
                 self.stage, self.share = stage, 0.0
@@ -177,6 +235,8 @@ class DataProcess:
                 if answer := self._waiting.pop(number, None):
                     answer.set_result(found)
 
+
+CANCELLED = Refusal("this was cancelled", offers=(("Compute it again", "/act/open/compute_again"),))
 
 LOST = "the process that holds the data was ended from outside"
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 Held = TypeVar("Held")
 
 BINS = 40
+SMALL_BINS = 12
+"""Bars of the small picture in the row of a variable."""
+
 MOST_BARS = 20
 """Categories, or different whole numbers, that have a bar each."""
 
@@ -93,9 +96,18 @@ class DataQueries:
         """What each variable would be taken for if nothing were declared of it."""
         return {each.name: each for data in self._levels.values() for each in _undeclared(data).variables}
 
+    @cached_property
+    def _shapes(self) -> dict[str, list[int]]:
+        """Counts of the small picture of each variable, an identifier's apart: all of its values differ."""
+        self._reporter.stage("Drawing the variables")
+        return {
+            each.name: [] if each.variable.role == "identifier" else distribution_of(each, False, SMALL_BINS)["counts"]
+            for data in self._levels.values() for each in data
+        }  # fmt: skip
+
     def ahead(self) -> bool:
         """Work out a piece of what the pages will ask; whether there may be more to work out."""
-        for name in ("_looks", "_guesses", "_rules_ahead"):
+        for name in ("_looks", "_guesses", "_shapes", "_rules_ahead"):
             if name not in self.__dict__:
                 getattr(self, name)
                 return True
@@ -133,6 +145,7 @@ class DataQueries:
                     "unparsed": _unparsed(column),
                     "unsure": list(each.unsure),
                     "label": column.variable.label or "",
+                    "shape": self._shapes[each.name],
                 }
                 for level, look in looks.items()
                 for each in look.variables
@@ -276,14 +289,14 @@ def _undeclared(data: Dataset) -> Description:
     return mw.describe(replace(some, columns=tuple(plain)))
 
 
-def distribution_of(column: Column, values: bool) -> dict[str, Any]:
+def distribution_of(column: Column, values: bool, bins: int = BINS) -> dict[str, Any]:
     """Counts of a column by category, by number or by class; what they stand for only where it is requested."""
     present = column.values[~column.missing]
     if not len(present):
         return {"form": "none", "counts": [], "others": 0, "labels": []}
     if not column.variable.is_numeric:
         counts = np.bincount(present, minlength=len(column.variable.categories))
-        order = np.argsort(-counts, kind="stable")[:MOST_BARS]
+        order = np.argsort(-counts, kind="stable")[: min(bins, MOST_BARS)]
         order = order[counts[order] > 0]
         return {
             "form": "categories",
@@ -292,9 +305,9 @@ def distribution_of(column: Column, values: bool) -> dict[str, Any]:
             "labels": [column.variable.categories[each] for each in order] if values else [],
         }
     low, high = float(present.min()), float(present.max())
-    whole = column.variable.decimals == 0 and high - low < BINS
-    edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high, BINS + 1)
-    counts, _ = np.histogram(present, edges if whole else BINS, None if whole else (low, high))
+    whole = column.variable.decimals == 0 and high - low < bins
+    edges = np.arange(low, high + 2) - 0.5 if whole else np.linspace(low, high, bins + 1)
+    counts, _ = np.histogram(present, edges if whole else bins, None if whole else (low, high))
     shown = np.arange(low, high + 1) if whole else edges
     return {
         "form": "numbers" if whole else "bins",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import queue
@@ -17,14 +16,16 @@ import numpy as np
 
 import maskwright as mw
 from maskwright_studio.data_queries import BINS, MOST_BARS, DataQueries, distribution_of, formatted_values
+from maskwright_studio.disclosure_risk import measured_risk, records_at_risk, shown_risk
 from maskwright_studio.worker import JobReporter, line_writer, read_requests, with_place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from maskwright import Column, Dataset
+    from maskwright import Column, Dataset, Progress
+    from maskwright_studio.disclosure_risk import FoundRisk
 
 
 MOST_CORRELATED = 20
@@ -32,12 +33,6 @@ MOST_CORRELATED = 20
 
 CHUNK = 100_000
 """Records of which products are summed at once."""
-
-MOST_KEYS = 10
-"""Quasi-identifiers that are combined."""
-
-ROOM = 8
-"""Codes for each record up to which they are counted as they are; beyond, those that occur are numbered first."""
 
 WORST = 20
 """Records that are listed."""
@@ -49,6 +44,7 @@ class ReleaseQueries(DataQueries):
     _stamp: Sequence[int] = ()
     _masked: Dataset | None = None
     _recorded: tuple[Sequence[int], dict[str, Any]] = ((), {})
+    _measured: tuple[Sequence[int], FoundRisk] | None = None
 
     def _released(self, masked: str, stamp: Sequence[int]) -> Dataset:
         if self._masked is None or self._stamp != stamp:
@@ -124,28 +120,27 @@ class ReleaseQueries(DataQueries):
             ],
         }  # fmt: skip
 
-    def drivers(
-        self, masked: str, stamp: Sequence[int], record: str, stamp_of_record: Sequence[int], label: str
-    ) -> dict[str, Any]:
-        """Combinations of quasi-identifiers by which masked records are alone, and the mean risk of these."""
-        data, run = self._released(masked, stamp), self._record(record, stamp_of_record)
-        single = np.array([np.nan if each is None else each for each in run["per_record"][label]], np.float64)
-        if len(single) != len(data):
-            raise mw.InputError("the masked file is not that of the run record: run the pipeline again")
-        every = [name for name in data.names if data[name].variable.role == "quasi_identifier"]
-        keys = every[:MOST_KEYS]
-        self._reporter.stage("Combining the quasi-identifiers")
-        coded = {name: _codes(data[name]) for name in keys}
-        found = []
-        for size in range(1, min(3, len(keys)) + 1):
-            for names in itertools.combinations(keys, size):
-                alone = _alone([coded[name] for name in names])
-                defined = single[alone & np.isfinite(single)]
-                mean = float(defined.mean()) if len(defined) else None
-                found.append((names, int(alone.sum()), mean))
-        found.sort(key=lambda each: (-each[1], len(each[0])))
-        combinations = [{"variables": names, "alone": alone, "mean": mean} for names, alone, mean in found if alone]
-        return {"combinations": combinations, "keys": keys, "left_out": every[MOST_KEYS:]}
+    def risk(self, masked: str | None, stamp: Sequence[int]) -> dict[str, Any]:
+        """Risk of the original by its quasi-identifiers and, where there is one, of the masked file."""
+        return shown_risk(self._risk(masked, stamp))
+
+    def at_risk(self, masked: str | None, stamp: Sequence[int], of: str, level: str) -> dict[str, Any]:
+        """Records of one of the files with the most risk, and their keys, which a click has requested."""
+        risk, is_masked = self._risk(masked, stamp), of == "masked"
+        if is_masked and masked is None:
+            raise mw.InputError("there is no masked file yet")
+        data = self._released(masked, stamp) if is_masked and masked else self._levels.get(level)
+        if data is None:
+            raise mw.InputError(f"there is no level {level}")
+        return records_at_risk(risk, data, level, WORST, masked=is_masked, formatted=_texts)
+
+    def _risk(self, masked: str | None, stamp: Sequence[int]) -> FoundRisk:
+        if self._measured is None or self._measured[0] != stamp:
+            linked = self.linked
+            # Of levels, the masked ones stand in files of their own: the record of the run has their figures.
+            after = self._released(masked, stamp) if masked and linked is None else None
+            self._measured = stamp, measured_risk(linked or self.data, after, self._reporter)
+        return self._measured[1]
 
     def values_of(self, masked: str, stamp: Sequence[int], records: Sequence[int]) -> dict[str, Any]:
         """Masked values of some records, which a click has requested."""
@@ -247,21 +242,6 @@ def _plain(matrix: NDArray[np.float64]) -> list[list[float | None]]:
     return [[float(each) if np.isfinite(each) else None for each in row] for row in matrix]
 
 
-def _codes(column: Column) -> NDArray[np.int64]:
-    """Equal cells have equal codes; a cell without a value is a value of its own."""
-    return np.unique(column.values, return_inverse=True)[1].astype(np.int64)
-
-
-def _alone(coded: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """Records that no other equals on some variables."""
-    joint = coded[0]
-    for each in coded[1:]:
-        joint = joint * (int(each.max(initial=0)) + 1) + each
-        if int(joint.max(initial=0)) > ROOM * len(joint):
-            joint = np.unique(joint, return_inverse=True)[1].astype(np.int64)
-    return np.asarray(np.bincount(joint)[joint] == 1)
-
-
 def _texts(column: Column, rows: NDArray[np.int64]) -> list[str]:
     missing = column.missing[rows]
     if column.variable.is_numeric:
@@ -300,19 +280,52 @@ def main() -> None:
             requests.put(request)
 
     threading.Thread(target=read_requests, args=(take,), daemon=True).start()
-    answers = ReleaseQueries(requests.get()["pipeline"], JobReporter(write))
+    reporter = CancellableReporter(write, cancelled)
+    answers = ReleaseQueries(requests.get()["pipeline"], reporter)
     is_needed = False
     while True:
         # Between questions: what the next page will ask.
         while is_needed and requests.empty():
             is_needed = _works_ahead(answers)
         request = requests.get()
-        if request["id"] in cancelled:
-            continue
-        outcome = _outcome(answers, request)
+        reporter.request = request["id"]
+        outcome = _outcome(answers, reporter, request)
+        reporter.request = 0
         is_needed = True
         write({"memory": _memory()})
         write({"id": request["id"], **outcome})
+
+
+class Cancelled(BaseException):
+    """The request at work is not needed any more: no plugin takes it for a mistake of its own."""
+
+
+class CancellableReporter(JobReporter):
+    """Reporter that ends the request at work, at its next progress, where it is cancelled.
+
+    `request`: its number; 0 for work between requests.
+    """
+
+    def __init__(self, say: Callable[[Mapping[str, object]], None], cancelled: set[int]) -> None:
+        super().__init__(say)
+        self._cancelled = cancelled
+        self.request = 0
+
+    def stage(self, title: str) -> Progress:
+        """Say that a stage begins, and then its shares."""
+        self.ensure_needed()
+        shares = super().stage(title)
+
+        def progress(share: float) -> None:
+            self.ensure_needed()
+            shares(share)
+
+        return progress
+
+    def ensure_needed(self) -> None:
+        """Raise where the request at work is cancelled."""
+        if self.request in self._cancelled:
+            raise Cancelled
 
 
 def _works_ahead(answers: ReleaseQueries) -> bool:
@@ -322,10 +335,13 @@ def _works_ahead(answers: ReleaseQueries) -> bool:
         return False
 
 
-def _outcome(answers: ReleaseQueries, request: dict[str, Any]) -> dict[str, object]:
+def _outcome(answers: ReleaseQueries, reporter: CancellableReporter, request: dict[str, Any]) -> dict[str, object]:
     details = {name: value for name, value in request.items() if name not in {"id", "query"}}
     try:
+        reporter.ensure_needed()
         return {"answer": getattr(answers, request["query"])(**details)}
+    except Cancelled:
+        return {"problems": ["this was cancelled", ""]}
     except mw.MaskwrightError as error:
         first, *others = error.problems
         more = f" (and {len(others)} more)" if others else ""

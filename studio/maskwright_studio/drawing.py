@@ -226,6 +226,23 @@ def bars(found: Mapping[str, Any]) -> list[Bar]:
     return placed
 
 
+SMALL_WIDTH, SMALL_HEIGHT = 72, 20
+
+
+def outline(counts: Sequence[int]) -> str:
+    """Path of a small picture of a distribution, as SVG has it; '' for none."""
+    highest = max(counts, default=0)
+    if not highest:
+        return ""
+    step = SMALL_WIDTH / len(counts)
+    steps = (
+        f"H{at * step:.1f}V{SMALL_HEIGHT - max(1.0 if each else 0.0, (SMALL_HEIGHT - 1) * each / highest):.1f}"
+        f"H{(at + 1) * step:.1f}"
+        for at, each in enumerate(counts)
+    )
+    return f"M0 {SMALL_HEIGHT}{''.join(steps)}V{SMALL_HEIGHT}Z"
+
+
 ROW = 26
 GRAPH_LEFT, GRAPH_RIGHT = 260, 480
 GRAPH_WIDTH = 740

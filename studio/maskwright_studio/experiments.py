@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
 from maskwright_studio.parameter_form import fields, method_models
-from maskwright_studio.pipeline_text.edits import pair
+from maskwright_studio.pipeline_text.written_values import pair
 from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 

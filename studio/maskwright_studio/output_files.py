@@ -18,7 +18,8 @@ import yaml
 import maskwright as mw
 from maskwright_studio.data_process import stamps_of_data
 from maskwright_studio.pipeline_text import set_value
-from maskwright_studio.proposals import MARK, fingerprint, value_at
+from maskwright_studio.pipeline_text.layout import settings_of
+from maskwright_studio.proposals import fingerprint, value_at
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.session import inside, shown
 
@@ -46,7 +47,7 @@ def written_by(folder: Path, pipeline: str) -> dict[str, str]:
 
 def with_own_outputs(text: str, stem: str, beside: str, source: str, taken: Collection[str]) -> str:
     """Text of a new pipeline whose outputs are no other's: they begin with its own name where others are taken."""
-    section = value_at(mw.read_settings(text.removeprefix(MARK)), ("output",))
+    section = value_at(settings_of(text), ("output",))
     names = {key: name for key, name in section.items() if isinstance(name, str)} if isinstance(section, dict) else {}
 
     def is_free(found: dict[str, str]) -> bool:
@@ -248,7 +249,7 @@ def _sha256(path: Path, _version: tuple[int, ...]) -> str:
 def risks_not_kept(text: str) -> list[str]:
     """Measures of risk of a pipeline, where none of them keeps the risk of single records."""
     try:
-        entries = value_at(mw.read_settings(text.removeprefix(MARK)), ("measure",))
+        entries = value_at(settings_of(text), ("measure",))
     except mw.InputError:
         return []
     found = []

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import maskwright as mw
-from maskwright_studio.pipeline_text.edits import in_one_line
+from maskwright_studio.pipeline_text.written_values import in_one_line
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     Path = tuple[str | int, ...]
 
@@ -158,7 +158,7 @@ def _written(value: object, kind: Kind) -> str:
     return text[1:-1] if kind == "names" and isinstance(value, (list, tuple)) else text
 
 
-def changed_fields(shown: Sequence[FormField], form: Mapping[str, object]) -> list[tuple[FormField, object]]:
+def changed_fields(shown: Iterable[FormField], form: Mapping[str, object]) -> list[tuple[FormField, object]]:
     """Fields that say something else than the file, with their new values."""
     found = []
     for each in shown:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
-from maskwright_studio.pipeline_text.layout import same
-from maskwright_studio.proposals import MARK, method_of
+from maskwright_studio.pipeline_text.layout import same, settings_of
+from maskwright_studio.proposals import method_of
 from maskwright_studio.refusal import Refusal, changed_outside
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MOST_LETTERS = 60
 def change_in_words(old: str, new: str) -> str:
     """What became of a text: ``step 2 replaced``, ``rule 3 removed``, ``age changed``."""
     try:
-        before, after = (mw.read_settings(text.removeprefix(MARK)) for text in (old, new))
+        before, after = (settings_of(text) for text in (old, new))
     except mw.InputError:
         return "text changed"
     if not (isinstance(before, dict) and isinstance(after, dict)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import itertools
 import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -12,17 +13,15 @@ import yaml
 
 from maskwright_studio import pipeline_text
 from maskwright_studio.pipeline_text.init_comments import without_false_guesses
-from maskwright_studio.pipeline_text.layout import Layout, comments_of, find
+from maskwright_studio.pipeline_text.layout import MARK, Layout, comments_of, find
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Operation = list[Any]
 """``["set", path, value]``, ``["remove", path]``, ``["uncomment", path]``, ``["insert", path, at, value]``,
 ``["append", path, value]``, ``["move", path, at, to]``, ``["text", typed]``."""
-
-MARK = "\ufeff"
 
 
 def changed(text: str, operations: Sequence[Operation]) -> str:
@@ -37,6 +36,24 @@ def changed(text: str, operations: Sequence[Operation]) -> str:
 
 
 def _after(text: str, operations: Sequence[Operation]) -> str:
+    new = text
+    for is_setting, several in itertools.groupby(operations, key=_is_of_a_key):
+        if is_setting:
+            new = pipeline_text.set_values(new, [(path, value) for _, path, value in several])
+        else:
+            new = _after_each(new, several)
+    return new
+
+
+def _is_of_a_key(operation: Operation) -> bool:
+    """Whether an operation sets a key of what is declared of a variable: many are set at once."""
+    match operation:
+        case ["set", ["data", "variables", str(), str()], _]:
+            return True
+    return False
+
+
+def _after_each(text: str, operations: Iterable[Operation]) -> str:
     new = text
     for operation in operations:
         match operation:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import maskwright as mw
 from maskwright_studio.pipeline_file import store_waivers, stored_waivers
-from maskwright_studio.proposals import MARK, value_at
+from maskwright_studio.pipeline_text.layout import settings_of
+from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Waiver:
 
 def entries(text: str) -> list[dict[str, Any]]:
     """Waivers of a pipeline as its text has them."""
-    found = value_at(mw.read_settings(text.removeprefix(MARK)), ("waive",))
+    found = value_at(settings_of(text), ("waive",))
     return [each for each in found or () if isinstance(each, dict)]
 
 
@@ -115,14 +116,17 @@ def covers(entry: dict[str, Any], doubt: dict[str, Any]) -> bool:
     )
 
 
-def waiver_of(doubt: dict[str, Any], because: str) -> dict[str, object]:
-    """Entry of the pipeline that waives a doubt."""
+def waiver_of(doubts: Sequence[dict[str, Any]], because: str) -> dict[str, object]:
+    """Entry of the pipeline that waives a doubt, or one kind of doubt about several variables."""
+    doubt = doubts[0]
     reason = because.strip()
     if not reason.strip(" ."):
         raise Refusal("a doubt is waived with a reason", "Say why it may be published all the same.")
     entry: dict[str, object] = {"doubt": doubt["doubt"]}
     if doubt["about"] != "file":
-        entry[doubt["about"]] = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
+        subjects = [*dict.fromkeys(each["subject"] for each in doubts)]
+        one = int(doubt["subject"]) if doubt["about"] == "step" else doubt["subject"]
+        entry[doubt["about"]] = one if len(subjects) == 1 else subjects
     return entry | {"because": reason}
 
 

@@ -101,6 +101,21 @@ def test_suggestions_are_those_of_the_library(running, office):
     assert re.findall(r' value="([^"]+)"', until_read(running, "/rules/suggestions")) == expected
 
 
+def test_a_process_that_does_not_hear_that_it_is_cancelled_is_ended(running, office):
+    until_read(running, "/variables/every")
+    first = data_process_of(running)
+    os.kill(first, signal.SIGSTOP)
+    shown = running.ask("/part/variables/one?name=net&values=shown")[2]
+    number = re.search(r'act/open/cancel" name="number" value="(\d+)"', shown)[1]
+    assert running.act("/open/cancel", number=number)["say"] == "It is cancelled."
+    assert "This was cancelled" in running.ask("/part/variables/one?name=net&values=shown")[2]
+    while Path(f"/proc/{first}").exists():
+        time.sleep(0.05)
+    assert "60 records" in until_read(running, "/variables/every")
+    running.act("/open/compute_again")
+    assert "Hide values" in until_read(running, "/variables/one?name=net&values=shown")
+
+
 def test_a_killed_data_process_is_said_and_started_again(running):
     until_read(running, "/variables/every")
     first = data_process_of(running)

@@ -19,9 +19,9 @@ def office(running):
     return running.folder.parent
 
 
-def variable(running, name):
+def table(running):
     end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask(f"/part/variables/one?name={name}")[2]):
+    while "data-again" in (shown := running.ask("/part/variables/every")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)
     return html.unescape(shown)
@@ -31,20 +31,42 @@ def added(answer):
     return html.unescape("".join(re.findall(r"<ins>(.*?)</ins>", answer["html"])))
 
 
-def test_type_and_missing_codes_are_declared_by_the_form(running, office):
-    shown = variable(running, "age")
-    type_field, missing_field = "data/variables/age/type", "data/variables/age/missing"
-    assert f'name="{type_field}"' in shown
-    assert f'name="{missing_field}"' in shown
-    form = {"name": "age", "role": "quasi_identifier", "was": "quasi_identifier", type_field: "", missing_field: ""}
-    answer = running.act("/variables/propose", **form | {type_field: "integer", missing_field: "[-9, -8]"})
+def test_role_type_and_missing_codes_are_declared_in_the_row(running):
+    shown = table(running)
+    role, type_field, missing = (f"data/variables/age/{key}" for key in ("role", "type", "missing"))
+    for name in (role, type_field, missing, "data/variables/age/label"):
+        assert f'name="{name}"' in shown
+    form = {role: "quasi_identifier", type_field: "", missing: ""}
+    answer = running.act("/variables/propose", **form | {type_field: "integer", missing: "[-9, -8]"})
     assert added(answer) == "    age: {role: quasi_identifier, type: integer, missing: [-9, -8]}"
-    assert added(running.act("/variables/propose", **form | {"role": "other"})) == "    age: {role: other}"
-    answer = running.act("/variables/propose", name="net", role="confidential", was="confidential",
-                         **{"data/variables/net/missing": "{-9: refused}"})  # fmt: skip
+    assert added(running.act("/variables/propose", **form | {role: "other"})) == "    age: {role: other}"
+    answer = running.act("/variables/propose", **{"data/variables/net/missing": "{-9: refused}"})
     assert added(answer) == "    net: {missing: {'-9': refused}}"
-    answer = running.act("/variables/propose", name="net", role="confidential", was="confidential")
+    answer = running.act("/variables/propose", **{"data/variables/net/role": "confidential"})
     assert "net: {role: confidential}" in added(answer)
+    assert "Nothing was changed" in running.act("/variables/propose", **form)["say"]
+
+
+def test_nothing_is_preselected_of_what_is_not_declared(running):
+    (row,) = [each for each in table(running).split("<tr") if 'aria-label="Role of class"' in each]
+    role = row[row.index('aria-label="Role of class"') :].split("</select>")[0]
+    assert '<option value="">not declared</option>' in role
+    assert "selected" not in role
+
+
+def test_a_role_is_set_for_all_that_are_selected_by_one_short_difference(running):
+    every = "role of those that are selected"
+    answer = running.act("/variables/propose", **{every: "confidential", "selected": ["gross", "tax", "age"]})
+    lines = html.unescape("\n".join(re.findall(r"<(?:ins|del)>(.*?)</", answer["html"]))).splitlines()
+    assert lines == [
+        "    age: {role: quasi_identifier}",
+        "    age: {role: confidential}",
+        "    gross: {role: confidential}",
+        "    tax: {role: confidential}",
+    ]
+    assert "no role is chosen" in running.act("/variables/propose", selected="gross")["say"].lower()
+    assert "no variable is selected" in running.act("/variables/propose", **{every: "other"})["say"].lower()
+    assert "no role secret" in running.act("/variables/propose", **{every: "secret", "selected": "age"})["say"]
 
 
 def test_a_mistake_is_named_on_the_button_that_saves_it(running):

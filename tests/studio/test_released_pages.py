@@ -129,4 +129,4 @@ def test_risks_are_those_of_the_record(running, office):
         each.rstrip("0").rstrip(".") if "." in each else each for each in masked[worst[0] + 1].split(",")
     ]
     assert "north" not in shown
-    assert "age" in part(running, "risk/drivers?measure=interval_disclosure")
+    assert "age" in part(running, "risk/figures")

@@ -35,12 +35,12 @@ def beside(office):
 
 
 def plan_of(running):
-    """The page Plan, and its section on doubts."""
+    """The page Decisions, and its section on doubts."""
     end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask("/part/plan/plan")[2]):
+    while "data-again" in (shown := running.ask("/part/decisions/open")[2]):
         assert time.monotonic() < end
         time.sleep(0.1)
-    return html.unescape(shown).partition("<h2>Edits, and who keeps them")[0]
+    return html.unescape(shown).partition("<h2>Guesses to look at")[0]
 
 
 def fields_of(answer):

@@ -16,6 +16,7 @@ from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.pages.pipeline import proposed, schema
 from maskwright_studio.parameter_form import measure_models
 from maskwright_studio.pipeline_file import write_whole
+from maskwright_studio.pipeline_text.layout import settings_of
 from maskwright_studio.proposals import changed, fingerprint, steps_in_place_of, value_at
 from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.session import PIPELINES, inside
@@ -53,7 +54,7 @@ async def _form(session: Session) -> dict[str, Any] | None:
     """Choices of the form that makes an experiment; None where the pipeline has no step with parameters."""
     pipeline, described = session.needed_pipeline(), await schema()
     try:
-        settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+        settings = settings_of(pipeline.text)
     except mw.InputError:
         return None
     offered = varied_of(described, settings)
@@ -160,7 +161,7 @@ async def choices(session: Session, form: Form) -> Answer:
 
 
 async def _varied(session: Session, form: Form) -> Varied:
-    settings = mw.read_settings(session.needed_pipeline().text.removeprefix("\ufeff"))
+    settings = settings_of(session.needed_pipeline().text)
     return chosen(varied_of(await schema(), settings), str(form.get("varied", "")))
 
 
@@ -205,7 +206,7 @@ async def _made(session: Session, form: Form) -> tuple[str, str]:
     if "/" in name or not name.endswith((".yaml", ".yml")):
         raise Refusal("an experiment is a file that ends with .yaml", "It is written beside the pipeline.")
     text = experiment_text(
-        mw.read_settings(pipeline.text.removeprefix("\ufeff")), name, varied=varied,
+        settings_of(pipeline.text), name, varied=varied,
         values=varied.values(str(form.get("values", ""))),
         methods=_methods(form),
         measures=[str(form.get("loss", "")), str(form.get("risk", ""))],
@@ -239,7 +240,7 @@ def _steps_for(session: Session, path: Path, cell: Mapping[str, Any]) -> list[An
     if pipeline is None or cell["why_not"] or path.parent != pipeline.path.parent:
         return None
     try:
-        own = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+        own = settings_of(pipeline.text)
         compared = mw.read_settings(path.read_text("utf-8").removeprefix("\ufeff"))
         steps = value_at(mw.read_settings(cell["pipeline"]), ("protect",)) or []
     except (OSError, UnicodeDecodeError, mw.InputError):
@@ -255,7 +256,7 @@ def _taken(session: Session, form: Form) -> list[Operation]:
     steps = _steps_for(session, path, cell)
     if steps is None:
         raise Refusal("the experiment is not one of the pipeline that is open", "Open the one that it was made from.")
-    own = mw.read_settings(session.needed_pipeline().text.removeprefix("\ufeff"))
+    own = settings_of(session.needed_pipeline().text)
     return steps_in_place_of(value_at(own, ("protect",)) or [], steps)
 
 

@@ -184,6 +184,20 @@ async def read_again(session: Session, _: Form) -> Answer:
     return Answer(go="here", say=f"{pipeline.path.name} was read again.")
 
 
+async def cancel(session: Session, form: Form) -> Answer:
+    """Cancel what a page waits for."""
+    number = str(form.get("number", ""))
+    if not number.isdecimal() or not session.data.cancel(int(number)):
+        return Answer(go="here", say="It had ended before it was cancelled.")
+    return Answer(go="here", say="It is cancelled.")
+
+
+async def compute_again(session: Session, _: Form) -> Answer:
+    """Compute what was cancelled."""
+    session.data.forget_cancelled()
+    return Answer(go="here", say="It is computed again.")
+
+
 def _flags(given: Mapping[str, Any]) -> list[str]:
     """Flags of what was said of the file; one text each, so that no value is taken for a flag."""
     return [f"--{name}={given[name]}" for name in OPTIONS if given.get(name)]
@@ -229,6 +243,8 @@ def _rule_language(path: Path) -> str:
 
 OPENING = Page(
     path="/open", title="Open", show=show, parts={"preview": preview},
-    acts={"choose": choose, "start": start, "undo": undo, "redo": redo, "read_again": read_again},
-    rests_on={"show": "nothing", "choose": "nothing", "start": "nothing", "undo": "text", "redo": "text"},
+    acts={"choose": choose, "start": start, "undo": undo, "redo": redo, "read_again": read_again, "cancel": cancel,
+          "compute_again": compute_again},
+    rests_on={"cancel": "nothing", "compute_again": "nothing", "show": "nothing", "choose": "nothing",
+              "start": "nothing", "undo": "text", "redo": "text"},
 )  # fmt: skip

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import maskwright as mw
 from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields, measure_models, method_models
-from maskwright_studio.pipeline_text.layout import EDITOR
-from maskwright_studio.proposals import MARK, changed, comments_lost, fingerprint, method_of, operations_of, value_at
+from maskwright_studio.pipeline_text.layout import EDITOR, settings_of
+from maskwright_studio.proposals import changed, comments_lost, fingerprint, method_of, operations_of, value_at
 from maskwright_studio.refusal import Refusal, changed_outside
 
 if TYPE_CHECKING:
@@ -28,6 +28,12 @@ SECTIONS = ("release", "execution", "output")
 """Mappings of the file that have a form; data, variables and rules have pages of their own."""
 
 NO_STEP = "This is the last step. A pipeline without one masks nothing, so it does not run: add another step."
+
+FEW_COMMENTS = 3
+"""Comments that go with a change and stand among its lines; more are folded."""
+
+FEW_PLACES = 4
+"""Places that change and are shown with the lines around them."""
 
 _checking = asyncio.Lock()
 """Plugins that a pipeline allows are set while it is read: one at a time."""
@@ -62,7 +68,7 @@ async def show(session: Session, query: Query) -> str:
     pipeline = session.needed_pipeline()
     described, problems = await schema(), await problems_of(pipeline, pipeline.text)
     try:
-        settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+        settings = settings_of(pipeline.text)
     except mw.InputError:
         settings = None
     part = query.get("part", "")
@@ -141,7 +147,7 @@ def _measures(settings: Any) -> list[str]:
 async def preview(session: Session, form: Form) -> Answer:
     """Show what the fields of a form would change."""
     pipeline = session.needed_pipeline()
-    settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
+    settings = settings_of(pipeline.text)
     found = form_of(await schema(), settings, str(form.get("part", "")))
     shown: list[FormField] = [each for key in ("own", "of_step", "planner") for each in found.get(key, ())]
     operations = _operations(settings, changed_fields(shown, form))
@@ -237,27 +243,44 @@ async def proposed(session: Session, operations: list[Operation], notes: Sequenc
         notes = [*notes, NO_STEP]
     known = {each.sentence for each in await problems_of(pipeline, pipeline.text)}
     problems = [each for each in await problems_of(pipeline, new) if each.sentence not in known]
+    lost = [] if operations[0][0] == "text" else comments_lost(pipeline.text, new)
+    whole = difference(pipeline.text, new, comments=True) or [("place", "Only line ends change.")]
+    short = difference(pipeline.text, new, comments=False) if len(lost) > FEW_COMMENTS else []
     shown = html(
-        "difference.html", lines=difference(pipeline.text, new),
+        "difference.html", lines=short or whole, whole=whole if short else [],
         problems=[place_of(pipeline, each) for each in problems],
         operations=json.dumps(operations), seen=fingerprint(pipeline.text), name=pipeline.path.name, notes=notes,
-        comments=[] if operations[0][0] == "text" else comments_lost(pipeline.text, new),
+        comments=lost,
     )  # fmt: skip
     return Answer(html=shown, say="Nothing is saved yet: this is what would change.")
 
 
-def difference(old: str, new: str) -> list[tuple[str, str]]:
-    """Lines of a unified difference, each with what became of it: added, removed, kept or place."""
-    kinds = {"+": "added", "-": "removed", "@": "place", " ": "kept"}
-    lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=2))[2:]
-    if not lines:
-        return [("place", "Only line ends change.")]
-    return [(kinds[line[0]], _beginning(line) if line[0] == "@" else line[1:]) for line in lines]
+def difference(old: str, new: str, *, comments: bool) -> list[tuple[str, str]]:
+    """Lines that change and those around them, each with what became of it: added, removed, kept or place.
 
-
-def _beginning(line: str) -> str:
-    """``@@ -8,5 +8,5 @@`` as people say it."""
-    return f"from line {line.split()[1].lstrip('-').partition(',')[0]}"
+    `comments`: whether lines that hold nothing else are among them.
+    """
+    before, after = (
+        [(at, line) for at, line in enumerate(text.splitlines(), 1) if comments or not line.lstrip().startswith("#")]
+        for text in (old, new)
+    )
+    matcher = difflib.SequenceMatcher(None, [line for _, line in before], [line for _, line in after])
+    groups = list(matcher.get_grouped_opcodes(2))
+    around = 2 if len(groups) <= FEW_PLACES else 0
+    found: list[tuple[str, str]] = []
+    for group in groups if around else matcher.get_grouped_opcodes(0):
+        place = before[min(group[0][1], len(before) - 1)][0] if before else 1
+        found.append(("place", f"from line {place}"))
+        for what, first, last, start, end in group:
+            if what == "equal":
+                found += [("kept", line) for _, line in before[first:last]]
+            elif last - first == end - start:
+                for (_, line), (_, now) in zip(before[first:last], after[start:end], strict=True):
+                    found += [("removed", line), ("added", now)]
+            else:
+                found += [("removed", line) for _, line in before[first:last]]
+                found += [("added", line) for _, line in after[start:end]]
+    return found
 
 
 async def save(session: Session, form: Form) -> Answer:
@@ -276,7 +299,7 @@ def _added(operations: Sequence[Operation], text: str) -> str:
     """Page that opens what was added: the form of a step or measure; 'here' for every other change."""
     for kind, path, *_ in operations:
         if kind == "append" and path in (["protect"], ["measure"]) and len(operations) == 1:
-            last = len(value_at(mw.read_settings(text.removeprefix(MARK)), path))
+            last = len(value_at(settings_of(text), path))
             return f"/pipeline?part={'step' if path == ['protect'] else 'measure'}/{last}"
     return "here"
 
@@ -284,7 +307,7 @@ def _added(operations: Sequence[Operation], text: str) -> str:
 def ends_without_steps(old: str, new: str) -> bool:
     """Whether a change takes the last step out of a pipeline."""
     try:
-        before, after = (value_at(mw.read_settings(text.removeprefix(MARK)), ("protect",)) for text in (old, new))
+        before, after = (value_at(settings_of(text), ("protect",)) for text in (old, new))
     except mw.InputError:
         return False
     return bool(before) and not after

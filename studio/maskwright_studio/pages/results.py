@@ -1,4 +1,4 @@
-"""Pages of results: before and after, risk of records, and the report."""
+"""Pages of results: before and after, and the report."""
 
 from __future__ import annotations
 
@@ -8,18 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import maskwright as mw
-from maskwright_studio.drawing import BARS_HEIGHT, BARS_WIDTH, OVERLAY_HEIGHT, OVERLAY_WIDTH, bars, overlay, shade_of
+from maskwright_studio.drawing import OVERLAY_HEIGHT, OVERLAY_WIDTH, overlay, shade_of
 from maskwright_studio.output_files import needed_output, older, output_of, section_of
 from maskwright_studio.page import Answer, Page, html
-from maskwright_studio.pages.pipeline import proposed
-from maskwright_studio.proposals import value_at
 from maskwright_studio.refusal import Refusal
 from maskwright_studio.session import inside
 
 if TYPE_CHECKING:
     from maskwright_studio.page import Form, Query
-    from maskwright_studio.proposals import Operation
     from maskwright_studio.session import Session
 
 
@@ -108,84 +104,6 @@ async def figures(session: Session, _: Query) -> str:
 BEFORE_AND_AFTER = Page(
     path="/before-and-after", title="Before and after", show=show_before_and_after,
     parts={"every": every, "one": one, "correlations": correlations, "figures": figures}, is_of_file=True,
-)  # fmt: skip
-
-
-async def show_risk(session: Session, query: Query) -> str:
-    """The risk of records by one measure; which one is in the address."""
-    session.needed_pipeline()
-    kept = {key: query[key] for key in ("measure", "values") if query.get(key)}
-    return html(
-        "risk.html",
-        chosen=urlencode(kept),
-        has_record=output_of(session, "record") is not None,
-        older=older(session, "record"),
-    )
-
-
-async def records(session: Session, query: Query) -> str:
-    """Histogram, variables and the worst records, as the record of the run has them."""
-    pipeline = session.needed_pipeline()
-    record, stamp = needed_output(session, "record", "record of its runs")
-    found = await session.data.query(pipeline, "risks", record=record, stamp=stamp, label=query.get("measure", ""))
-    if not found["labels"]:
-        return html("no_risk.html", measures=found["measures"])
-    label = found["label"]
-    values = None
-    if query.get("values") == "shown":
-        masked, stamp_of_data = needed_output(session, "data", "masked data")
-        worst = [each["record"] for each in found["worst"]]
-        values = await session.data.query(pipeline, "values_of", masked=masked, stamp=stamp_of_data, records=worst)
-    drawn = bars({"form": "bins", "counts": found["counts"], "labels": [f"{each:.4g}" for each in found["edges"]]})
-    return html(
-        "risk_of_records.html", found=found, bars=drawn, width=BARS_WIDTH, height=BARS_HEIGHT, values=values,
-        drivers=urlencode({"measure": label}), strongest=_strongest(found["per_variable"]),
-        with_values=f"/risk?{urlencode({'measure': label, 'values': 'shown'})}",
-        without_values=f"/risk?{urlencode({'measure': label})}",
-    )  # fmt: skip
-
-
-def _strongest(per_variable: dict[str, float | None]) -> list[tuple[str, float | None]]:
-    return sorted(per_variable.items(), key=lambda each: -(each[1] or 0.0))
-
-
-async def drivers(session: Session, query: Query) -> str:
-    """Combinations of quasi-identifiers by which records are alone."""
-    record, stamp_of_record = needed_output(session, "record", "record of its runs")
-    masked, stamp = needed_output(session, "data", "masked data")
-    found = await session.data.query(
-        session.needed_pipeline(), "drivers", masked=masked, stamp=stamp, record=record,
-        stamp_of_record=stamp_of_record, label=query.get("measure", ""),
-    )  # fmt: skip
-    return html("risk_drivers.html", **found)
-
-
-async def keep(session: Session, form: Form) -> Answer:
-    """Show how the pipeline says that the risk of each record is kept in the record of the run."""
-    pipeline, label = session.needed_pipeline(), str(form.get("measure", ""))
-    settings = mw.read_settings(pipeline.text.removeprefix("\ufeff"))
-    operations: list[Operation] = []
-    for at, entry in enumerate(value_at(settings, ("measure",)) or []):
-        name = entry if isinstance(entry, str) else next(iter(entry), "")
-        params = entry.get(name) if isinstance(entry, dict) else None
-        if label not in (name, (params or {}).get("as")):
-            continue
-        bare = not params
-        operations.append(
-            ["set", ["measure", at], {name: {"per_record": True}}] if bare
-            else ["set", ["measure", at, name, "per_record"], True]
-        )  # fmt: skip
-        break
-    if not operations:
-        raise Refusal(f"the pipeline has no measure {label}", "Choose one of its measures of risk.")
-    if output_of(session, "record") is None:
-        operations.append(["set", ["output", "record"], "run.json"])
-    return await proposed(session, operations)
-
-
-RISK = Page(
-    path="/risk", title="Risk", show=show_risk, parts={"records": records, "drivers": drivers}, acts={"keep": keep},
-    is_of_file=True,
 )  # fmt: skip
 
 

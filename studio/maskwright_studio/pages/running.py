@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from maskwright_studio.data_process import NotYet, stamps_of_data
+from maskwright_studio.decisions import decisions, guesses
 from maskwright_studio.output_files import has_its_data, risks_not_kept, written_by
 from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.pages.pipeline import proposed
 from maskwright_studio.proposals import fingerprint
 from maskwright_studio.refusal import Refusal, changed_outside
 from maskwright_studio.session import inside, shown
-from maskwright_studio.waivers import entry_of, grouped, is_waived, number_of, remember, waiver_of, waivers
+from maskwright_studio.waivers import entry_of, is_waived, number_of, remember, waiver_of, waivers
 
 if TYPE_CHECKING:
     from maskwright_studio.jobs import Job
@@ -49,7 +50,7 @@ def _shown(session: Session, job: Job | None) -> dict[str, Any]:
     return {
         "job": job, "pipeline": pipeline.path.name, "experiment": _experiment(session, about),
         "is_waived": lambda doubt: is_of_it and is_waived(doubt, pipeline.text),
-        "open_of": grouped,
+        "open_of": lambda doubts: decisions(doubts, pipeline.text),
         "earlier": [] if job is not None else _earlier(session, pipeline),
         "waivers": [] if ended is None else waivers(pipeline, _waived(ended)),
         "is_older": ended is not None and about["seen"] != fingerprint(pipeline.text),
@@ -107,10 +108,12 @@ async def waive_run_doubt(session: Session, form: Form) -> Answer:
 
 
 async def _waived_by(session: Session, form: Form, doubts: list[dict[str, Any]], unknown: Refusal) -> Answer:
-    doubt = next((each for each in doubts if number_of(each) == form.get("doubt")), None)
-    if doubt is None:
+    text = session.needed_pipeline().text
+    decided = next((each.doubts for each in decisions(doubts, text) if each.number == form.get("doubt")), None)
+    waived = decided or [each for each in doubts if number_of(each) == form.get("doubt")][:1]
+    if not waived:
         raise unknown
-    entry = waiver_of(doubt, str(form.get("because", "")))
+    entry = waiver_of(waived, str(form.get("because", "")))
     remember(session.needed_pipeline(), entry, doubts)
     return await proposed(session, [["append", ["waive"], entry]])
 
@@ -183,8 +186,31 @@ async def plan(session: Session, _: Query) -> str:
     pipeline = session.needed_pipeline()
     found = await _planned(session)
     return html(
-        "plan.html", plan=found["plan"], problems=found.get("problems", ()), name=pipeline.path.name,
-        open=grouped(_doubts(found)), waivers=waivers(pipeline, _doubts(found)),
+        "plan.html",
+        plan=found["plan"],
+        problems=found.get("problems", ()),
+        name=pipeline.path.name,
+        open=[each for each in _doubts(found) if each["because"] is None],
+    )
+
+
+async def show_decisions(session: Session, _: Query) -> str:
+    """What is to be decided before anything is released."""
+    session.needed_pipeline()
+    return html("decisions.html")
+
+
+async def open_decisions(session: Session, _: Query) -> str:
+    """Doubts of the plan with their answers, waivers, and what was guessed of variables."""
+    pipeline = session.needed_pipeline()
+    found = await _planned(session)
+    looked = (await session.data.query(pipeline, "variables"))["variables"]
+    left = decisions(_doubts(found), pipeline.text)
+    decided = {name for each in left for name in each.subjects}
+    return html(
+        "open_decisions.html", plan=found["plan"], problems=found.get("problems", ()), name=pipeline.path.name,
+        open=left, waivers=waivers(pipeline, _doubts(found)), guesses=guesses(looked, decided),
+        facts={each["name"]: each for each in looked},
     )  # fmt: skip
 
 
@@ -237,3 +263,7 @@ PLANNING = Page(
     rests_on={"holds": "text", "withdraw": "text"},
     is_of_file=True,
 )
+
+DECIDING = Page(
+    path="/decisions", title="Decisions", show=show_decisions, parts={"open": open_decisions}, is_of_file=True,
+)  # fmt: skip

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import maskwright as mw
 from maskwright_studio.data_process import Superseded
-from maskwright_studio.drawing import BARS_HEIGHT, BARS_WIDTH, GRAPH_LEFT, GRAPH_RIGHT, GRAPH_WIDTH, bars, rule_graph
+from maskwright_studio.drawing import (
+    BARS_HEIGHT,
+    BARS_WIDTH,
+    GRAPH_LEFT,
+    GRAPH_RIGHT,
+    GRAPH_WIDTH,
+    bars,
+    outline,
+    rule_graph,
+)
 from maskwright_studio.page import Answer, Page, html
 from maskwright_studio.pages.pipeline import proposed, schema
 from maskwright_studio.parameter_form import LEFT_OUT, changed_fields, fields
-from maskwright_studio.proposals import MARK, entry_at, value_at
+from maskwright_studio.pipeline_text.layout import settings_of
+from maskwright_studio.proposals import entry_at, value_at
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from maskwright_studio.page import Form, Query
     from maskwright_studio.parameter_form import FormField
     from maskwright_studio.proposals import Operation
@@ -30,6 +42,12 @@ ROLES = {
     "other": "published as it is",
 }
 
+EDITED = ("role", "type", "missing", "label")
+"""What is declared of a variable in its row."""
+
+EVERY_ROLE = "role of those that are selected"
+"""Field of the form: its value is the role of all variables that are selected."""
+
 
 async def show_variables(session: Session, query: Query) -> str:
     """All variables, and the chosen one; its name is in the address."""
@@ -40,13 +58,26 @@ async def show_variables(session: Session, query: Query) -> str:
 
 
 async def all_variables(session: Session, query: Query) -> str:
-    """Table of all variables."""
-    found = await session.data.query(session.needed_pipeline(), "variables")
-    return html("variables_table.html", memory=session.data.memory, chosen=query.get("name", ""), **found)
+    """Table of all variables, with what the pipeline declares of each as fields."""
+    pipeline = session.needed_pipeline()
+    found = await session.data.query(pipeline, "variables")
+    declared = await _declared(pipeline.text, [each["name"] for each in found["variables"]])
+    return html(
+        "variables_table.html", memory=session.data.memory, chosen=query.get("name", ""), roles=ROLES, fields=declared,
+        every_role=EVERY_ROLE, **{**found, "variables": [_row(each) for each in found["variables"]]},
+    )  # fmt: skip
+
+
+def _row(variable: dict[str, Any]) -> dict[str, Any]:
+    """A variable with its picture, and the words by which its row is found."""
+    words = [variable["name"], variable["label"], variable["level"], variable["role"], variable["type"],
+             variable["looks_like"], *([] if variable["is_declared"] else ["not declared"]),
+             *(["unsure"] if variable["unsure"] else [])]  # fmt: skip
+    return {**variable, "words": " ".join(filter(None, words)).lower(), "picture": outline(variable["shape"])}
 
 
 async def one(session: Session, query: Query) -> str:
-    """One variable: its distribution, and a form for its role."""
+    """One variable: what it seems to be, and its distribution."""
     pipeline, name = session.needed_pipeline(), query.get("name", "")
     found = await session.data.query(pipeline, "variables")
     variable = next((each for each in found["variables"] if each["name"] == name), None)
@@ -55,43 +86,59 @@ async def one(session: Session, query: Query) -> str:
     values = query.get("values") == "shown"
     distribution = await session.data.query(pipeline, "distribution", name=name, values=values)
     return html(
-        "variable.html", variable=variable, values=values, roles=ROLES,
-        distribution=distribution, bars=bars(distribution), width=BARS_WIDTH, height=BARS_HEIGHT,
-        declared=await _declared(pipeline.text, name),
+        "variable.html", variable=variable, values=values, distribution=distribution, bars=bars(distribution),
+        width=BARS_WIDTH, height=BARS_HEIGHT,
         with_values=f"/variables?{urlencode({'name': name, 'values': 'shown'})}",
         without_values=f"/variables?{urlencode({'name': name})}",
     )  # fmt: skip
 
 
-async def propose_declaration(session: Session, form: Form) -> Answer:
-    """Show what changing what is declared of a variable changes in the pipeline."""
-    name, role = str(form.get("name", "")), str(form.get("role", ""))
-    if role not in ROLES:
+async def propose_declarations(session: Session, form: Form) -> Answer:
+    """Show what the fields of all rows, and the role of those that are selected, change in the pipeline."""
+    text, role = session.needed_pipeline().text, str(form.get(EVERY_ROLE, ""))
+    if role and role not in ROLES:
         raise Refusal(f"there is no role {role}", f"Roles are: {', '.join(ROLES)}.")
-    path = ["data", "variables", name]
-    others: list[Operation] = [
-        ["remove", [*path, each.label]] if value is LEFT_OUT else ["set", [*path, each.label], value]
-        for each, value in changed_fields(await _declared(session.needed_pipeline().text, name), form)
+    given = form.get("selected", [])
+    selected = [str(each) for each in (given if isinstance(given, list) else [given])]
+    if selected and not role:
+        raise Refusal("no role is chosen for those that are selected", "Choose it above the table.")
+    if role and not selected:
+        raise Refusal("no variable is selected", "Select those that get this role in the column Select.")
+    names = dict.fromkeys(
+        key.split("/")[2] for key in form if key.startswith("data/variables/") and key.count("/") == 3
+    )
+    declared = await _declared(text, [*names, *(each for each in selected if each not in names)])
+    found = {
+        each.path: value for own in declared.values() for each, value in changed_fields(own.values(), form)
+    } | {("data", "variables", name, "role"): role for name in selected}  # fmt: skip
+    wrong = next((value for path, value in found.items() if path[-1] == "role" and value not in (*ROLES, LEFT_OUT)), "")
+    if wrong:
+        raise Refusal(f"there is no role {wrong}", f"Roles are: {', '.join(ROLES)}.")
+    operations: list[Operation] = [
+        *(["set", [*path], value] for path, value in found.items() if value is not LEFT_OUT),
+        *(["remove", [*path]] for path, value in found.items() if value is LEFT_OUT),
     ]
-    # A role that was guessed is declared where that is all that was requested.
-    own: list[Operation] = [] if others and role == form.get("was") else [["set", [*path, "role"], role]]
-    return await proposed(session, [*own, *others])
+    return await proposed(session, operations)
 
 
-async def _declared(text: str, name: str) -> list[FormField]:
-    """Fields of the type and of the missing codes that the pipeline declares."""
+async def _declared(text: str, names: Sequence[str]) -> dict[str, dict[str, FormField]]:
+    """Fields of what the pipeline declares of some variables, by variable and key."""
     try:
-        settings = mw.read_settings(text.removeprefix(MARK))
+        settings = settings_of(text)
     except mw.InputError:
-        return []
-    described, path = await schema(), ("data", "variables", name)
-    found = fields(described, described["$defs"]["data.VariableDeclaration"], path, value_at(settings, path))
-    return [each for each in found if each.label in ("type", "missing")]
+        return {}
+    described = await schema()
+    model = described["$defs"]["data.VariableDeclaration"]
+    shown = {**model, "properties": {key: model["properties"][key] for key in EDITED}}
+    return {
+        name: {each.label: each for each in fields(described, shown, path, value_at(settings, path))}
+        for name in names for path in (("data", "variables", name),)
+    }  # fmt: skip
 
 
 VARIABLES = Page(
     path="/variables", title="Variables", show=show_variables, parts={"every": all_variables, "one": one},
-    acts={"propose": propose_declaration}, is_of_file=True,
+    acts={"propose": propose_declarations}, is_of_file=True,
 )  # fmt: skip
 
 
@@ -117,7 +164,7 @@ async def show_rules(session: Session, query: Query) -> str:
 def _stated(text: str, at: int) -> str:
     """Rule at a position in the pipeline, as it is written there; '' where there is none."""
     try:
-        entry = value_at(mw.read_settings(text.removeprefix(MARK)), ("edits", at))
+        entry = value_at(settings_of(text), ("edits", at))
     except mw.InputError:
         return ""
     rule = entry.get("rule", "") if isinstance(entry, dict) else entry
@@ -174,7 +221,7 @@ async def propose_rule(session: Session, form: Form) -> Answer:
     at = str(form.get("at", ""))
     if not at:
         return await proposed(session, [["append", ["edits"], rule]])
-    settings = mw.read_settings(session.needed_pipeline().text.removeprefix(MARK))
+    settings = settings_of(session.needed_pipeline().text)
     entry = value_at(settings, ("edits", int(at)))
     return await proposed(session, [["set", ["edits", int(at), *(["rule"] if isinstance(entry, dict) else [])], rule]])
 

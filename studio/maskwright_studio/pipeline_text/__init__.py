@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from maskwright_studio.pipeline_text.edits import append, insert, move, remove, set_value, uncomment
+from maskwright_studio.pipeline_text.edits import append, insert, move, remove, set_value, set_values, uncomment
 
-__all__ = ("append", "insert", "move", "remove", "set_value", "uncomment")
+__all__ = ("append", "insert", "move", "remove", "set_value", "set_values", "uncomment")

@@ -1,10 +1,8 @@
-"""Changes of one setting in a YAML text, and values written as unambiguous YAML."""
+"""Changes of settings in a YAML text, each proved by reading it again."""
 
 from __future__ import annotations
 
 import copy
-import math
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ import yaml
 import maskwright as mw
 from maskwright_studio.pipeline_text.layout import (
     EDITOR,
+    MARK,
     Entry,
     Layout,
     find,
@@ -24,89 +23,17 @@ from maskwright_studio.pipeline_text.layout import (
     removing,
     same,
     setting,
+    settings_of,
     uncommented,
     unsafe,
 )
+from maskwright_studio.pipeline_text.written_values import element, in_one_line, pair, scalar
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from maskwright_studio.pipeline_text.layout import Change, ExpectedChange, Path
-
-
-SHORT = 80
-"""Characters of a list or mapping that is written in one line."""
-
-_PLAIN = re.compile(r"[^\W\d](?:[\w .+*/()<>=^~|$;!%'\"-]*[\w.+*/()<>=^~|$;!%'\"-])?")
-_WORDS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
-
-
-def scalar(value: object, quote: str = "") -> str:
-    """A single value in one line."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        if not math.isfinite(value):
-            raise Refusal("a setting is a finite number")
-        return repr(value)
-    if not isinstance(value, str):
-        raise TypeError(type(value).__name__)
-    if any("\ud800" <= each <= "\udfff" for each in value):
-        raise Refusal("half of a surrogate pair is no character")
-    if not quote and _PLAIN.fullmatch(value) and value.isprintable() and value.lower() not in _WORDS:
-        return value
-    if quote != '"' and value.isprintable():
-        return "'" + value.replace("'", "''") + "'"
-    return yaml.safe_dump(value, default_style='"', width=math.inf, allow_unicode=True).removesuffix("\n")
-
-
-def in_one_line(value: object, quote: str = "") -> str:
-    """Any value in one line: lists in brackets, mappings in braces."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{scalar(key)}: {in_one_line(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(in_one_line(each) for each in value) + "]"
-    return scalar(value, quote)
-
-
-def element(value: object) -> list[str]:
-    """Lines of an element of a block list, its dash first."""
-    lines = in_lines(value)
-    return [f"- {lines[0]}", *(f"  {line}" for line in lines[1:])]
-
-
-def pair(key: str, value: object) -> list[str]:
-    """Lines of a key of a block mapping, with its value."""
-    text = in_one_line(value)
-    if _is_long(value, text):
-        return [f"{scalar(key)}:", *(f"  {line}" for line in in_lines(value))]
-    return [f"{scalar(key)}: {text}"]
-
-
-def in_lines(value: object) -> list[str]:
-    """Lines of any value: in one line where it is short."""
-    if isinstance(value, Mapping) and value:
-        return [line for key, each in value.items() for line in pair(str(key), each)]
-    text = in_one_line(value)
-    if isinstance(value, (list, tuple)) and _is_long(value, text):
-        return [line for each in value for line in element(each)]
-    return [text]
-
-
-def _is_long(value: object, text: str) -> bool:
-    if isinstance(value, (list, tuple)) and any(isinstance(each, Mapping) for each in _collections(value)):
-        return True
-    return bool(value) and isinstance(value, (Mapping, list, tuple)) and len(text) > SHORT
-
-
-def _collections(value: Sequence[object]) -> list[object]:
-    return [each for each in value if isinstance(each, (Mapping, list, tuple))]
-
-
-MARK = "\ufeff"
 
 
 def set_value(text: str, path: Path, value: object) -> str:
@@ -154,6 +81,76 @@ def set_value(text: str, path: Path, value: object) -> str:
     if found:
         return _made(text, before, path, lambda layout: _replace(layout, path, value), setting(path, value))
     return _add(text, before, path, value)
+
+
+def set_values(text: str, values: Sequence[tuple[Path, object]]) -> str:
+    r"""Set several settings of mappings in one reading of the text; lists are changed as `set_value` does.
+
+    Parameters
+    ----------
+    text : str
+        As in `set_value`.
+    values : sequence of (path, value)
+        Paths end in a key.
+
+    Raises
+    ------
+    Refusal
+        As `set_value`.
+
+    Examples
+    --------
+    >>> set_values("a: {k: 3}\nb: {}\n", [(("a", "k"), 5), (("b", "k"), 5)])
+    'a: {k: 5}\nb: {k: 5}\n'
+    """
+    before = _read(text)
+    within: dict[tuple[str | int, ...], dict[str, object]] = {}
+    later: list[tuple[Path, object]] = []
+    for path, value in values:
+        found, old = find(before, path)
+        if found and isinstance(old, (Mapping, list)) and old:
+            later.append((path, value))
+        elif not (found and same(old, value)):
+            within.setdefault(tuple(path[:-1]), {})[str(path[-1])] = value
+    places = [each for parent, keys in within.items() for each in _places_within(before, parent, keys)]
+    if places:
+
+        def change(layout: Layout) -> list[Change]:
+            for path, _, _ in places:
+                _refuse_shared(layout, path)
+            return _joined([each for place in places for each in _change_at(layout, *place)])
+
+        def meant(settings: Any) -> Any:
+            for path, value, _ in places:
+                settings = setting(path, value)(settings)
+            return settings
+
+        text = _made(text, before, (), change, meant)
+    for path, value in later:
+        text = set_value(text, path, value)
+    return text
+
+
+def _places_within(before: Any, parent: Path, keys: Mapping[str, object]) -> list[tuple[Path, object, bool]]:
+    """Places to change so that a mapping has some keys, each with its value and whether it is there already."""
+    found, old = find(before, parent)
+    if isinstance(old, Mapping) and old:
+        return [((*parent, key), value, key in old) for key, value in keys.items()]
+    if not found and not find(before, parent[:-1])[1]:
+        raise Refusal("there is no such place in the pipeline", EDITOR)
+    return [(parent, dict(keys), found)]
+
+
+def _change_at(layout: Layout, path: Path, value: object, is_there: bool) -> list[Change]:
+    return _replace(layout, path, value) if is_there else _add_key(layout, path[:-1], str(path[-1]), value)
+
+
+def _joined(changes: Sequence[Change]) -> list[Change]:
+    """Changes of which those that insert at one place are one, in their order."""
+    found: dict[tuple[int, int], str] = {}
+    for start, end, written in changes:
+        found[start, end] = found.get((start, end), "") + written if start == end else written
+    return [(start, end, written) for (start, end), written in found.items()]
 
 
 def remove(text: str, path: Path, *, comments: bool = False) -> str:
@@ -247,7 +244,7 @@ def _made(text: str, before: Any, path: Path, change: Callable[[Layout], list[Ch
     for start, end, written in sorted(change(layout), reverse=True):
         new = new[:start] + written + new[end:]
     try:
-        after = mw.read_settings(new)
+        after = settings_of(new)
     except mw.InputError:
         raise unsafe("the text would no longer be a pipeline") from None
     if not same(after, meant(copy.deepcopy(before))):
@@ -382,7 +379,7 @@ def _move_between(layout: Layout, entries: list[Entry], at: int, to: int) -> lis
 
 def _read(text: str) -> Any:
     try:
-        return mw.read_settings(text)
+        return settings_of(text)
     except mw.InputError as error:
         place = error.problems[0].place
         where = f" (line {place.line}, column {place.column})" if place is not None and place.line else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import maskwright as mw
-from maskwright_studio.pipeline_text.layout import Layout, find, same
+from maskwright_studio.pipeline_text.layout import Layout, find, same, settings_of
 from maskwright_studio.refusal import Refusal
 
 DECISIONS = re.compile(r"# (?:1 decision is|\d+ decisions are) to be made before it runs")
@@ -25,9 +25,9 @@ def without_false_guesses(old: str, new: str) -> str:
     smallest class that is said beside a method is that of its step.
     """
     try:
-        before, after = mw.read_settings(old), mw.read_settings(new)
+        before, after = settings_of(old), settings_of(new)
         found = _without_decided(_with_k(new, before, after), before, after)
-        is_safe = same(mw.read_settings(found), after)
+        is_safe = same(settings_of(found), after)
     except (mw.InputError, Refusal):
         return new
     return found if is_safe else new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+import maskwright as mw
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -27,6 +29,15 @@ STRANGE_BREAKS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 def unsafe(reason: str) -> Refusal:
     """Refusal of a layout: the page offers the text instead."""
     return Refusal(f"this cannot be changed safely by a form: {reason}", EDITOR)
+
+
+MARK = "\ufeff"
+
+
+@functools.lru_cache(maxsize=16)
+def settings_of(text: str) -> Any:
+    """Plain settings of a text, with or without its mark; whoever changes them changes a copy."""
+    return mw.read_settings(text.removeprefix(MARK))
 
 
 Change = tuple[int, int, str]
@@ -166,7 +177,7 @@ class Layout:
 
 def comments_of(text: str) -> list[str]:
     """Comments of a YAML text, each from its sign to the end of its line."""
-    layout = Layout(text.removeprefix("\ufeff"))
+    layout = Layout(text.removeprefix(MARK))
     return [layout.text[at : layout.line_end(at)].rstrip() for at in layout.comments]
 
 

@@ -2,10 +2,11 @@
 // @ts-check
 
 import { watchCut } from "./cut.js";
+import "./matrix.js";
 import { forgetTyped, isTyped, keepTyped, putBackTyped } from "./drafts.js";
 import { placeIn } from "./explorer.js";
 import { focusOn, opened, traceOf } from "./focus.js";
-import { element, offer, refuse, say } from "./telling.js";
+import { element, offer, refuse, say } from "./messages.js";
 
 /** @typedef {{title: string, html: string, pipeline: string, time: string, undo: string, redo: string, shown: Record<string, string>}} View */
 /** @typedef {{html: string, go: string, say: string, wrong: boolean, document: string, settled: boolean, offers: [string, string][], opened: boolean}} Answer */

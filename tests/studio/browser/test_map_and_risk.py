@@ -46,6 +46,18 @@ def test_what_came_of_a_run_is_said_and_the_risk_of_its_records(page, running):
     expect(page.get_by_role("columnheader", name="gross")).to_be_visible(timeout=240_000)
 
 
+def test_the_risk_of_both_files_stands_side_by_side_and_records_behind_a_click(page, running):
+    page.goto(running.at("/risk"))
+    figures = page.get_by_role("region", name="Figures: Classes of equal keys")
+    expect(figures.get_by_role("columnheader", name="Masked")).to_be_visible(timeout=240_000)
+    assert page.get_by_role("columnheader", name="Class size").count() == 0
+    page.get_by_role("link", name="Show records at risk, with their keys").press("Enter")
+    expect(page.get_by_role("heading", name="Records with the most risk", exact=True)).to_be_focused(timeout=240_000)
+    expect(page.get_by_role("columnheader", name="age", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Hide them").press("Enter")
+    expect(page.get_by_role("columnheader", name="age", exact=True)).to_have_count(0)
+
+
 def test_a_point_is_opened_as_a_pipeline_by_keyboard(page, running, office, go_back):
     page.goto(running.at("/map?experiment=experiment.yaml"))
     page.get_by_role("button", name="Compare").press("Enter")

@@ -26,8 +26,9 @@ SLOW = 480_000
 """Milliseconds that what was never compiled may take."""
 
 PICTURES = {
-    "studio-variables": ("/variables?name=age", "Distribution of age in"),
+    "studio-variables": ("/variables", "Table of variables"),
     "studio-rules": ("/rules", "Table of rules"),
+    "studio-risk": ("/risk", "Records by individual risk"),
     "studio-plan": ("/plan", "Edits"),
     "studio-before-and-after": ("/before-and-after?name=wages", "Distribution of wages before and after"),
     "studio-map": ("/map?experiment=experiment.yaml", "Risk-utility map: 6 points"),

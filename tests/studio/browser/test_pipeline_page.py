@@ -90,11 +90,25 @@ def test_a_doubt_is_waived_with_a_reason(page, running):
     head, *rows = data.read_text("utf-8").splitlines()
     regions = [f"{row},{'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
     data.write_text("\n".join([f"{head},region", *regions]) + "\n", "utf-8")
-    page.goto(running.at("/plan"))
+    page.goto(running.at("/decisions"))
     page.get_by_label("Why it may be published").first.fill("two large regions")
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="What would change")).to_contain_text("because: two large regions")
     assert "waive" not in running.folder.read_text("utf-8")
+
+
+def test_a_doubt_is_settled_by_an_answer(page, running):
+    data = running.folder.parent / "people.csv"
+    head, *rows = data.read_text("utf-8").splitlines()
+    regions = [f"{row},{'north' if at % 2 else 'south'}" for at, row in enumerate(rows)]
+    data.write_text("\n".join([f"{head},region", *regions]) + "\n", "utf-8")
+    page.goto(running.at("/decisions"))
+    page.get_by_role("button", name="Publish it as it is: region").press("Enter", timeout=480_000)
+    difference = page.get_by_role("region", name="What would change")
+    expect(difference.locator("ins")).to_have_text(["    region: {role: other}"])
+    page.get_by_role("button", name="Save this change").press("Enter")
+    expect(page.get_by_text("No doubt stops the release")).to_be_visible(timeout=480_000)
+    assert "    region: {role: other}\n" in running.folder.read_text("utf-8")
 
 
 def test_all_fields_of_a_step_have_names_and_help(page, running):

@@ -28,8 +28,7 @@ def changed_lines(before, after):
 def test_changing_a_role_changes_its_line(page, office):
     before = (office / "pipeline.yaml").read_text()
     page.get_by_role("link", name="Variables", exact=True).click()
-    page.get_by_role("link", name="age", exact=True).click(timeout=480_000)
-    page.get_by_label("Role").select_option("other")
+    page.get_by_label("Role of age").select_option("other", timeout=480_000)
     page.get_by_role("button", name="Show the change").click()
     expect(page.locator("#change ins")).to_contain_text("age: {role: other}")
     assert (office / "pipeline.yaml").read_text() == before
@@ -42,7 +41,29 @@ def test_changing_a_role_changes_its_line(page, office):
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#said")).to_contain_text("undone")
     assert (office / "pipeline.yaml").read_text() == before
-    expect(page.get_by_label("Role")).to_have_value("quasi_identifier", timeout=480_000)
+    expect(page.get_by_label("Role of age")).to_have_value("quasi_identifier", timeout=480_000)
+
+
+def test_rows_are_filtered_sorted_and_given_a_role_together(page, running, office):
+    before = (office / "pipeline.yaml").read_text()
+    page.goto(running.at("/variables"))
+    page.get_by_label("Show only").fill("not declared", timeout=480_000)
+    expect(page.get_by_role("row")).to_have_count(4)
+    expect(page.locator("[data-shown-rows]")).to_have_text("3 of 4")
+    page.get_by_role("button", name="Different").click()
+    expect(page.get_by_role("columnheader", name="Different")).to_have_attribute("aria-sort", "ascending")
+    page.get_by_role("button", name="Different").click()
+    expect(page.get_by_role("columnheader", name="Different")).to_have_attribute("aria-sort", "descending")
+    page.get_by_role("checkbox", name="Select", exact=True).check()
+    expect(page.get_by_label("Select age")).not_to_be_checked()
+    page.get_by_label("Role of those that are selected").select_option("confidential")
+    page.get_by_role("button", name="Show the change").click()
+    expect(page.locator("#change ins")).to_have_count(3)
+    assert (office / "pipeline.yaml").read_text() == before
+    page.get_by_role("button", name="Save this change").click()
+    expect(page.locator("#said")).to_contain_text("pipeline.yaml is saved")
+    added = [line for line in (office / "pipeline.yaml").read_text().splitlines() if line not in before.splitlines()]
+    assert sorted(added) == [f"    {name}: {{role: confidential}}" for name in ("gross", "net", "tax")]
 
 
 def test_a_chosen_variable_comes_into_view(page, running):

@@ -1,8 +1,11 @@
 """Settings are changed in the text, and nothing else is."""
 
+import itertools
+
 import pytest
 
-from maskwright_studio.pipeline_text import append, insert, move, remove, set_value, uncomment
+from maskwright_studio.pipeline_text import append, insert, move, remove, set_value, set_values, uncomment
+from maskwright_studio.pipeline_text.layout import comments_of, settings_of
 from maskwright_studio.refusal import Refusal
 
 PIPELINE = """\
@@ -207,3 +210,44 @@ def test_what_has_comments_is_removed_with_them_where_that_is_said(text, path, l
 )  # fmt: skip
 def test_comments_of_an_element_are_taken_and_no_others(text, path, left, newline):
     assert uncomment(text.replace("\n", newline), path) == left.replace("\n", newline)
+
+
+DECLARED = """\
+data:
+  variables:   # what is what
+    # of the person
+    age: {role: other}   # in years
+    sex: {}
+    town:
+    pay:
+      type: integer
+      missing: [-9]   # refused
+"""
+SETTINGS = (
+    (("data", "variables", "age", "role"), "identifier"),
+    (("data", "variables", "sex", "role"), "quasi_identifier"),
+    (("data", "variables", "sex", "label"), "Sex: of the person"),
+    (("data", "variables", "town", "role"), "other"),
+    (("data", "variables", "pay", "role"), "confidential"),
+    (("data", "variables", "pay", "missing"), [-9, -8]),
+    (("data", "variables", "tax", "type"), "integer"),
+    (("data", "variables", "tax", "role"), "confidential"),
+    (("data", "variables", "a b", "role"), "other"),
+)
+
+
+@pytest.mark.parametrize("several", list(itertools.combinations(SETTINGS, 3)))
+def test_several_settings_at_once_are_those_one_by_one(several):
+    text = DECLARED
+    for path, value in several:
+        text = set_value(text, path, value)
+    found = set_values(DECLARED, several)
+    assert settings_of(found) == settings_of(text)
+    assert comments_of(found) == comments_of(text) == comments_of(DECLARED)
+    as_on_windows = DECLARED.replace("\n", "\r\n")
+    assert set_values(as_on_windows, several) == found.replace("\n", "\r\n")
+
+
+def test_several_settings_change_nothing_where_one_is_not_safe():
+    with pytest.raises(Refusal, match="cannot be changed safely"):
+        set_values("a: &x {k: 1}\nb: *x\nc: {k: 2}\n", [(("c", "k"), 3), (("a", "k"), 3)])

@@ -1,0 +1,51 @@
+// A table of fields: rows are filtered, sorted and selected in place; what is hidden is not selected.
+// @ts-check
+
+/** @param {string} id @returns {HTMLTableRowElement[]} */
+const rowsOf = (id) => /** @type {HTMLTableRowElement[]} */ ([...document.querySelectorAll(`#${CSS.escape(id)} > tbody > tr`)]);
+
+/** Show the rows that hold all words. @param {HTMLInputElement} field */
+function filter(field) {
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = rowsOf(field.dataset.filter ?? "");
+  for (const row of rows) {
+    const text = row.querySelector("[data-words]")?.getAttribute("data-words") ?? "";
+    row.hidden = !words.every((word) => text.includes(word));
+  }
+  const said = document.querySelector("[data-shown-rows]");
+  if (said) said.textContent = words.length ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
+}
+
+/** What a cell is sorted by. @param {HTMLTableCellElement | undefined} cell */
+function keyOf(cell) {
+  const control = /** @type {HTMLSelectElement | null} */ (cell?.querySelector("select"));
+  return cell?.dataset.key ?? (control ? control.selectedOptions[0]?.text : cell?.textContent)?.trim() ?? "";
+}
+
+/** Sort by the column of a heading; again, the other way. @param {Element} button */
+function sort(button) {
+  const heading = /** @type {HTMLTableCellElement} */ (button.closest("th"));
+  const table = /** @type {HTMLTableElement} */ (button.closest("table"));
+  const isRising = heading.getAttribute("aria-sort") !== "ascending";
+  table.querySelectorAll("[aria-sort]").forEach((each) => each.removeAttribute("aria-sort"));
+  heading.setAttribute("aria-sort", isRising ? "ascending" : "descending");
+  const order = new Intl.Collator("en", { numeric: true }).compare;
+  const keyed = rowsOf(table.id).map((row) => ({ row, key: keyOf(row.cells[heading.cellIndex]) }));
+  keyed.sort((one, other) => (isRising ? 1 : -1) * order(one.key, other.key));
+  table.tBodies[0]?.append(...keyed.map((each) => each.row));
+}
+
+document.addEventListener("input", (event) => {
+  const field = /** @type {HTMLInputElement} */ (event.target);
+  if (field.matches("[data-filter]")) filter(field);
+  if (!field.matches("[data-every]")) return;
+  for (const row of rowsOf(field.dataset.every ?? "")) {
+    const box = /** @type {HTMLInputElement | null} */ (row.querySelector("input[type=checkbox]"));
+    if (box) box.checked = field.checked && !row.hidden;
+  }
+}, { capture: true }); // before what is typed is kept
+
+document.addEventListener("click", (event) => {
+  const button = /** @type {Element} */ (event.target).closest("[data-sort]");
+  if (button) sort(button);
+});
