@@ -168,7 +168,8 @@ def command():
 @pytest.fixture(scope="session")
 def office_files():
     """A small file, and a pipeline with a rule, by name."""
-    rows = "".join(f"{20 + number % 50},{100 * number},{10 * number},{90 * number}\n" for number in range(60))
+    numbers = [row * 37 % 60 for row in range(60)]
+    rows = "".join(f"{20 + each % 50},{100 * each},{10 * each},{90 * each}\n" for each in numbers)
     return {"people.csv": f"age,gross,tax,net\n{rows}".encode(), "pipeline.yaml": PIPELINE.encode()}
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from maskwright import Comparison, Measurable, Measure, MeasureClaims, Measurement
-from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure import edits_known
 from maskwright_builtin.measures.attribute_disclosure.interval_disclosure import INTERVAL_DISCLOSURE
 from maskwright_builtin.measures.information_loss.probabilistic_information_loss import PROBABILISTIC_INFORMATION_LOSS
 from maskwright_builtin.measures.information_loss.thesis_information_loss import MISSING_RULE, THESIS_INFORMATION_LOSS
@@ -114,7 +113,12 @@ def score(comparison: Comparison, params: ScoreParams, rng: np.random.Generator)
                  comparison.masked.variables if variable.name in roles}  # fmt: skip
     keys = _declared_keys(Measurable(published, comparison.variables, comparison.categorical))
     components = _score_components(params)
-    attacked = edits_known(comparison) if params.knows_edits else comparison
+    attacked = comparison
+    if params.knows_edits:
+        # What adjusts is imported where an intruder is to know edits.
+        from maskwright_builtin.measures.attribute_disclosure.edit_knowledge_disclosure import edits_known
+
+        attacked = edits_known(comparison)
     for position, (component, settings) in enumerate(components):
 
         def progress(share: float, position: int = position) -> None:

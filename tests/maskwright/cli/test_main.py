@@ -145,7 +145,7 @@ def test_run_json_is_as_contracted(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_run_that_a_doubt_of_the_plan_stops_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "d.csv").write_text("age,remark\n" + "".join(f"{age},none\n" for age in range(20, 40)))
+    (tmp_path / "d.csv").write_text("age,remark\n" + "".join(f"{20 + row * 7 % 20},none\n" for row in range(20)))
     text = "maskwright: 1\ndata: {source: d.csv}\nprotect: [{method: microaggregation, params: {k: 4}}]\n"
     (tmp_path / "p.yaml").write_text(text + "output: {data: m.csv}\n")
     assert main(["run", str(tmp_path / "p.yaml"), "--json"]) == 1

@@ -35,7 +35,7 @@ def test_a_pipeline_that_runs(tmp_path: Path, files: list[str]) -> None:
         "people": {"source": "people.csv", "key": "line", "in": "homes", "pointers": {"spouse": "line"}},
     }
     assert said["output"]["data"] == {"homes": "homes-masked.csv", "people": "people-masked.csv"}
-    assert set(said["data"]["variables"]) == {"rent", "wage"}
+    assert said["data"]["roles"] == {"confidential": ["rent", "wage"]}
     record = mw.run(path).record
     assert record["levels"]["homes"]["records"] == 40
     assert main(["init", *files, "--to", str(path)]) == 2

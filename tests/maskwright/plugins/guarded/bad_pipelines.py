@@ -21,8 +21,9 @@ PIPELINES = {
 def write_data(folder: Path) -> None:
     """Write ``data.csv``."""
     rng = np.random.default_rng(1)
-    rows = [f"{18 + number},{wage},{'NSWE'[number % 4]}" for number, wage in enumerate(rng.integers(20000, 90000, 40))]
-    rows[5:10] = [f"{23 + number},,N" for number in range(5)]
+    ages = [18 + number * 7 % 40 for number in range(40)]
+    rows = [f"{age},{wage},{'NSWE'[age % 4]}" for age, wage in zip(ages, rng.integers(20000, 90000, 40), strict=True)]
+    rows[5:10] = [f"{age},,N" for age in ages[5:10]]
     (folder / "data.csv").write_text("age,wage,region\n" + "\n".join(rows) + "\n", encoding="utf-8")
 
 
