@@ -209,7 +209,10 @@ def test_dates_are_recoded_to_periods_and_bands_of_age(tmp_path: Path, how: str,
 
 
 def test_points_of_dates_stay_points_where_decimals_have_commas(tmp_path: Path) -> None:
-    rows = [f"{day:02}.0{1 + day % 9}.20{10 + day};{day},5;{day * day % 29},25" for day in range(1, 29)]
+    rows = [
+        f"{day:02}.0{1 + day % 9}.20{10 + day};{day},5;{day * day % 29},25"
+        for day in (5 * row % 29 for row in range(1, 29))
+    ]
     (tmp_path / "d.csv").write_text("born;wage;rent\n" + "\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "p.yaml").write_text(
         'maskwright: 1\ndata: {source: d.csv, delimiter: ";", decimal: ",", variables: {rent: {role: other}, born: '

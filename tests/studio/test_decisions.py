@@ -19,7 +19,8 @@ STEPS = "protect:\n  - {method: microaggregation, variables: [pay], params: {k: 
 def running(studio, tmp_path_factory):
     folder = tmp_path_factory.mktemp("decided")
     rows = [
-        f"{20 + at % 50},{100 + 7 * at},{'xyz'[at % 3]},{'pq'[at % 2]}" + f",{'uvw'[at % 3]}" * 6 for at in range(90)
+        f"{20 + at % 50},{100 + 7 * at},{'xyz'[at % 3]},{'pq'[at % 2]}" + f",{'uvw'[at % 3]}" * 6
+        for at in (37 * row % 90 for row in range(90))
     ]
     (folder / "people.csv").write_text("\n".join([HEAD, *rows]) + "\n", "utf-8")
     (folder / "pipeline.yaml").write_text("maskwright: 1\n", "utf-8")

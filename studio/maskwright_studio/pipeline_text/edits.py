@@ -111,7 +111,7 @@ def set_values(text: str, values: Sequence[tuple[Path, object]]) -> str:
         if found and isinstance(old, (Mapping, list)) and old:
             later.append((path, value))
         elif not (found and same(old, value)):
-            within.setdefault(tuple(path[:-1]), {})[str(path[-1])] = value
+            _put(within, before, path, value)
     places = [each for parent, keys in within.items() for each in _places_within(before, parent, keys)]
     if places:
 
@@ -129,6 +129,19 @@ def set_values(text: str, values: Sequence[tuple[Path, object]]) -> str:
     for path, value in later:
         text = set_value(text, path, value)
     return text
+
+
+def _put(within: dict[tuple[str | int, ...], dict[str, object]], before: Any, path: Path, value: object) -> None:
+    """Note a value at the nearest mapping that is there, in mappings of its own where those between are not."""
+    depth = len(path) - 1
+    while depth > 1 and not find(before, path[:depth])[0] and isinstance(path[depth - 1], str):
+        depth -= 1
+    own = within.setdefault(tuple(path[:depth]), {})
+    for key in path[depth:-1]:
+        inner = own.setdefault(str(key), {})
+        assert isinstance(inner, dict)
+        own = inner
+    own[str(path[-1])] = value
 
 
 def _places_within(before: Any, parent: Path, keys: Mapping[str, object]) -> list[tuple[Path, object, bool]]:

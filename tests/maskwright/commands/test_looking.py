@@ -322,7 +322,8 @@ def test_a_file_in_which_nothing_is_to_be_masked_gets_a_pipeline_all_the_same(
     )
     assert main(["init", "d.csv"]) == 0
     assert main(["plan", "pipeline.yaml"]) == 0
-    assert "nothing else would be masked" in (tmp_path / "pipeline.yaml").read_text(encoding="utf-8")
+    written = (tmp_path / "pipeline.yaml").read_text(encoding="utf-8")
+    assert "nothing else would be masked" in " ".join(written.replace("#", "").split())
 
 
 def test_data_of_a_program(office: Path) -> None:

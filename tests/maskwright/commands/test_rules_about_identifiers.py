@@ -90,7 +90,8 @@ def firms(
     """A pipeline, and firms some with the number of another one, some with too many staff."""
     every = range(FIRMS)
     frame = pd.DataFrame({"firm": [f"F{7 * each:05}" for each in every],
-                          "place": [each // 4 for each in every], "staff": [1 + each % 9 for each in every],
+                          "place": [each * 37 % FIRMS // 4 for each in every],
+                          "staff": [1 + each % 9 for each in every],
                           "sales": [1003 + 7 * (each * 37 % 211) for each in every]})  # fmt: skip
     frame.loc[range(1, 2 * twice, 2), "firm"] = frame["firm"][: 2 * twice : 2].to_list()
     frame.loc[[4 * each for each in range(large)], "staff"] = 900

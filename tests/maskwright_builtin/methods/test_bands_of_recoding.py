@@ -66,7 +66,7 @@ def test_a_variable_of_no_hierarchy_has_no_level() -> None:
 
 
 def test_bands_of_the_file_are_found_where_cells_are_missing() -> None:
-    ages = pd.DataFrame({"age": [float(age) for age in range(20, 60)], "size": [1.0, 2.0] * 20})
+    ages = pd.DataFrame({"age": [20.0 + 7 * row % 40 for row in range(40)], "size": [1.0, 2.0] * 20})
     gaps = ages.copy()
     gaps.loc[40] = [np.nan, 2.0]
     gaps.loc[5, "size"] = np.nan

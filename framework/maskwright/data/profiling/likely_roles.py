@@ -51,7 +51,7 @@ def likely_role(facts: Facts, meaning: Meaning | None) -> Guess:
         return _weight(facts)
     if meaning in ("identifier", "a person's name", "household"):
         return _identifier(facts, meaning)
-    return (None if meaning in KEYS else _order(facts)) or _by_name(facts, meaning)
+    return (None if meaning in KEYS or meaning == "money" else _order(facts)) or _by_name(facts, meaning)
 
 
 def _by_name(facts: Facts, meaning: Meaning | None) -> Guess:

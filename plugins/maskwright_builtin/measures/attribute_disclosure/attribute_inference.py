@@ -64,7 +64,9 @@ def attribute_inference(
             f"{name}_precision": 100.0 * right / claims if claims else 0.0,
             f"{name}_base": 100.0 * base / claims if claims else 0.0,
         }
-    notes = [] if found else ["no attack names a cell that the release does not show"]
+    notes = [f"attacks: {', '.join(params.attacks)}; an intruder is sure from {100.0 * params.certainty:g} % on"]
+    if not found:
+        notes.append("no attack names a cell that the release does not show")
     missing = sum(int(column.missing.sum()) for column in original)
     if missing:
         notes.append(f"{missing} missing cells of the original are not counted")

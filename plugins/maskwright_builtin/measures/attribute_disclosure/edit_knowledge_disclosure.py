@@ -244,6 +244,9 @@ def _exposed(original: Floats, low: Floats, high: Floats, households: Integers |
 def _moved(comparison: Comparison, bounds: EditBounds, published: list[str], hidden: list[str]) -> Dataset:
     """The masked file with its records moved onto the edits, and every masked value into its interval."""
     columns = {name: comparison.masked[name] for name in (*hidden, *published)}
+    hidden = [name for name in hidden if not columns[name].missing.all()]
+    if not hidden:
+        return comparison.masked
     values = {name: np.where(column.missing, np.nan, column.values) for name, column in columns.items()}
     points, _ = project(
         np.column_stack([values[name] for name in hidden]), [columns[name].variable for name in hidden],

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
-from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 
 from maskwright import Block, Claims, InputError, Masked, Method, Variable
 from maskwright_builtin.methods.microaggregation.microaggregation import PartitionName, chosen_partition
@@ -175,6 +173,10 @@ def _assigned(
     assigned = categories.copy()
     if not categories.shape[1]:
         return assigned
+    # Plugins are listed without what they compute with.
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
     # Within a cluster in random order.
     order = np.lexsort((rng.random(len(labels)), labels))
     for members in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):

@@ -384,7 +384,9 @@ def test_a_masking_run_checks_them_on_the_result(tmp_path: Path, longest: int, r
     path = tmp_path / "rules.sch"
     path.write_text(schema(rule(f"string-length(V1) &lt;= {longest}") + rule("V1 &gt;= 0", name="b")))
     edits = mw.read_edits(path)
-    data = pd.DataFrame({"V1": [float(v) for v in range(120, 140)], "V2": [float(v * v) for v in range(20)]})
+    data = pd.DataFrame(
+        {"V1": [120.0 + 7 * v % 20 for v in range(20)], "V2": [float(7 * v % 20) ** 2 for v in range(20)]}
+    )
     if released:
         masked = mw.protect(data, "microaggregation", edits=edits, seed=1, params={"k": 3})
         assert mw.validate(masked, edits).ok

@@ -50,7 +50,10 @@ def test_where_nothing_is_hidden_nothing_can_be_inferred() -> None:
     original, _ = files(10)
     found = measured(original, original)
     assert (found.value, found.parts["dependency_claims"]) == (0.0, 0.0)
-    assert found.notes == ("no attack names a cell that the release does not show",)
+    assert found.notes == (
+        "attacks: dependency; an intruder is sure from 90 % on",
+        "no attack names a cell that the release does not show",
+    )
 
 
 def test_an_unknown_attack_is_named() -> None:
