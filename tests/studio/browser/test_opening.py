@@ -10,7 +10,8 @@ expect = pytest.importorskip("playwright.sync_api").expect
 @pytest.fixture(scope="module")
 def running(studio, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
-    rows = "".join(f"{20 + number % 50};{4321 + number * 37},5\n" for number in range(60))
+    numbers = (row * 37 % 60 for row in range(60))
+    rows = "".join(f"{20 + number % 50};{4321 + number * 37},5\n" for number in numbers)
     (folder / "people.csv").write_text("age;wages\n" + rows, encoding="utf-8")
     (folder / "rules.yaml").write_text("edits: ['age >= 0']\n", encoding="utf-8")
     return studio(folder)
