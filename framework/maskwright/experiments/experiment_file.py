@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright.pipeline.file_model import FileName, Name, Section
+from maskwright.pipeline.declared_lists import Name
+from maskwright.pipeline.file_model import FileName, Section
 from maskwright.pipeline.file_schema import DIALECT, untitled
 
 MOST_CELLS = 100_000

@@ -285,10 +285,14 @@ def test_the_score_of_an_intruder_who_knows_the_edits():
     masked = original | {"t": rng.permutation(a + b)}
     files = dataset(original), dataset(masked)
     comparison = Comparison(*files, ("t",), EditSet.parse(["a + b == t"]))
-    plain, known = (SCORE.compute(comparison, ScoreParams(knows_edits=knows), rng) for knows in (False, True))
+    plain, known = (
+        SCORE.compute(comparison, ScoreParams.model_validate({"knows_edits": knows}), rng) for knows in (False, True)
+    )
     assert known.parts["pil"] == plain.parts["pil"]
     assert plain.parts["distance_record_linkage"] < 20
     assert known.parts["distance_record_linkage"] == known.parts["interval_disclosure"] == 100
     obeyed = replace(comparison, masked=dataset(original | {"a": a + 1, "t": a + b + 1}), variables=("a", "t"))
-    plain, known = (SCORE.compute(obeyed, ScoreParams(knows_edits=knows), rng) for knows in (False, True))
+    plain, known = (
+        SCORE.compute(obeyed, ScoreParams.model_validate({"knows_edits": knows}), rng) for knows in (False, True)
+    )
     assert known.value == pytest.approx(plain.value)
