@@ -10,7 +10,6 @@ from maskwright.disclosure.cells import of_level
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_columns_of_rules, with_linked_columns
 from maskwright.edits.levels.joint_rules import cells_of
-from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Standardisation
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
@@ -78,7 +77,7 @@ def doubts_across_levels(
         states = (level.data, returned[level.name].data, kept[level.name].data)
         found = Distortion.of(*states, names, standardisation)
         variables = {each.name: each for each in level.data.variables}
-        effects = [EditEffects(tuple(names), Cost(), adjusted)]
+        effects = [EditEffects(tuple(names), {}, adjusted)]
 
         def obeying(
             states: tuple[Dataset, Dataset, Dataset] = states, names: list[str] = names, name: str = level.name,
