@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.edit import LinearPart, PolynomialPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
-from maskwright.masking.adjusting.derivation import is_equality
+from maskwright.planning.make_plan import computes_another, masked_together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -106,11 +105,12 @@ def distortion_beyond_errors(
     doubts: list[Doubt] = []
     notices: list[Notice] = []
     most: dict[str, float] = {}
+    advised: dict[tuple[str, ...], str] = {}
     for place, shift in distorted:
         name = shift.variable
         (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {}, {})]
         named = [(edit, share) for edit, share in own.shares(name, edits).items() if share >= 1 / 100][:MOST_NAMED]
-        doubt = _doubt(shift, named, own, plan, edits)
+        doubt = _doubt(shift, named, own, plan, edits, advised)
         declared = variables[name].distortion
         if left is not None and not is_distorted(left[place], present[place], declared):
             share = _mended(shift, left[place], least_moved(present[place], declared))
@@ -164,8 +164,10 @@ def signed(moved: float) -> str:
 
 
 def _doubt(
-    shift: Shift, named: Sequence[tuple[str, float]], effects: EditEffects, plan: Plan, edits: EditSet
-) -> Doubt:
+    shift: Shift, named: Sequence[tuple[str, float]], effects: EditEffects, plan: Plan, edits: EditSet,
+    advised: dict[tuple[str, ...], str],
+) -> Doubt:  # fmt: skip
+    """Doubt about a variable; `advised`: the ways out that doubts before it name, with their variables; gains this."""
     name = shift.variable
     message = (
         f"adjusting and rounding moved its mean by {signed(shift.mean)} and its standard deviation by "
@@ -175,7 +177,9 @@ def _doubt(
     )
     if named:
         of = "its moves" if name in effects.moves else "the records moved"
-        message += " to keep " + ", ".join(f"{_said(edits[edit])} ({100 * share:.0f} % of {of})" for edit, share in named)
+        message += " to keep " + ", ".join(
+            f"{_said(edits[edit])} ({100 * share:.0f} % of {of})" for edit, share in named
+        )
     chosen = [edits[edit] for edit, _ in named]
     in_steps = {each for edit in chosen for each in edit.variables} | {name}
     if name in effects.computed and chosen:
@@ -183,15 +187,20 @@ def _doubt(
         message += f": {name} is computed from {others}, and a product or quotient of masked values is another"
         ways = dict.fromkeys(_ways_of_computed(name, chosen[0], plan))
     else:
-        ways = dict.fromkeys((*_ways_off_steps(in_steps, plan.variables), *_ways(chosen, plan)))
+        ways = dict.fromkeys((*_ways_off_steps(in_steps, plan.variables), *_ways(name, chosen, plan)))
     declared = declaration(name, shift.mean, shift.deviation)
-    return Doubt("adjustment-distorts", name, message, hint=_sentence([*ways, declared]))
+    said = advised.setdefault(tuple(ways), name) if ways else name
+    return Doubt(
+        "adjustment-distorts", name, message,
+        hint=_sentence([*(ways if said == name else [f"do what is advised for {said}"]), declared]),
+    )  # fmt: skip
 
 
 def _ways_of_computed(name: str, edit: Edit, plan: Plan) -> Iterator[str]:
     """What would do better where a variable is computed from others."""
-    if any(isinstance(part, PolynomialPart) for part in edit.parts):
-        yield f"let another variable of {edit.name} be computed: `adjustment_weights: {{{name}: 2}}` in the step's params"
+    if computes_another(plan, name, 2.0):
+        way = f"`adjustment_weights: {{{name}: 2}}` in the step's params"
+        yield f"let another variable of {edit.name} be computed: {way}"
 
 
 def _said(edit: Edit) -> str:
@@ -217,14 +226,12 @@ def _ways_off_steps(names: Collection[str], variables: Mapping[str, Variable]) -
         )
 
 
-def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
+def _ways(name: str, edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     """What would do better."""
     if not edits:
         yield "publish more decimals"
         return
-    rules = [edit for edit in edits if edit.limit_of is None]
-    them = "it" if len(rules) == 1 else "them"
-    violated = [edit.name for edit in rules if edit.name in plan.violated]
+    violated = [edit.name for edit in edits if edit.limit_of is None and edit.name in plan.violated]
     if violated:
         which = "it" if len(violated) == 1 else "them"
         yield f"check {', '.join(violated)}: `maskwright validate` counts the original records that violate {which}"
@@ -232,28 +239,12 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
         if (step := edit.limit_of) is not None:
             limited = ", ".join(edit.variables)
             yield f"let step {step} limit {limited} less, or not at all where another step masks {limited}"
-    for edit in rules:
-        yield from _together(edit, plan)
-        if any(isinstance(part, LinearPart | ProductPart) and is_equality(part) for part in edit.parts):
-            yield f"give {edit.name} a tolerance, where its variables are rounded"
-        if edit.kind == "checked":
-            yield f"write {edit.name} as a sum or a product with one variable alone, which is then derived"
-    if rules:
-        yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
-
-
-def _together(edit: Edit, plan: Plan) -> Iterator[str]:
-    """That its variables be masked together, where no step does."""
-    own = {name for name in edit.variables if name in plan.masked}
-    groups = [group for group in plan.groups if own & set(group.variables)]
-    if len(own) > 1 and not any(own <= set(group.variables) for group in groups):
-        apart = [plan.steps[group.step - 1].method for group in groups]
-        by = dict.fromkeys(method.name for method in apart if method.scope == "variable")
-        together = ", ".join(name for name in edit.variables if name in own)
-        if by:
-            yield f"mask {together} together, by another method: {', '.join(by)} masks each variable by itself"
-        else:
-            yield f"mask {together} in one step and one group"
+    together = next((unit.variables for unit in plan.units if name in unit.variables), ())
+    method = masked_together(plan, together) if all(edit.limit_of is None for edit in edits) else None
+    if method is not None and all(set(edit.variables) <= set(plan.variables) for edit in edits):
+        which = "its edits" if len(together) == 1 else "their edits"
+        in_one = "" if len(together) == 1 else " in one step"
+        yield f"mask {', '.join(together)}{in_one} by a method that keeps {which}, such as {method}"
 
 
 def declaration(name: str, mean: float, deviation: float) -> str:
@@ -261,4 +252,4 @@ def declaration(name: str, mean: float, deviation: float) -> str:
     moved = max(abs(mean), abs(deviation))
     step = 10.0 ** np.floor(np.log10(moved))
     bound = f"{(np.floor(moved / step) + 1) * step:.1g}"
-    return f"declare how far it may move: `{name}: {{distortion: {bound}}}`"
+    return f"declare how far its mean and its standard deviation may move: `{name}: {{distortion: {bound}}}`"

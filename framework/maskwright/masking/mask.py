@@ -120,7 +120,9 @@ def mask(
         kept = _obeying(*states, units, context)
         return None if kept is None else Distortion.of(*kept, numeric, protected.standardisation)
 
-    effects = [EditEffects(each.unit.variables, each.cost.moves, touched_records(each), each.unit.computed) for each in units]
+    effects = [
+        EditEffects(each.unit.variables, each.cost.moves, touched_records(each), each.unit.computed) for each in units
+    ]
     distorted = distortion_beyond_errors(
         distortion, obeying, effects, context.plan.variables, context.plan, context.edits
     )

@@ -175,8 +175,8 @@ def _merged(pieces: Sequence[tuple[Integers, Adjustment]], values: Floats) -> Ad
     free = tuple(name for name in dict.fromkeys(name for plan in plans for name in plan.free) if name not in computed)
     plan = Derivations(free, steps, tuple(dict.fromkeys(name for each in plans for name in each.searched)))
     return replace(
-        pieces[0][1], values=placed, points=points, start=start, touched=touched, derivations=plan, moved=moved, fallback=fallback,
-        infeasible=infeasible, without_multiples=without_multiples,
+        pieces[0][1], values=placed, points=points, start=start, touched=touched, derivations=plan, moved=moved,
+        fallback=fallback, infeasible=infeasible, without_multiples=without_multiples,
     )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def moves_by_edit(
     `computing`: edits by which variables are computed.
     """
     cells = np.ones(len(before)) if members is None else np.bincount(members, minlength=len(before))
-    touched = adjustment.touched
+    touched, none = adjustment.touched, np.zeros(len(before))
     moves: dict[str, dict[str, float]] = {}
     for column, name in enumerate(names):
         states = (each[:, column] for each in (before, adjustment.start, adjustment.values))
@@ -129,8 +129,8 @@ def moves_by_edit(
         edits = computing.get(name, ())
         for edit in edits:
             own[edit] = float(by_computing.sum()) / len(edits)
-        near = np.sum([rows for edit, rows in touched.items() if name in read.get(edit, ())] or [0 * cells], axis=0)
-        every = np.sum([*touched.values()] or [0 * cells], axis=0)
+        readers = [rows for edit, rows in touched.items() if name in read.get(edit, ())]
+        near, every = (np.sum([none, *each], axis=0) for each in (readers, touched.values()))
         for edit, rows in touched.items():
             sharing = near if name in read.get(edit, ()) else np.where(near > 0, 0, every)
             shares = np.divide(further, sharing, out=np.zeros(len(further)), where=rows & (sharing > 0))

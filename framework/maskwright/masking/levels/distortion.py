@@ -19,7 +19,7 @@ from maskwright.planning.applicable_edits import without_violations
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts, violated_by_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.levels.planning import PlannedLevels
@@ -36,8 +36,16 @@ def distortion_of_composition(
     linked: LinkedData, rules: JointRules, found: JoinedGroups, ready: ReadyRun, measured: Distortion
 ) -> Iterator[tuple[str, Distortion]]:
     """What adjusting did in one composition to the variables of each level, all members together."""
-    cells = measured.adjusted.names
-    joined = Standardisation.of(ready.original, cells)
+    joined = Standardisation.of(ready.original, measured.adjusted.names)
+    for level, own in variables_of_cells(linked, rules, found, measured.adjusted.names):
+        scale = Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
+        yield level, measured.of_variables(own, joined, scale)
+
+
+def variables_of_cells(
+    linked: LinkedData, rules: JointRules, found: JoinedGroups, cells: Collection[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Variables of each level of which these are cells in the joined records of one composition."""
     for level in (rules.top, rules.low):
         members = None if level == rules.top else len(found.composition)
         own = {
@@ -45,12 +53,7 @@ def distortion_of_composition(
             for cell in cells_of(name, members) if cell.name in cells
         }  # fmt: skip
         if own:
-            yield (
-                level,
-                measured.of_variables(
-                    own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
-                ),
-            )
+            yield level, own
 
 
 def doubts_across_levels(
