@@ -200,7 +200,7 @@ def _ways_of_computed(name: str, edit: Edit, plan: Plan) -> Iterator[str]:
     """What would do better where a variable is computed from others."""
     if computes_another(plan, name, 2.0):
         way = f"`adjustment_weights: {{{name}: 2}}` in the step's params"
-        yield f"let another variable of {edit.name} be computed: {way}"
+        yield f"let another variable of {edit.name} be computed, which may move less: {way}"
 
 
 def _said(edit: Edit) -> str:
