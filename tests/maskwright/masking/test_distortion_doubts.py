@@ -149,7 +149,7 @@ def test_variables_that_are_to_be_masked_together_can_be(firms: pd.DataFrame, tm
 
 def test_what_the_plan_refuses_is_not_advised(firms: pd.DataFrame, tmp_path: Path) -> None:
     """Exports are bounded by a value that is published as it is: no cluster of exports alone keeps that."""
-    found, _ = run(firms, tmp_path, [swapped(["exports"])])
+    found, _ = run(firms, tmp_path, [swapped(["exports"])], edits=EDITS[6:7])
     assert "mask " not in str(found["exports"].hint).lower()
     with pytest.raises(mw.InputError, match="outside one variable group"):
         mw.plan(settings(firms, tmp_path, [clustered(["exports"])]))
