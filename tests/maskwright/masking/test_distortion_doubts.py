@@ -152,7 +152,7 @@ def test_what_the_plan_refuses_is_not_advised(firms: pd.DataFrame, tmp_path: Pat
     found, _ = run(firms, tmp_path, [swapped(["exports"])], edits=EDITS[6:7])
     assert "mask " not in str(found["exports"].hint).lower()
     with pytest.raises(mw.InputError, match="outside one variable group"):
-        mw.plan(settings(firms, tmp_path, [clustered(["exports"])]))
+        mw.plan(firms, "microaggregation", variables=["exports"], edits=["exports <= value"], params={"k": 5})
 
 
 def test_a_cluster_with_an_error_is_mended_as_a_whole(tmp_path: Path) -> None:
