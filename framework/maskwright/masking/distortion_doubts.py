@@ -110,15 +110,14 @@ def distortion_beyond_errors(
         name = shift.variable
         (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {}, {})]
         named = [(edit, share) for edit, share in own.shares(name, edits).items() if share >= 1 / 100][:MOST_NAMED]
-        doubt = _doubt(shift, named, own, plan, edits, advised)
         declared = variables[name].distortion
         if left is not None and not is_distorted(left[place], present[place], declared):
             share = _mended(shift, left[place], least_moved(present[place], declared))
             if share >= MOST_MENDED:
-                notices.append(_mending_notice(doubt, share))
+                notices.append(_mending_notice(_doubt(shift, named, own, plan, edits, {}), share))
                 continue
         most |= {edit: max(share, most.get(edit, 0.0)) for edit, share in named if share > MOST}
-        doubts.append(doubt)
+        doubts.append(_doubt(shift, named, own, plan, edits, advised))
     return DistortionDoubts(tuple(doubts), most, tuple(notices))
 
 

@@ -118,7 +118,8 @@ def test_another_variable_that_is_computed_leads_out(firms: pd.DataFrame, tmp_pa
 def test_it_is_not_advised_where_the_total_is_computed_all_the_same() -> None:
     from maskwright.planning.make_plan import computes_another
 
-    frame = pd.DataFrame({"a": range(2, 40), "b": range(3, 41), "d": 1}).eval("c = a * b + d")
+    frame = pd.DataFrame({"a": range(2, 40), "b": range(3, 41), "d": 1})
+    frame["c"] = frame["a"] * frame["b"] + frame["d"]
     plan = mw.plan(frame, "microaggregation", edits=["a * b + d == c"])
     assert [group.computed for group in plan.groups] == [("c",)]
     assert not computes_another(plan, "c", 2.0)
