@@ -130,8 +130,8 @@ class VariableDeclaration(BaseModel, extra="forbid", frozen=True):
         ge=0,
         allow_inf_nan=False,
         description="Standard deviations of the original by which adjusting to edits and rounding may move its mean or "
-        "its standard deviation. Left out: 0.05, in files of fewer than 400 records the standard error of a mean, and "
-        "as far as the method itself moved it.",
+        "its standard deviation; deciles have no bound. Left out: 0.05, in files of fewer than 400 records the "
+        "standard error of a mean, and as far as the method itself moved it.",
     )
     unit: str | None = Field(default=None, description="Unit of measurement, shown in reports.")
     decimals: int | None = Field(

@@ -330,10 +330,10 @@ _CATALOGUE = (
         "than by chance: by 0.2 or more, or by 0.05 where more than half of the cells went or another step masks the "
         "variable too. Removing that moves them less, from 0.05 on, is a caution. Or more than half of the cells of a"
         " variable that is no key were suppressed to protect keys.",
-        "Check the edits that are named; mask their variables in one step and one variable group, by a method that "
-        "masks several at once; choose a method, or an `aggregation` of microaggregation, that keeps them; give an "
-        "edit the tolerance that rounding needs; recode keys of which many cells are suppressed; or declare how far it "
-        "may move, in standard deviations: `variables: {NAME: {distortion: 0.2}}`.",
+        "Check the edits that are named; mask their variables in one step by a method that keeps them; let another "
+        "variable of a product be computed (`adjustment_weights`); recode keys of which many cells are suppressed; or "
+        "declare how far its mean and its standard deviation may move, in standard deviations: `variables: {NAME: "
+        "{distortion: 0.2}}`. Deciles are shown and have no bound.",
     ),
     DoubtKind(
         "W310",

@@ -51,6 +51,7 @@ def unit_facts(number: int, found: AdjustedUnit, kept: Integers | slice = EVERY)
         "cost": [float(each) for each in adjustment.cost],
         "loss": [cost.method, cost.adjustment, cost.rounding, cost.several_edits],
         "edits": {name: float(value) for name, value in (cost.edits or {}).items()},
+        "moves": cost.moves,
         "touched": touched_records(found, kept),
         "failing": dict(adjustment.failing),
         "without_multiples": bool(adjustment.without_multiples.any()),
@@ -126,7 +127,7 @@ class UnitTotals:
         self.conflicts |= dict.fromkeys(tuple(each) for each in facts["conflicts"])
         self.dependents = list(facts["dependents"])
         method, adjustment, rounding, several = facts["loss"]
-        self.cost += Cost(method, adjustment, rounding, facts["edits"], several)
+        self.cost += Cost(method, adjustment, rounding, facts["edits"], several, facts["moves"])
         _add_counts(self.touched, facts["touched"])
         _add_counts(self.failing, facts["failing"])
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.edits.edit import LinearPart, ProductPart
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.findings import Notice
-from maskwright.masking.adjusting.derivation import is_equality
+from maskwright.planning.make_plan import computes_another, masked_together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
-    from maskwright.masking.adjusting.adjustment_loss import Cost
+    from maskwright.masking.adjusting.adjustment_loss import Moves
     from maskwright.masking.adjusting.distortion import Distortion, Shift
     from maskwright.planning.plan import Plan
 
@@ -37,31 +36,38 @@ MOST_GONE = 0.5
 
 MOST_NAMED = 3
 MOST = 0.5
-"""Share of what adjusting costs from which on one edit does most of it."""
+"""Share of what moved a variable from which on one edit does most of it."""
+
+MOST_MENDED = 0.75
+"""Share of a move from which on the records have done it that violate an edit on arrival, or are averaged with one.
+
+They explain it only if hardly anything is left for others: with this share these did a third as much at most.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class EditEffects:
-    """What adjusting cost in variables that edits join.
+    """What adjusting moved of variables that edits join.
 
-    `touched`: records that were moved because of each edit.
+    `moves`: of each variable, by edit. `touched`: records that were moved because of each edit. `computed`: variables
+    that are computed from the others.
     """
 
     variables: tuple[str, ...]
-    cost: Cost
+    moves: Moves
     touched: Mapping[str, int]
+    computed: tuple[str, ...] = ()
 
-    @property
-    def shares(self) -> dict[str, float]:
-        """Of what adjusting added, by edit, the one that added most first; what several did falls to all of them."""
-        touched = {name: count for name, count in self.touched.items() if count}
-        own = {name: max((self.cost.edits or {}).get(name, 0.0), 0.0) for name in touched}
-        several = max(self.cost.several_edits, 0.0)
-        total, records = sum(own.values()) + several, sum(touched.values())
-        if not total:
-            return {name: count / records for name, count in sorted(touched.items(), key=lambda each: -each[1])}
-        shares = {name: (own[name] + several * touched[name] / records) / total for name in own}
-        return dict(sorted(shares.items(), key=lambda each: -each[1]))
+    def shares(self, variable: str, edits: EditSet) -> dict[str, float]:
+        """Of what moved a variable, by edit, the one that moved it most first; without `moves` of the records."""
+        known = {edit.name for edit in edits}
+        counts = self.moves.get(variable)
+        if counts is None:
+            read = {name: n for name, n in self.touched.items() if name in known and variable in edits[name].variables}
+            counts = read or self.touched
+        total = sum(counts.values())
+        named = sorted(((name, own) for name, own in counts.items() if name in known), key=lambda each: -each[1])
+        return {name: own / total for name, own in named if own}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,26 +87,6 @@ class DistortionDoubts:
         )
 
 
-def distortion_doubts(
-    found: Distortion, effects: Sequence[EditEffects], variables: Mapping[str, Variable], plan: Plan, edits: EditSet
-) -> DistortionDoubts:
-    """Look at each variable that was adjusted."""
-    doubts: list[Doubt] = []
-    most: dict[str, float] = {}
-    known = {edit.name for edit in edits}
-    for shift, present in zip(found.shifts, np.diag(found.adjusted.both).tolist(), strict=True):
-        shares: dict[str, float] = {}
-        for each in effects:
-            if shift.variable in each.variables:
-                shares |= each.shares
-        if not is_distorted(shift, present, variables[shift.variable].distortion):
-            continue
-        named = [(name, share) for name, share in shares.items() if name in known and share >= 1 / 100][:MOST_NAMED]
-        most |= {name: share for name, share in named if share > MOST}
-        doubts.append(_doubt(shift, named, plan, edits))
-    return DistortionDoubts(tuple(doubts), most)
-
-
 def distortion_beyond_errors(
     found: Distortion, obeying: Callable[[], Distortion | None], effects: Sequence[EditEffects],
     variables: Mapping[str, Variable], plan: Plan, edits: EditSet,
@@ -109,26 +95,46 @@ def distortion_beyond_errors(
 
     `obeying`: measured of the records whose original obeys the edits that few violate; None: that is all of them.
     """
-    distorted = distortion_doubts(found, effects, variables, plan, edits)
-    beyond = obeying() if distorted.doubts else None
-    if beyond is None:
-        return distorted
-    left = distortion_doubts(beyond, effects, variables, plan, edits)
-    return replace(left, notices=_mending_notices(distorted.doubts, left.doubts))
+    present = np.diag(found.adjusted.both).tolist()
+    distorted = [
+        (place, shift) for place, (shift, cells) in enumerate(zip(found.shifts, present, strict=True))
+        if is_distorted(shift, cells, variables[shift.variable].distortion)
+    ]  # fmt: skip
+    beyond = obeying() if distorted else None
+    left = None if beyond is None else list(found.moving_only(beyond).shifts)
+    doubts: list[Doubt] = []
+    notices: list[Notice] = []
+    most: dict[str, float] = {}
+    advised: dict[tuple[str, ...], str] = {}
+    for place, shift in distorted:
+        name = shift.variable
+        (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {}, {})]
+        named = [(edit, share) for edit, share in own.shares(name, edits).items() if share >= 1 / 100][:MOST_NAMED]
+        declared = variables[name].distortion
+        if left is not None and not is_distorted(left[place], present[place], declared):
+            share = _mended(shift, left[place], least_moved(present[place], declared))
+            if share >= MOST_MENDED:
+                notices.append(_mending_notice(_doubt(shift, named, own, plan, edits, {}), share))
+                continue
+        most |= {edit: max(share, most.get(edit, 0.0)) for edit, share in named if share > MOST}
+        doubts.append(_doubt(shift, named, own, plan, edits, advised))
+    return DistortionDoubts(tuple(doubts), most, tuple(notices))
 
 
-def _mending_notices(all_records: Iterable[Doubt], obeying: Iterable[Doubt]) -> tuple[Notice, ...]:
-    """What is said of variables that only records which violate an edit on arrival moved so far."""
-    left = {each.subject for each in obeying}
-    return tuple(
-        Notice(
-            "mended-violations",
-            each.subject,
-            f"{each.subject}: {each.message}; nearly all of it in records that violate an edit in the original: right "
-            "where these are errors, wrong where good records violate the edit",
-        )
-        for each in all_records
-        if each.subject not in left
+def _mended(shift: Shift, left: Shift, bound: float) -> float:
+    """Share that records have of what moved too far: of a mean, of a standard deviation, the least; `left`: without."""
+    pairs = ((shift.mean, left.mean), (shift.deviation, left.deviation))
+    return min(1 - abs(without) / abs(moved) for moved, without in pairs if abs(moved) > bound)
+
+
+def _mending_notice(doubt: Doubt, share: float) -> Notice:
+    """What is said of a variable that records which violate an edit on arrival moved so far."""
+    return Notice(
+        "mended-violations",
+        doubt.subject,
+        f"{doubt.subject}: {doubt.message}; {100 * min(share, 1.0):.0f} % of that in records that violate an edit in "
+        "the original, or are averaged with one: right where these are errors, wrong where good records violate the "
+        "edit",
     )
 
 
@@ -156,21 +162,44 @@ def signed(moved: float) -> str:
     return f"{shown:+.2f}" if shown else "0"
 
 
-def _doubt(shift: Shift, named: Sequence[tuple[str, float]], plan: Plan, edits: EditSet) -> Doubt:
+def _doubt(
+    shift: Shift, named: Sequence[tuple[str, float]], effects: EditEffects, plan: Plan, edits: EditSet,
+    advised: dict[tuple[str, ...], str],
+) -> Doubt:  # fmt: skip
+    """Doubt about a variable; `advised`: the ways out that doubts before it name, with their variables; gains this."""
+    name = shift.variable
     message = (
-        f"adjusting and rounding moved its mean by {signed(shift.mean)}, its standard deviation by "
-        f"{signed(shift.deviation)} and a decile by {signed(shift.decile)} standard deviations of the original (the "
-        f"methods: mean {signed(shift.method_mean)}, standard deviation {signed(shift.method_deviation)})"
+        f"adjusting and rounding moved its mean by {signed(shift.mean)} and its standard deviation by "
+        f"{signed(shift.deviation)} standard deviations of the original (the methods: mean {signed(shift.method_mean)}"
+        f", standard deviation {signed(shift.method_deviation)}; of the deciles, which have no bound, one by "
+        f"{signed(shift.decile)})"
     )
     if named:
+        of = "its moves" if name in effects.moves else "the records moved"
         message += " to keep " + ", ".join(
-            f"{_said(edits[name])} ({100 * share:.0f} % of the cost)" for name, share in named
+            f"{_said(edits[edit])} ({100 * share:.0f} % of {of})" for edit, share in named
         )
-    chosen = [edits[name] for name, _ in named]
-    in_steps = {each for edit in chosen for each in edit.variables} | {shift.variable}
-    ways = dict.fromkeys((*_ways_off_steps(in_steps, plan.variables), *_ways(chosen, plan)))
-    declared = declaration(shift.variable, shift.mean, shift.deviation)
-    return Doubt("adjustment-distorts", shift.variable, message, hint=_sentence([*ways, declared]))
+    chosen = [edits[edit] for edit, _ in named]
+    in_steps = {each for edit in chosen for each in edit.variables} | {name}
+    if name in effects.computed and chosen:
+        others = ", ".join(other for other in chosen[0].variables if other != name)
+        message += f": {name} is computed from {others}, and a product or quotient of masked values is another"
+        ways = dict.fromkeys(_ways_of_computed(name, chosen[0], plan))
+    else:
+        ways = dict.fromkeys((*_ways_off_steps(in_steps, plan.variables), *_ways(name, chosen, plan)))
+    declared = declaration(name, shift.mean, shift.deviation)
+    said = advised.setdefault(tuple(ways), name) if ways else name
+    return Doubt(
+        "adjustment-distorts", name, message,
+        hint=_sentence([*(ways if said == name else [f"do what is advised for {said}"]), declared]),
+    )  # fmt: skip
+
+
+def _ways_of_computed(name: str, edit: Edit, plan: Plan) -> Iterator[str]:
+    """What would do better where a variable is computed from others."""
+    if computes_another(plan, name, 2.0):
+        way = f"`adjustment_weights: {{{name}: 2}}` in the step's params"
+        yield f"let another variable of {edit.name} be computed, which may move less: {way}"
 
 
 def _said(edit: Edit) -> str:
@@ -196,14 +225,12 @@ def _ways_off_steps(names: Collection[str], variables: Mapping[str, Variable]) -
         )
 
 
-def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
+def _ways(name: str, edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
     """What would do better."""
     if not edits:
         yield "publish more decimals"
         return
-    rules = [edit for edit in edits if edit.limit_of is None]
-    them = "it" if len(rules) == 1 else "them"
-    violated = [edit.name for edit in rules if edit.name in plan.violated]
+    violated = [edit.name for edit in edits if edit.limit_of is None and edit.name in plan.violated]
     if violated:
         which = "it" if len(violated) == 1 else "them"
         yield f"check {', '.join(violated)}: `maskwright validate` counts the original records that violate {which}"
@@ -211,28 +238,12 @@ def _ways(edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
         if (step := edit.limit_of) is not None:
             limited = ", ".join(edit.variables)
             yield f"let step {step} limit {limited} less, or not at all where another step masks {limited}"
-    for edit in rules:
-        yield from _together(edit, plan)
-        if any(isinstance(part, LinearPart | ProductPart) and is_equality(part) for part in edit.parts):
-            yield f"give {edit.name} a tolerance, where its variables are rounded"
-        if edit.kind == "checked":
-            yield f"write {edit.name} as a sum or a product with one variable alone, which is then derived"
-    if rules:
-        yield f"take a method that keeps {them} by itself (`maskwright plan` says what keeps each edit)"
-
-
-def _together(edit: Edit, plan: Plan) -> Iterator[str]:
-    """That its variables be masked together, where no step does."""
-    own = {name for name in edit.variables if name in plan.masked}
-    groups = [group for group in plan.groups if own & set(group.variables)]
-    if len(own) > 1 and not any(own <= set(group.variables) for group in groups):
-        apart = [plan.steps[group.step - 1].method for group in groups]
-        by = dict.fromkeys(method.name for method in apart if method.scope == "variable")
-        together = ", ".join(name for name in edit.variables if name in own)
-        if by:
-            yield f"mask {together} together, by another method: {', '.join(by)} masks each variable by itself"
-        else:
-            yield f"mask {together} in one step and one group"
+    together = next((unit.variables for unit in plan.units if name in unit.variables), ())
+    method = masked_together(plan, together) if all(edit.limit_of is None for edit in edits) else None
+    if method is not None and all(set(edit.variables) <= set(plan.variables) for edit in edits):
+        which = "its edits" if len(together) == 1 else "their edits"
+        in_one = "" if len(together) == 1 else " in one step"
+        yield f"mask {', '.join(together)}{in_one} by a method that keeps {which}, such as {method}"
 
 
 def declaration(name: str, mean: float, deviation: float) -> str:
@@ -240,4 +251,4 @@ def declaration(name: str, mean: float, deviation: float) -> str:
     moved = max(abs(mean), abs(deviation))
     step = 10.0 ** np.floor(np.log10(moved))
     bound = f"{(np.floor(moved / step) + 1) * step:.1g}"
-    return f"declare how far it may move: `{name}: {{distortion: {bound}}}`"
+    return f"declare how far its mean and its standard deviation may move: `{name}: {{distortion: {bound}}}`"

@@ -117,10 +117,12 @@ def mask(
     distortion = Distortion.of(*states, numeric, protected.standardisation)
 
     def obeying() -> Distortion | None:
-        kept = _obeying(*states, context)
+        kept = _obeying(*states, units, context)
         return None if kept is None else Distortion.of(*kept, numeric, protected.standardisation)
 
-    effects = [EditEffects(each.unit.variables, each.cost, touched_records(each)) for each in units]
+    effects = [
+        EditEffects(each.unit.variables, each.cost.moves, touched_records(each), each.unit.computed) for each in units
+    ]
     distorted = distortion_beyond_errors(
         distortion, obeying, effects, context.plan.variables, context.plan, context.edits
     )
@@ -347,14 +349,22 @@ def _result(
 
 
 def _obeying(
-    original: Dataset, returned: Dataset, adjusted: Dataset, context: MaskingContext
+    original: Dataset, returned: Dataset, adjusted: Dataset, units: Iterable[AdjustedUnit], context: MaskingContext
 ) -> tuple[Dataset, Dataset, Dataset] | None:
-    """Three states of the records whose original obeys the edits that few records violate; None: of all records."""
+    """Three states of the records whose original obeys the edits that few records violate; None: of all records.
+
+    Nor are they averaged with one that does not: what it breaks is mended in all of its cluster.
+    """
     kept = _obeying_rows(original, context)
     if kept is None:
         return None
-    rows = kept if returned.origin is None else np.flatnonzero(np.isin(returned.origin, kept))
-    return original.taken(kept), returned.taken(rows), adjusted.taken(rows)
+    origin = np.arange(len(returned)) if returned.origin is None else returned.origin
+    obeys = np.isin(origin, kept)
+    obeying = obeys.copy()
+    for members in [each.members for each in units if each.members is not None]:
+        obeying &= (np.bincount(members[~obeys], minlength=int(members.max(initial=-1)) + 1) == 0)[members]
+    rows = np.flatnonzero(obeying)
+    return original.taken(np.unique(origin[rows])), returned.taken(rows), adjusted.taken(rows)
 
 
 def _obeying_rows(original: Dataset, context: MaskingContext) -> Integers | None:

@@ -200,7 +200,10 @@ def coded_values(step: int, limits: Iterable[Limit], before: Dataset, after: Dat
 def coded_value_notices(
     coded: Iterable[CodedValues], masked: Dataset, plan: Plan, edits: Iterable[Edit]
 ) -> Iterator[Notice]:
-    """Notices of values that have left their limit; a loss, and no disclosure."""
+    """Notices of values that have left their limit; a loss, and no disclosure.
+
+    Where a later step averages, reorders or draws values anew, that it does is no news.
+    """
     joined = {name for edit in edits if len({*edit.variables} & {*plan.masked}) > 1 for name in edit.variables}
     for each in coded:
         column = masked[each.variable]
@@ -212,7 +215,9 @@ def coded_value_notices(
         if left:
             done, side = ("top-coded", "below") if each.side > 0 else ("bottom-coded", "above")
             own = [plan.steps[group.step - 1] for group in plan.groups if each.variable in group.variables]
-            later = any(step.number > each.step for step in own)
+            later = [step for step in own if step.number > each.step]
+            if any(_averages_or_reorders(step) for step in later):
+                continue
             # What edits join with other variables is adjusted after the last step, whatever their order.
             moved = "edits or a later step" if later else "edits"
             advice = "; make the coding the last step" if later and each.variable not in joined else ""
@@ -222,6 +227,11 @@ def coded_value_notices(
                 f"nothing{advice}"
             )
             yield Notice("limit-left", each.variable, message, left, int(there.sum()), step=each.step)
+
+
+def _averages_or_reorders(step: Step) -> bool:
+    method = step.method
+    return method.makes_clusters or step.moves_records or {"domain", "mean"} <= method.claims.preserves
 
 
 def value_as_code_doubts(columns: Iterable[Column]) -> Iterator[Doubt]:

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from maskwright.data.record_chunk import Cells, column_cells
+from maskwright.edits.edit import PolynomialPart, ProductPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.edits.normalisation import as_far_as
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import Adjustment, adjust
-from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of
+from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of, moves_by_edit
 from maskwright.masking.adjusting.edit_preparation import domain_values
 from maskwright.masking.adjusting.targets import Targets
 from maskwright.masking.adjusting.zeros import ZeroTargets
 from maskwright.planning.applicable_edits import guaranteed_units
+from maskwright.planning.variable_groups import demanded_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +54,7 @@ class AdjustedUnit:
     def without_values(self) -> AdjustedUnit:
         """Copy without the values of the rows, once they are in a dataset."""
         none = self.adjustment.values[:0].copy()
-        return replace(self, adjustment=replace(self.adjustment, values=none, points=none))
+        return replace(self, adjustment=replace(self.adjustment, values=none, points=none, start=none))
 
     def by_record(self, rows: NDArray[Number]) -> NDArray[Number]:
         """One value for each row, shape (r, ...), given to the records of the row: shape (n, ...)."""
@@ -112,8 +114,19 @@ def adjust_unit(
     adjustment = replace(adjustment, cost=adjustment.cost / weight)
     true = [_true_values(context.original, current, name) for name in unit.variables]
     present = None if context.whole is None else [context.whole.present[name] for name in unit.variables]
-    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context), present)
+    read = {name: context.edits[name].variables for name in unit.edits}
+    moves = moves_by_edit(adjustment, values, members, unit.variables, scale, read, _computing(unit, edits))
+    cost = cost_of(adjustment, values, members, true, scale, _measured_variables(context), present, moves)
     return AdjustedUnit(unit, adjustment, members, cost)
+
+
+def _computing(unit: AdjustmentUnit, edits: EditSet) -> dict[str, list[str]]:
+    """Edits by which the variables of a unit that the plan computes are computed."""
+    products = [
+        (edit.name, part.variables) for edit in edits for part in demanded_parts(edit.parts)
+        if isinstance(part, ProductPart | PolynomialPart)
+    ]  # fmt: skip
+    return {name: list(dict.fromkeys(edit for edit, read in products if name in read)) for name in unit.computed}
 
 
 def _zero_targets(

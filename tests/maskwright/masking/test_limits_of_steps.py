@@ -266,3 +266,6 @@ def test_what_a_limit_of_a_step_distorts_is_no_rule_to_check() -> None:
     assert "step-2: " not in str(caught.value)
     assert "together" not in str(caught.value)
     assert "Let step 2 limit wages less" in str(caught.value)
+    steps[1]["params"] = {"top": 2_000_000}
+    masked = mw.protect(frame, steps=steps, edits=["abs(wages / staff - head) <= 0.1"], seed=1)
+    assert masked["wages"].max() <= 2_000_000

@@ -26,7 +26,7 @@ from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
 from maskwright.masking.context import Execution
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
-from maskwright.masking.levels.distortion import distortion_of_composition
+from maskwright.masking.levels.distortion import distortion_of_composition, variables_of_cells
 from maskwright.masking.mask import mask
 from maskwright.masking.masked_value_checks import guarantee_doubts
 from maskwright.masking.masking_result import MaskingResult, Removal
@@ -308,8 +308,7 @@ def mask_grouped(
     adjusted: dict[str, int] = {}
     infeasible: dict[str, int] = {}
     costs = []
-    by_edit: dict[str, float] = {}
-    several = 0.0
+    total_cost = Cost()
     distortion: dict[str, Distortion] = {}
     of_obeying: dict[str, Distortion] = {}
     with_progress = reporter.stage("Masking whole groups")
@@ -318,10 +317,10 @@ def mask_grouped(
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet(), is_part=True)
         parts.append((found, {column.name: column for column in result.masked}))
         costs.append((found.groups, result.cost))
-        several += result.cost.several_edits
-        for name, loss in (result.cost.edits or {}).items():
-            own_name = written.stated.get(name, name)
-            by_edit[own_name] = by_edit.get(own_name, 0.0) + loss
+        for _, own_cells in variables_of_cells(loaded.linked, whole.rules, found, result.cost.moves.keys()):
+            for cell, variable in own_cells.items():
+                for name, moved_by in result.cost.moves[cell].items():
+                    total_cost += Cost(moves={variable: {written.stated.get(name, name): moved_by}})
         assert result.distortion is not None
         for total, measured in (
             (distortion, result.distortion), (of_obeying, result.distortion_of_obeying or result.distortion)
@@ -335,7 +334,7 @@ def mask_grouped(
                     reported[stated] = reported.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
     names = tuple({name: None for own in distortion.values() for name in own.adjusted.names})
-    effects = EditEffects(names, Cost(edits=by_edit, several_edits=several), adjusted)
+    effects = EditEffects(names, total_cost.moves, adjusted)
     edits = EditSet(tuple({edit.name: edit for edit, _ in whole.rules.edits}.values()))
     return MaskedGroups(
         put_back(loaded.linked, whole.rules, parts),

@@ -83,7 +83,8 @@ class Adjustment:
     on every edit, before rounding to the grid; the values themselves where these were searched for on the grid: a
     search is adjustment, and may go farther than rounding ever does; shape (r, q). `derivations`: which variables were
     computed from which. `without_multiples`: rows for which no multiples that steps have promised were found; other
-    values were searched for; shape (r,).
+    values were searched for; shape (r,). `start`: as the methods returned them, and what the plan computes computed;
+    shape (r, q).
     """
 
     values: Floats
@@ -95,6 +96,7 @@ class Adjustment:
     conflicts: tuple[tuple[str, ...], ...]
     cost: Floats
     points: Floats
+    start: Floats
     derivations: Derivations = field(default_factory=lambda: Derivations((), (), ()))
     without_multiples: Booleans = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
@@ -159,10 +161,10 @@ def adjust(
 def _merged(pieces: Sequence[tuple[Integers, Adjustment]], values: Floats) -> Adjustment:
     """What was done to all rows, from what was done to some at a time, the last of it; `values`: shape (r, q)."""
     touched: dict[str, Booleans] = {}
-    placed, points = values.copy(), values.copy()
+    placed, points, start = values.copy(), values.copy(), values.copy()
     moved, fallback, infeasible, without_multiples = np.zeros((4, len(values)), dtype=np.bool_)
     for rows, found in pieces:
-        placed[rows], points[rows] = found.values, found.points
+        placed[rows], points[rows], start[rows] = found.values, found.points, found.start
         moved[rows], fallback[rows], infeasible[rows] = found.moved, found.fallback, found.infeasible
         without_multiples[rows] = found.without_multiples
         for name, own in found.touched.items():
@@ -173,8 +175,8 @@ def _merged(pieces: Sequence[tuple[Integers, Adjustment]], values: Floats) -> Ad
     free = tuple(name for name in dict.fromkeys(name for plan in plans for name in plan.free) if name not in computed)
     plan = Derivations(free, steps, tuple(dict.fromkeys(name for each in plans for name in each.searched)))
     return replace(
-        pieces[0][1], values=placed, points=points, touched=touched, derivations=plan, moved=moved, fallback=fallback,
-        infeasible=infeasible, without_multiples=without_multiples,
+        pieces[0][1], values=placed, points=points, start=start, touched=touched, derivations=plan, moved=moved,
+        fallback=fallback, infeasible=infeasible, without_multiples=without_multiples,
     )  # fmt: skip
 
 
@@ -244,6 +246,7 @@ def _adjust_alike(
         conflicts=(),
         cost=np.zeros(values.shape[1]),
         points=points,
+        start=start,
         derivations=plan,
         without_multiples=without_multiples,
     )

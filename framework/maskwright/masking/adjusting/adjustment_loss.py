@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +10,17 @@ import numpy as np
 from maskwright.masking.context import Standardisation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Floats, Integers
     from maskwright.masking.adjusting.adjust import Adjustment
+
+    Moves = Mapping[str, Mapping[str, float]]
+    """How far each variable was moved, by edit."""
+
+BY_NO_EDIT = ""
+"""Stands for an edit where none asked for what was moved."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Cost:
     `method`: of what the methods returned. `adjustment`, `rounding`: added by bringing rows onto the edits, by
     searching the grid for them too, and by plain rounding to the grid. `edits`: added in records that were moved
     because of this edit only. `several_edits`: added in records that were moved with more than one: not separable.
+    `moves`: of each variable, how far each edit moved it, in standard deviations, over all cells; `BY_NO_EDIT`: what
+    rounding did.
     """
 
     method: float = 0.0
@@ -31,17 +39,24 @@ class Cost:
     rounding: float = 0.0
     edits: Mapping[str, float] | None = None
     several_edits: float = 0.0
+    moves: Moves = field(default_factory=dict)
 
     def __add__(self, other: Cost) -> Cost:
         edits = dict(self.edits or {})
         for name, value in (other.edits or {}).items():
             edits[name] = edits.get(name, 0.0) + value
+        moves = {name: dict(own) for name, own in self.moves.items()}
+        for name, own in other.moves.items():
+            known = moves.setdefault(name, {})
+            for edit, value in own.items():
+                known[edit] = known.get(edit, 0.0) + value
         return Cost(
             self.method + other.method,
             self.adjustment + other.adjustment,
             self.rounding + other.rounding,
             edits,
             self.several_edits + other.several_edits,
+            moves,
         )
 
 
@@ -53,6 +68,7 @@ def cost_of(
     scale: Floats,
     variables: int,
     present: Sequence[int] | None = None,
+    moves: Moves | None = None,
 ) -> Cost:
     """Cost of one adjustment unit.
 
@@ -81,7 +97,47 @@ def cost_of(
         float((stages[2] - stages[1]).sum()),
         {name: float(added[rows & (times == 1)].sum()) for name, rows in touched.items()},
         float(added[times > 1].sum()),
+        moves or {},
     )
+
+
+def moves_by_edit(
+    adjustment: Adjustment,
+    before: Floats,
+    members: Integers | None,
+    names: Sequence[str],
+    scale: Floats,
+    read: Mapping[str, Collection[str]],
+    computing: Mapping[str, Sequence[str]],
+) -> Moves:
+    """How far each edit moved each variable of a unit.
+
+    What computing a variable moves falls to the edits it is computed by; what is moved further falls to the edits that
+    the record violated, in equal shares: to those that read the variable, else to those that moved it through others.
+
+    `before`, `members`, `scale`: as of `cost_of`. `names`: of the columns. `read`: variables that each edit reads.
+    `computing`: edits by which variables are computed.
+    """
+    cells = np.ones(len(before)) if members is None else np.bincount(members, minlength=len(before))
+    touched, none = adjustment.touched, np.zeros(len(before))
+    moves: dict[str, dict[str, float]] = {}
+    for column, name in enumerate(names):
+        states = (each[:, column] for each in (before, adjustment.start, adjustment.values))
+        first, start, last = (each / scale[column] for each in states)
+        by_computing, further = (np.nan_to_num(np.abs(moved)) * cells for moved in (start - first, last - start))
+        own: dict[str, float] = {}
+        edits = computing.get(name, ())
+        for edit in edits:
+            own[edit] = float(by_computing.sum()) / len(edits)
+        readers = [rows for edit, rows in touched.items() if name in read.get(edit, ())]
+        near, every = (np.sum([none, *each], axis=0) for each in (readers, touched.values()))
+        for edit, rows in touched.items():
+            sharing = near if name in read.get(edit, ()) else np.where(near > 0, 0, every)
+            shares = np.divide(further, sharing, out=np.zeros(len(further)), where=rows & (sharing > 0))
+            own[edit] = own.get(edit, 0.0) + float(shares.sum())
+        own[BY_NO_EDIT] = float(further[every == 0].sum()) + (0.0 if edits else float(by_computing.sum()))
+        moves[name] = {edit: value for edit, value in own.items() if value > 0}
+    return moves
 
 
 def cost_of_level(

@@ -72,6 +72,12 @@ class Moments:
             self.counts + other.counts,
         )  # fmt: skip
 
+    def __sub__(self, other: Moments) -> Moments:
+        return Moments(
+            self.names, self.both - other.both, self.first - other.first, self.product - other.product,
+            self.counts - other.counts,
+        )  # fmt: skip
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, of which `from_json` makes the same."""
         sparse = [{str(place): row[place] for place in np.flatnonzero(row).tolist()} for row in self.counts]
@@ -201,6 +207,12 @@ class Distortion:
             for each in (self.original, self.returned, self.adjusted)
         )
         return Distortion(first, returned, adjusted, self.records)
+
+    def moving_only(self, some: Distortion) -> Distortion:
+        """What it would be if adjusting moved `some` of these records, and left the others as the methods returned."""
+        return Distortion(
+            self.original, self.returned, self.returned - some.returned + some.adjusted, self.records
+        )  # fmt: skip
 
     @property
     def shifts(self) -> Iterator[Shift]:

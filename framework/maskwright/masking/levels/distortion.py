@@ -10,7 +10,6 @@ from maskwright.disclosure.cells import of_level
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_columns_of_rules, with_linked_columns
 from maskwright.edits.levels.joint_rules import cells_of
-from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.adjusting.distortion import Distortion
 from maskwright.masking.context import Standardisation
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
@@ -20,7 +19,7 @@ from maskwright.planning.applicable_edits import without_violations
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts, violated_by_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.levels.planning import PlannedLevels
@@ -37,8 +36,16 @@ def distortion_of_composition(
     linked: LinkedData, rules: JointRules, found: JoinedGroups, ready: ReadyRun, measured: Distortion
 ) -> Iterator[tuple[str, Distortion]]:
     """What adjusting did in one composition to the variables of each level, all members together."""
-    cells = measured.adjusted.names
-    joined = Standardisation.of(ready.original, cells)
+    joined = Standardisation.of(ready.original, measured.adjusted.names)
+    for level, own in variables_of_cells(linked, rules, found, measured.adjusted.names):
+        scale = Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
+        yield level, measured.of_variables(own, joined, scale)
+
+
+def variables_of_cells(
+    linked: LinkedData, rules: JointRules, found: JoinedGroups, cells: Collection[str]
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Variables of each level of which these are cells in the joined records of one composition."""
     for level in (rules.top, rules.low):
         members = None if level == rules.top else len(found.composition)
         own = {
@@ -46,12 +53,7 @@ def distortion_of_composition(
             for cell in cells_of(name, members) if cell.name in cells
         }  # fmt: skip
         if own:
-            yield (
-                level,
-                measured.of_variables(
-                    own, joined, Standardisation.of(linked[level].data, tuple(dict.fromkeys(own.values())))
-                ),
-            )
+            yield level, own
 
 
 def doubts_across_levels(
@@ -78,7 +80,7 @@ def doubts_across_levels(
         states = (level.data, returned[level.name].data, kept[level.name].data)
         found = Distortion.of(*states, names, standardisation)
         variables = {each.name: each for each in level.data.variables}
-        effects = [EditEffects(tuple(names), Cost(), adjusted)]
+        effects = [EditEffects(tuple(names), {}, adjusted)]
 
         def obeying(
             states: tuple[Dataset, Dataset, Dataset] = states, names: list[str] = names, name: str = level.name,

@@ -134,7 +134,7 @@ def distorting_edit_doubts(
 ) -> Iterator[Doubt]:  # fmt: skip
     """A doubt for each edit that does most of what adjusting distorts, if some of the original violates it too.
 
-    `doing_most`: such edits, with the share of the cost. `known`: doubts from before masking.
+    `doing_most`: such edits, with their share of what moved a variable. `known`: doubts from before masking.
     """
     doubted = {each.subject for each in known if each.kind == "edit-may-be-wrong"}
     own = [*outcomes] if doing_most else []
@@ -144,7 +144,7 @@ def distorting_edit_doubts(
         if each.name not in doing_most or each.name in doubted:
             continue
         if is_beyond(violations, of, _limit(each, rates, FEW_ERRORS)):
-            why = f"and keeping it is {100 * doing_most[each.name]:.0f} % of what adjusting costs"
+            why = f"and keeping it did {100 * doing_most[each.name]:.0f} % of what moved a variable too far"
             yield _doubt(next(edit for edit in edits if edit.name == each.name), violations, of, why, edits, data, "")
 
 

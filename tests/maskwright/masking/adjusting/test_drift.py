@@ -108,7 +108,7 @@ def test_a_run_stops_where_adjusting_distorts(exponential):
         mw.run(exponential / "pipeline.yaml")
     found = [each.message for each in caught.value.problems if "W309" in each.message]
     assert found
-    assert all("to keep " in each and "% of the cost" in each for each in found)
+    assert all("to keep " in each and "% of its moves" in each for each in found)
     assert not (exponential / "masked.csv").exists()
 
 

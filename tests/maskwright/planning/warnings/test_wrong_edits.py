@@ -104,7 +104,7 @@ def test_a_waiver_by_name_lets_it_pass_and_the_distortion_is_another_doubt() -> 
     said = doubt(people(), [SUM, "income <= 7000"], waive=waive)
     assert "W109" not in said
     assert "W309 adjustment-distorts: income: adjusting and rounding moved its mean by -" in said
-    assert "to keep edit-2 (100 % of the cost)" in said
+    assert "to keep edit-2 (100 % of its moves)" in said
 
 
 def test_a_few_violations_in_a_small_file_are_no_doubt() -> None:
