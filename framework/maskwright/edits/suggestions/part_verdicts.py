@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from maskwright.edits.edit import LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,7 +112,11 @@ def _as_variable(term: tuple[Fraction, Monomial]) -> tuple[str, Fraction]:
 
 
 def follows_from_signs(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> bool:
-    """Whether an inequality holds of any numbers with the signs of these: ``x >= -70000`` of amounts says nothing."""
+    """Whether an inequality holds of any numbers with the signs of these: ``x >= -70000`` of amounts says nothing.
+
+    Nor does ``0 <= x + y``; ``x >= 0`` says what their sign is.
+    """
+    always = False
     match part:
         case RangePart(name, low, None) if low is not None:
             terms, bound = [columns[name][rows]], low
@@ -123,6 +128,17 @@ def follows_from_signs(part: Part, columns: Columns, rows: NDArray[np.bool_]) ->
                 [sign * float(factor) * columns[name][rows] for name, factor in coefficients],
                 sign * constant,
             )
+            always = bound == 0 and relation in (">=", "<=")
         case _:
             return False
-    return bound < 0 and all(np.nanmin(each, initial=0.0) >= 0.0 for each in terms)
+    return (bound < 0 or always) and all(np.nanmin(each, initial=0.0) >= 0.0 for each in terms)
+
+
+def violated_by_chance(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> float:
+    """Share of the records that would violate an inequality of several variables if these were unrelated; else 1."""
+    if not isinstance(part, LinearPart) or part.relation == "==" or len(part.variables) < 2:
+        return 1.0
+    order = generator(0, "by chance")
+    mixed = {name: order.permutation(columns[name][rows]) for name in part.variables}
+    held, of = counted(part, mixed, np.ones(int(rows.sum()), dtype=np.bool_))
+    return 1 - held / of if of else 0.0

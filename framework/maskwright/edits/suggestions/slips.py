@@ -18,7 +18,7 @@ from maskwright.edits.expression import rewritten, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
 from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
-from maskwright.edits.suggestions.part_verdicts import counted, follows_from_signs, rounded_halves
+from maskwright.edits.suggestions.part_verdicts import counted, follows_from_signs, rounded_halves, violated_by_chance
 from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 from maskwright.edits.suggestions.rounding import COVERED
 
@@ -37,6 +37,9 @@ Plain = LinearPart | ProductPart | PolynomialPart | RangePart
 """Parts of which slips are looked for."""
 
 _Equality = TypeVar("_Equality", LinearPart, PolynomialPart)
+
+OF_CHANCE = 0.2
+"""Violations of what was meant, in parts of those that chance would leave if its variables were unrelated."""
 
 ENOUGH = 0.95
 """Share of the records in which what was meant holds: there are errors besides."""
@@ -85,7 +88,7 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     # Slips are looked for in what is rounded; where halves go is another matter.
     unrounded = rewritten(edit.expression, within_half_a_unit)
     is_rounded = unrounded != edit.expression
-    for part, rows, opening in _plain_parts(edit, classify(unrounded) if is_rounded else edit.parts, sample):
+    for part, rows, opening in governed_parts(edit, classify(unrounded) if is_rounded else edit.parts, sample):
         if isinstance(part, Plain) and set(part.variables) <= columns.keys():
             held, of = counted(part, columns, rows)
             if of and (worst is None or held / of < worst[0]):
@@ -97,15 +100,17 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     kinds = [[part]] if halves else []
     found = []
     for kind in (*kinds, *_slips(part, columns, grid, rows)):
-        fitting = [(each, *counted(each, columns, rows)) for each in kind]
-        # The part as it is may hold where the edit does not, which rounds halves in one direction.
+        # The part as it is may hold where the edit does not, which rounds halves in one direction. What unrelated values
+        # hardly violate more often says nothing: ``x <= 1000 * y`` of amounts.
         fitting = [
-            (each, held, of) for each, held, of in fitting
+            (each, held, of, chance) for each in kind for held, of in [counted(each, columns, rows)]
             if of and held >= (of if each == part and not halves else ENOUGH * of)
             and not follows_from_signs(each, columns, rows)
+            for chance in [violated_by_chance(each, columns, rows)]
+            if _relation(each) != _relation(part) or of - held < OF_CHANCE * chance * of
         ]  # fmt: skip
         if fitting:
-            best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])
+            best, held, of, _ = max(fitting, key=lambda entry: (round(entry[1] / entry[2], 2), entry[3]))
             as_strict = _is_equality(best) or not _is_equality(part)
             if is_rounded and not as_strict:
                 continue  # It would say nothing of what is rounded.
@@ -127,12 +132,16 @@ def _without_tolerance(part: Part) -> Part:
     return replace(part, tolerance=Fraction(0)) if isinstance(part, LinearPart | PolynomialPart) else part
 
 
+def _relation(part: Plain) -> str:
+    return getattr(part, "relation", "")
+
+
 def _is_equality(part: Part) -> bool:
     return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
 
 
-def _plain_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
-    """Parts of an edit, the records that each is for, and the words before it."""
+def governed_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
+    """Parts of an edit, those of ``if … then … else`` too, the records that each is for, and the words before it."""
     every = np.ones(len(data), dtype=np.bool_)
     for part in parts:
         if not isinstance(part, GoverningPart):
@@ -142,11 +151,12 @@ def _plain_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[t
             continue
         verdict = evaluate(replace(edit, expression=part.condition), RecordChunk.from_dataset(data))
         try:
-            opening = f"if {rule_text(part.condition)} then "
+            condition = rule_text(part.condition)
         except Inexpressible:
-            opening = "where its condition holds: "
-        for each in part.consequent:
-            yield each, verdict.holds & ~verdict.unknown, opening
+            condition = "its condition holds"
+        yield from ((each, verdict.holds & ~verdict.unknown, f"if {condition} then ") for each in part.consequent)
+        refused = ~verdict.holds & ~verdict.unknown
+        yield from ((each, refused, f"if not ({condition}) then ") for each in part.otherwise)
 
 
 def _slips(
@@ -182,6 +192,7 @@ def _of_sum(
     units += [replace(part, constant=part.constant * power) for power in POWERS if part.constant]
     yield flipped
     yield signs
+    yield [replace(part, coefficients=tuple((name, Fraction(1 if factor > 0 else -1)) for name, factor in terms))]
     yield units
     yield (changed(place, (other, terms[place][1])) for place in places for other in others)
     yield (changed(place) for place in places if len(terms) > 2)

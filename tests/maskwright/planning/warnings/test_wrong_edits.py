@@ -279,7 +279,31 @@ def test_a_bound_that_cuts_a_tail_is_a_doubt_and_errors_beyond_one_are_not(
         assert not found or "go on beyond the bound" in found[0].message
 
 
-@pytest.mark.parametrize("rule", ["income <= -70000", "wages + pensions <= -70000"])
+@pytest.mark.parametrize("form", [
+    "age >= 0 and wages <= {}", "if age >= 18 then wages <= {}", "if age < 18 then wages < 0 else wages <= {}",
+    "if age >= 18 then age <= 120 and wages <= {}",
+])  # fmt: skip
+@pytest.mark.parametrize("cuts", [True, False])
+def test_a_bound_that_cuts_a_tail_is_found_in_any_part_of_a_rule(form: str, cuts: bool) -> None:
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame({"wages": np.rint(rng.lognormal(10, 0.8, 600)), "age": rng.integers(18, 90, 600)})
+    bound = frame["wages"].quantile(0.97) if cuts else frame["wages"].max()
+    if not cuts:
+        frame.loc[:17, "wages"] *= 1000
+    plan = mw.plan(frame, "microaggregation", params={"k": 3}, edits=[form.format(round(bound))])
+    found = [each.message for each in plan.doubts if each.kind == "edit-may-be-wrong"]
+    assert ["go on beyond the bound" in each for each in found] == [True] * cuts
+
+
+@pytest.mark.parametrize("rule", ["exports <= 0.2 * value", "exports <= other", "exports >= value"])
+def test_an_inequality_that_records_disobey_by_chance_comes_before_one_that_holds_by_size(rule: str) -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"value": rng.lognormal(8, 1.6, 600).round(2), "other": rng.lognormal(7, 1.2, 600).round(2)})
+    frame["exports"] = np.where(rng.random(600) < 0.5, 0, (frame["value"] * rng.uniform(0, 0.9, 600)).round(2))
+    assert meant(rule, frame) == ["exports <= value"]
+
+
+@pytest.mark.parametrize("rule", ["income <= -70000", "wages + pensions <= -70000", "wages + pensions <= 0"])
 def test_what_follows_from_signs_is_no_hint(rule: str) -> None:
     assert not [each for each in meant(rule, people()) if ">=" in each]
 
