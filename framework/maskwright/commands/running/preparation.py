@@ -271,7 +271,7 @@ def plan_of_steps(
 
     `is_whole`: whether the data are those that the steps get.
     """
-    coarse = recoded_variables(edits, steps, variables, broken or {})
+    coarse = recoded_variables(edits, steps, variables, broken or {}, data)
     known = published_before_data(steps, variables, coarse)
     tried = recoded_alone(steps, variables, coarse) if is_whole else {}
     coarse = replace(coarse, foreseen=frozenset(known), tried=frozenset(tried))

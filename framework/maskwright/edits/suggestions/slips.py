@@ -100,14 +100,14 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     kinds = [[part]] if halves else []
     found = []
     for kind in (*kinds, *_slips(part, columns, grid, rows)):
-        # The part as it is may hold where the edit does not, which rounds halves in one direction. What unrelated values
-        # hardly violate more often says nothing: ``x <= 1000 * y`` of amounts.
+        # The part as it is may hold where the edit does not, which rounds halves in one direction.
+        # What unrelated values hardly violate more often says nothing: ``x <= 1000 * y`` of amounts.
         fitting = [
             (each, held, of, chance) for each in kind for held, of in [counted(each, columns, rows)]
             if of and held >= (of if each == part and not halves else ENOUGH * of)
             and not follows_from_signs(each, columns, rows)
             for chance in [violated_by_chance(each, columns, rows)]
-            if _relation(each) != _relation(part) or of - held < OF_CHANCE * chance * of
+            if getattr(each, "relation", "") != getattr(part, "relation", "") or of - held < OF_CHANCE * chance * of
         ]  # fmt: skip
         if fitting:
             best, held, of, _ = max(fitting, key=lambda entry: (round(entry[1] / entry[2], 2), entry[3]))
@@ -130,10 +130,6 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
 
 def _without_tolerance(part: Part) -> Part:
     return replace(part, tolerance=Fraction(0)) if isinstance(part, LinearPart | PolynomialPart) else part
-
-
-def _relation(part: Plain) -> str:
-    return getattr(part, "relation", "")
 
 
 def _is_equality(part: Part) -> bool:
