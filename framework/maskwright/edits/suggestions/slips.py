@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import expression_of
 from maskwright.edits.algebra.conjunctions import within_half_a_unit
-from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
-from maskwright.edits.evaluation.check import evaluate
-from maskwright.edits.expression import rewritten, variable_names
-from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.edit import LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.edits.expression import rewritten
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
 from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
-from maskwright.edits.suggestions.part_verdicts import counted, follows_from_signs, rounded_halves, violated_by_chance
+from maskwright.edits.suggestions.part_verdicts import (
+    counted,
+    follows_from_signs,
+    governed_parts,
+    rounded_halves,
+    violated_by_chance,
+)
 from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 from maskwright.edits.suggestions.rounding import COVERED
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.edits.edit import Edit, Relation
     from maskwright.edits.edit_set import EditSet
@@ -79,10 +82,8 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     sample = Sample.drawn(data, 1.0).data
     names = [name for name in numeric_names(sample) if not sample[name].missing.all()][:MOST_VARIABLES]
     names += [name for name in edit.variables if name in sample and name not in names]
-    columns: dict[str, NDArray[np.float64]] = {
-        name: np.where(sample[name].missing, np.nan, sample[name].values).astype(np.float64)
-        for name in names if sample[name].variable.is_numeric
-    }  # fmt: skip
+    columns = {name: np.where(sample[name].missing, np.nan, values)
+               for name in names for values in [_numbers(sample[name])] if values is not None}  # fmt: skip
     grid = {name: sample[name].variable.decimals for name in columns}
     worst: tuple[float, Plain, NDArray[np.bool_], str] | None = None
     # Slips are looked for in what is rounded; where halves go is another matter.
@@ -128,31 +129,23 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     return tuple(each for _, each in different[: MOST_NAMED if several else 1])
 
 
+def _numbers(column: Column) -> NDArray[np.float64] | None:
+    """Numbers of a variable, also of one whose categories are numbers; None of another."""
+    if column.variable.is_numeric:
+        return column.values.astype(np.float64)
+    try:
+        numbers = np.array([float(each) for each in column.variable.categories])
+    except ValueError:
+        return None
+    return np.append(numbers, np.nan)[column.values.astype(np.int64)]
+
+
 def _without_tolerance(part: Part) -> Part:
     return replace(part, tolerance=Fraction(0)) if isinstance(part, LinearPart | PolynomialPart) else part
 
 
 def _is_equality(part: Part) -> bool:
     return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
-
-
-def governed_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
-    """Parts of an edit, those of ``if … then … else`` too, the records that each is for, and the words before it."""
-    every = np.ones(len(data), dtype=np.bool_)
-    for part in parts:
-        if not isinstance(part, GoverningPart):
-            yield part, every, ""
-            continue
-        if not set(variable_names(part.condition)) <= set(data.names):
-            continue
-        verdict = evaluate(replace(edit, expression=part.condition), RecordChunk.from_dataset(data))
-        try:
-            condition = rule_text(part.condition)
-        except Inexpressible:
-            condition = "its condition holds"
-        yield from ((each, verdict.holds & ~verdict.unknown, f"if {condition} then ") for each in part.consequent)
-        refused = ~verdict.holds & ~verdict.unknown
-        yield from ((each, refused, f"if not ({condition}) then ") for each in part.otherwise)
 
 
 def _slips(
@@ -182,6 +175,7 @@ def _of_sum(
         return replace(part, coefficients=(*terms[:place], *new, *terms[place + 1 :]))
 
     places = range(len(terms))
+    yield (replace(part, constant=Fraction(0)) for _ in range(part.relation != "==" and part.constant != 0))
     flipped = (replace(part, relation=_FLIPPED[part.relation]) for _ in range(part.relation != "=="))
     signs = [changed(place, (terms[place][0], -terms[place][1])) for place in places]
     units = [changed(at, (terms[at][0], terms[at][1] * power)) for at in places for power in POWERS]

@@ -97,7 +97,7 @@ def cuts_a_tail(edit: Edit, data: Dataset) -> bool:
     A distribution is thin where it ends: a bound with many values just before it lies in its midst, unless they are
     heaped on it. Of ``if … then`` the records count for which the condition holds. `data` may be a sample.
     """
-    from maskwright.edits.suggestions.slips import governed_parts  # only where an edit is violated
+    from maskwright.edits.suggestions.part_verdicts import governed_parts  # only where an edit is violated
 
     return any(
         _cuts_a_tail(part, data[part.variable].values[rows & ~data[part.variable].missing].astype(np.float64))

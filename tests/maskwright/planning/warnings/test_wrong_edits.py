@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -359,3 +360,34 @@ def test_a_category_that_no_record_happens_to_have_is_none(text: str, categories
     edits = [f'if region == "{text}" then grant >= 0', "wages >= 0"]
     masked = mw.protect(frame, "microaggregation", edits=edits, seed=1, declared=declared, params=ZEROS)
     assert len(masked) == len(frame)
+
+
+@pytest.mark.parametrize("waived", [False, True])
+@pytest.mark.parametrize(("rule", "violated"), [("if age >= 12 then income <= 7000", "mask"), (BOUND[:-1], "fail")])
+def test_a_wrong_edit_is_said_before_what_follows_from_it(
+    tmp_path: Path, rule: str, violated: str, waived: bool
+) -> None:
+    """Not only a border of bands; and what to do with the records only where the edit is said to be right."""
+    frame = people(400)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    variables = {name: {"role": "other", "release": "as is"} for name in frame}
+    waive = [{"doubt": "W109", "edit": "edit-1", "because": "a test"}] if waived else []
+    stated = {
+        "maskwright": 1, "data": {"source": "people.csv", "variables": variables}, "edits": [rule],
+        "protect": [{"method": "recoding", "params": {"recode": {"age": [30, 60]}}}], "waive": waive,
+        "on_input_violation": violated, "output": {"data": "masked.csv"},
+    }  # fmt: skip
+    (tmp_path / "pipeline.yaml").write_text(json.dumps(stated), encoding="utf-8")
+    with pytest.raises((mw.InputError, mw.EditViolation)) as caught:
+        mw.run(tmp_path / "pipeline.yaml")
+    *first, last = caught.value.problems
+    assert ["edit-1: 400 of the 400 records" in each.message for each in first] == [True] * (not waived)
+    assert all("income <= 70000` holds in all records" in each.message for each in first)
+    assert "W109" not in last.message
+    assert ("'drop'" in str(last.hint)) == (waived and violated == "fail")
+
+
+def test_categories_that_are_numbers_are_compared_as_the_edit_compares_them() -> None:
+    frame = people().assign(members=np.random.default_rng(2).integers(1, 6, 200))
+    frame["size"] = frame["members"].astype("str").astype("category")
+    assert meant("members <= size - 1", frame) == ["members <= size"]
