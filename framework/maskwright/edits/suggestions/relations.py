@@ -25,6 +25,9 @@ LEAST_EXPLAINED = 5
 PROPORTIONAL = 0.95
 """Share of the records in which one variable is so many times another one, at least."""
 
+LEAST_STEPS = 20
+"""Times its rounding that a variable is, in the median, where it can be seen to be a multiple."""
+
 MOST_PROPORTIONAL = 2
 """Variables of a relation that is a proportion, and no sum."""
 
@@ -88,6 +91,27 @@ def shorter(found: list[Relation], known: set[tuple[int | Fraction, ...]]) -> It
                 if rest is not None and rest.key[:-1] not in known:
                     known.add(rest.key[:-1])
                     yield rest
+
+
+def multiples(table: Table, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Variables that are so many times a larger one, up to rounding: a fit on both could tell neither; shape (p,)."""
+    cells, errors = table.cells[rows], table.errors[rows]
+    typical = np.array([np.median(np.abs(each[each != 0])) if each.any() else 0.0 for each in cells.T])
+    found = np.zeros(len(typical), dtype=np.bool_)
+    order = np.argsort(-typical, kind="stable")
+    for at, place in enumerate(order):
+        if typical[place] < LEAST_STEPS * np.median(errors[:, place]):
+            continue
+        for larger in order[:at][~found[order[:at]]]:
+            x, y = cells[:, larger], cells[:, place]
+            some = (x != 0) & (y != 0)
+            if np.count_nonzero(some) < max(LEAST_EXPLAINED, PROPORTIONAL * np.count_nonzero((x != 0) | (y != 0))):
+                continue
+            largest = np.argsort(-np.abs(x), kind="stable")[: max(1, np.count_nonzero(some) // 10)]
+            factor = np.median(y[largest] / x[largest])
+            within = np.abs(y - factor * x) <= errors[:, place] + abs(factor) * errors[:, larger]
+            found[place] |= np.mean(within[some]) >= PROPORTIONAL
+    return found
 
 
 def in_units(table: Table, relation: Relation) -> Relation:

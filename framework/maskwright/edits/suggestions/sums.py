@@ -15,6 +15,7 @@ from maskwright.edits.suggestions.relations import (
     Relation,
     Table,
     in_units,
+    multiples,
     shorter,
     whole_relation,
 )
@@ -143,11 +144,12 @@ def _fitted(table: Table, rows: NDArray[np.int64]) -> Iterator[Relation]:
     cells, errors = table.cells[chosen], table.errors[chosen]
     sizes = np.array([np.median(np.abs(column[column != 0])) if column.any() else 1.0 for column in cells.T])
     scaled, slack = cells / sizes, errors / sizes
+    single = ~multiples(table, chosen)
     for target in range(cells.shape[1]):
         present = ~table.missing[chosen, target] & (cells[:, target] != 0)
         if np.count_nonzero(present) < LEAST_EXPLAINED:
             continue
-        others = np.delete(np.arange(cells.shape[1]), target)
+        others = np.flatnonzero(single & (np.arange(len(single)) != target))
         terms = np.column_stack([scaled[:, others], np.ones(len(chosen))])[~table.missing[chosen, target]]
         aim = scaled[~table.missing[chosen, target], target]
         among = present[~table.missing[chosen, target]]
