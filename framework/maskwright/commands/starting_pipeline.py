@@ -47,7 +47,7 @@ class LinkedFiles:
 
 MOST_SHOWN = 2
 """Suggested edits that may be coincidences, as comments."""
-CERTAIN = ("equality", "product")
+CERTAIN = ("equality", "product", "proportion")
 """Kinds of suggestions that are hardly coincidences where they hold in all records."""
 
 

@@ -176,10 +176,11 @@ _CATALOGUE = (
         "edit",
         "An edit is violated by more of the original records to which it applies than data errors explain (5 %, or "
         "about the rate of the other edits in a file with many errors, and a margin for chance: 6.3 % of 1,000 "
-        "records, 8 % of 200). Or a bound is violated by more than 1 % of the records, and lies in the midst of the "
-        "values, which go on beyond it. Or the edit names a category that no record has, one letter from one that some "
-        "have. A mistake in the edit (a bound, a sign, a unit, a variable) is likelier, and masking would adjust the "
-        "whole file to it. Or the edit causes most of the distortion by adjustment, and some records violate it.",
+        "records, 8 % of 200). Or a bound, in any part of the edit, is violated by more than 1 % of the records, and "
+        "lies in the midst of the values, which go on beyond it. Or the edit names a category that no record has, one "
+        "letter from one that some have. A mistake in the edit (a bound, a sign, a unit, a variable) is likelier, and "
+        "masking would adjust the whole file to it. Or the edit causes most of the distortion by adjustment, and some "
+        "records violate it.",
         "Correct the edit, or how the file is read (decimal sign, units, missing codes); give it `severity: warning` "
         "or leave it out, if good records may violate it.",
     ),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from maskwright.edits.edit_set import EditSet
+from maskwright.edits.languages.conversion.yaml_text import name_text
 from maskwright.foundation.errors import Problem, refuse_problems
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.planning.step_variables import variables_of_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from maskwright.data.dataset import Dataset
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.translation.single_variable import Straddling
@@ -34,9 +37,10 @@ class RecodedVariables:
 
     `steps`: last step, 1-based, that publishes the variable as categories. `original`: as they are in the file.
     `weaken`, `drop`: what `release_edits` of the steps lists. `ranges`: that edits on a variable alone leave it, of
-    those that every original record keeps. `foreseen`: those whose categories are known before any data are read: the
-    others are made of values of records, and no message may show them. `tried`: whose categories the data show before
-    anything is masked, so that an edit which cannot be said of them is refused with the plan.
+    those that every original record keeps. `least`: smallest original values, where these are read. `foreseen`: those
+    whose categories are known before any data are read: the others are made of values of records, and no message may
+    show them. `tried`: whose categories the data show before anything is masked, so that an edit which cannot be said
+    of them is refused with the plan.
     """
 
     steps: Mapping[str, int] = field(default_factory=dict)
@@ -44,6 +48,7 @@ class RecodedVariables:
     weaken: frozenset[str] = frozenset()
     drop: frozenset[str] = frozenset()
     ranges: Mapping[str, Interval] = field(default_factory=dict)
+    least: Mapping[str, float] = field(default_factory=dict)
     foreseen: frozenset[str] = frozenset()
     tried: frozenset[str] = frozenset()
 
@@ -74,7 +79,11 @@ class Settled:
 
 
 def recoded_variables(
-    edits: EditSet, steps: Sequence[Step], variables: Sequence[Variable], broken: Mapping[str, int]
+    edits: EditSet,
+    steps: Sequence[Step],
+    variables: Sequence[Variable],
+    broken: Mapping[str, int],
+    data: Dataset | None = None,
 ) -> RecodedVariables:
     """Variables that steps publish as coarser categories."""
     problems: list[Problem] = []
@@ -101,8 +110,14 @@ def recoded_variables(
         ranges = {name: each for name, each in ranges_of(kept).items() if name in coarse}
     return RecodedVariables(
         coarse, {each.name: each for each in variables if each.name in coarse},
-        frozenset(listed["weaken"]), frozenset(listed["drop"]), ranges,
+        frozenset(listed["weaken"]), frozenset(listed["drop"]), ranges, {} if data is None else _least(data, coarse),
     )  # fmt: skip
+
+
+def _least(data: Dataset, names: Iterable[str]) -> dict[str, float]:
+    """Smallest values of numeric variables, those without any value left out."""
+    columns = [data[name] for name in names if name in data and data[name].variable.is_numeric]
+    return {each.name: float(each.values[~each.missing].min()) for each in columns if not each.missing.all()}
 
 
 def published_before_data(
@@ -192,13 +207,21 @@ def _problem(found: Translation, names: Sequence[str], coarse: RecodedVariables)
     message = f"{steps}, and edit {edit.name!r} cannot be said of them with the same meaning"
     message += f": {'; '.join(why)}" if why else ""
     borders: dict[str, dict[str, None]] = {}
+    ends: dict[str, None] = {}
     for each in found.straddling:
-        borders.setdefault(each.variable, {}).update(dict.fromkeys(each.borders))
+        least = each.borders[0] if each.is_open and each.borders else ""
+        is_end = least != "" and coarse.least.get(each.variable, -math.inf) >= float(least)
+        if is_end:  # a border there would make a band without records
+            ends[f"`{name_text(each.variable)} >= {least}`"] = None
+        borders.setdefault(each.variable, {}).update(dict.fromkeys(each.borders[is_end:]))
     ways = [
         f"put a border of {name} at {' and '.join(at)}" if name in coarse.foreseen
         else f"publish {name} in bands that you set, with a border at {' and '.join(at)}"
         for name, at in borders.items() if at
     ]  # fmt: skip
+    if ends:
+        stated = f"add the edit {' and '.join(ends)}, which the records obey (bands that are open end there)"
+        ways = [f"{stated}, and {ways[0]}", *ways[1:]] if ways else [stated]
     listed = ", ".join(names)
     if found.edit is not None:
         ways.append(

@@ -121,6 +121,24 @@ def test_a_border_beside_the_constant_stops_and_says_where_it_should_be(tmp_path
     assert not (tmp_path / "masked.csv").exists()
 
 
+def test_an_open_band_ends_at_an_edit_and_needs_no_border_where_no_values_are(tmp_path: Path) -> None:
+    """The edit is named, as a border there would make an empty band; done so, it runs."""
+    newborn = {"rule": "if age == 0 then wage == 0", "name": "newborn"}
+    for borders, said in (([1, 16], "(bands that are open end there); or let"), ([16], "end there), and put a border")):
+        path = pipeline(tmp_path, [recoding({"age": borders})], [newborn])
+        with pytest.raises(mw.InputError, match="add the edit `age >= 0`, which the records obey") as refused:
+            plan_pipeline(path)
+        assert said in str(refused.value)
+        assert "border of age at 0" not in str(refused.value)
+    frame = people()
+    frame.loc[0, "age"] = -1
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(mw.InputError, match="border of age at 0 and 1"):
+        plan_pipeline(path)
+    path = pipeline(tmp_path, [recoding({"age": [1, 16]})], [newborn, {"rule": "age >= 0", "name": "positive"}])
+    assert [each["form"] for each in plan_pipeline(path)["edits"] if each["name"] == "newborn"] == ["translated"]
+
+
 def test_bands_made_of_records_are_not_shown_by_what_stops(tmp_path: Path) -> None:
     """Ends of a Mondrian band are values of records; the border comes from the rule."""
     steps = [{"method": "mondrian", "variables": ["age"], "params": {"k": 100}}]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ from maskwright.edits.rule_language.rules import parse_expression
 from maskwright.foundation.doubts import Doubt
 from maskwright.foundation.errors import EditError, InputError, Problem
 from maskwright.foundation.findings import Notice
-from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.pipeline.variable_names import names_of_files, with_nearest_names, wrong_level_names
 from maskwright.planning.levels.level_steps import maskable
 from maskwright.planning.step_variables import default_variables
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.edits.edit import Edit
     from maskwright.edits.expression import Expression
-    from maskwright.pipeline.file_model import Waiver
     from maskwright.pipeline.resolved import LevelSources, Pipeline
     from maskwright.planning.model import Step
 
@@ -204,21 +201,6 @@ def forgotten_variables(described: Pipeline, linked: LinkedData) -> tuple[tuple[
         f"{_what_to_write(top, low, others)}"
     )
     return tuple(doubts), (Notice("same-within-groups", "", message, len(others), level=low.name),)
-
-
-@contextmanager
-def report_forgotten_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Iterator[None]:
-    """Tell before a mistake, or a refusal, which variables were probably forgotten: often that is its real reason."""
-    try:
-        yield
-    except (InputError, EditViolation) as error:
-        reasons = [
-            each.problem for each in doubts
-            if each.kind == KIND and not any(waiver.covers(each) for waiver in waivers)
-        ]  # fmt: skip
-        if not reasons or type(error) not in (InputError, EditError, EditViolation):
-            raise  # an engine that is out of memory, say
-        raise type(error)([*reasons, *error.problems]) from error
 
 
 def _named(step: Step) -> set[str]:

@@ -12,7 +12,6 @@ from maskwright.commands.levels.declarations import (
     forgotten_variables,
     is_composition,
     refuse_rules_on_identifiers,
-    report_forgotten_first,
     without_dropped,
 )
 from maskwright.commands.levels.edit_violations import (
@@ -22,7 +21,13 @@ from maskwright.commands.levels.edit_violations import (
     on_violation,
 )
 from maskwright.commands.reading import load
-from maskwright.commands.running.loading import Clock, identifier_notices, read_rules, with_further_mistakes
+from maskwright.commands.running.loading import (
+    Clock,
+    identifier_notices,
+    read_rules,
+    reasons_first,
+    with_further_mistakes,
+)
 from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.data.levels.linking import levels_of_flat, linked_levels
 from maskwright.edits.levels.as_schematron import as_stated
@@ -149,7 +154,7 @@ def load_levels(described: Pipeline, reporter: Reporter, clock: Clock) -> Loaded
             raise InputError(in_order(wrong, described.file))
         linked = linked_as(levels, files)
     doubts, notices = forgotten_variables(described, linked)
-    with report_forgotten_first(doubts, described.waivers):
+    with reasons_first(doubts, described.waivers):
         loaded = _checked(described, linked, rules, files, reporter, clock)
     return replace(loaded, doubts=(*doubts, *loaded.doubts), notices=(*loaded.notices, *notices))
 
@@ -193,7 +198,8 @@ def _checked(
         doubt.on(level.name)
         for level in linked for doubt in misspelt_category_doubts(bound.edits[level.name], level.data)
     )  # fmt: skip
-    done = on_violation(described, linked, files, bound, found)
+    with reasons_first((*wrong, *misspelt), described.waivers):
+        done = on_violation(described, linked, files, bound, found)
     linked, stated = done.linked, done.notices
     if stated:
         bound = edits_of_levels(rules, linked)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from maskwright.commands.levels.declarations import (
     composition_columns,
     dropped_identifiers,
-    report_forgotten_first,
 )
 from maskwright.commands.levels.edit_violations import remedies_without_masking
 from maskwright.commands.levels.group_masking import GroupMasking, across_of_groups, plan_group_masking
 from maskwright.commands.running.input_violations import violated_edits, violation_counts
+from maskwright.commands.running.loading import reasons_first
 from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
 from maskwright.edits.edit_set import EditSet
@@ -156,7 +156,7 @@ class PlannedLevels:
 
 def plan_levels(described: Pipeline, loaded: LoadedLevels, reporter: Reporter, clock: Clock) -> PlannedLevels:
     """Plan each level as a file of its own, and who keeps the edits across levels."""
-    with report_forgotten_first(loaded.doubts, described.waivers):
+    with reasons_first(loaded.doubts, described.waivers):
         return _planned(described, loaded, reporter, clock)
 
 

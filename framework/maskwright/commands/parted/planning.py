@@ -10,7 +10,7 @@ import numpy as np
 
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
 from maskwright.commands.running.input_violations import WAYS_OUT, input_violation, violated_edits
-from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules
+from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules, reasons_first
 from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
@@ -175,15 +175,17 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
     """Plan a run from what all parts say, and a sample."""
     broken = {each.name: each.violations for each in found.outcome.edits}
     failing = violated_edits(found.outcome.edits)
-    if failing and pipeline.on_input_violation == "fail":
-        raise input_violation(failing, WAYS_OUT)
     sample = replace(found.sample, layout=found.layout)
     variables = tuple(each.variable for each in found.variables.values())
     edits, silent = applicable(found.stated, found.outcome, sample)
+    wrong = (*wrong_edit_doubts(found.outcome.edits, edits, sample), *misspelt_category_doubts(edits, sample))
+    with reasons_first(wrong, pipeline.waivers):
+        if failing and pipeline.on_input_violation == "fail":
+            raise input_violation(failing, WAYS_OUT)
     if pipeline.disclosure.attacks:
         message = "attacks need the whole release in memory, and this one is made in parts"
         raise InputError(Problem(message, hint="Leave `disclosure.attacks` out, and attack a sample of it."))
-    with explained_by(found.doubts):
+    with reasons_first(wrong, pipeline.waivers), explained_by(found.doubts):
         rules = refuse_contradictions(edits, variables, thorough=True)
         refuse_arithmetic_on_text(edits, sample)
         hidden = [Variable(name, "nominal", "identifier") for name in found.identifiers]
@@ -201,11 +203,9 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
         # Which strata are small, the whole file says.
         of_sample = strata_notices(plan.groups, plan.steps)
         notices = tuple(each for each in notices if each not in of_sample)
-    wrong = wrong_edit_doubts(found.outcome.edits, edits, sample)
-    misspelt = misspelt_category_doubts(edits, sample)
     numbers = [each.name for each in variables if each.is_numeric]
     ordered = (*file_order_doubts(plan, sample, numbers), *number_order_doubts(plan, sample, plan.untouched))
-    doubts = (*found.doubts, *wrong, *misspelt, *undecided_doubts(found.outcome), *plan.doubts, *ordered)
+    doubts = (*found.doubts, *wrong, *undecided_doubts(found.outcome), *plan.doubts, *ordered)
     return PartsPlan(plan, plan.edits, standardisation_of(found.variables, plan.masked), notices, doubts, dropped)
 
 

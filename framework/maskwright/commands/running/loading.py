@@ -31,6 +31,7 @@ from maskwright.foundation.errors import EditError, InputError, refuse_problems
 from maskwright.foundation.findings import Notice, notices_of
 from maskwright.foundation.processes.resources import give_back_memory
 from maskwright.foundation.progress import Reporter, stage
+from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.pipeline.edits_section import read_edits_of
 from maskwright.pipeline.resolved import DataInMemory, DataSource, Pipeline
 from maskwright.pipeline.steps import declared_keys
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
+    from maskwright.pipeline.file_model import Waiver
     from maskwright.pipeline.resolved import MaskingRequest
 
 
@@ -146,18 +148,21 @@ def load_input(
         rule_notices = refuse_contradictions(edits, original.variables, thorough=thorough)
         refuse_arithmetic_on_text(edits, original)
     located, left = None, arrival
-    if request.on_input_violation == "localize":
-        refuse_unmendable(arrival, edits)
-        original, located, more = _with_errors_located(request, original, edits, domain, reporter, timed)
-        broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
-    else:
-        kept, left, more = on_violation(request, original, edits, arrival)
-        if kept is not None:
-            original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
-        broken = {each.name: each.violations for each in left.edits}
+    with reasons_first(wrong, request.waivers):
+        if request.on_input_violation == "localize":
+            refuse_unmendable(arrival, edits)
+            original, located, more = _with_errors_located(request, original, edits, domain, reporter, timed)
+            broken = {each.name: each.violations for each in check_dataset(original, edits, domain).edits}
+        else:
+            kept, left, more = on_violation(request, original, edits, arrival)
+            if kept is not None:
+                original, keys = kept[0], replace(keys, old=keys.old.taken(kept[1]))
+            broken = {each.name: each.violations for each in left.edits}
     dropped, violated = came - len(original), (*broken_there, *violated_edits(arrival.edits))
-    lost = dropped_doubts(dropped, came, "records", violated, are_mendable(arrival, edits))
-    doubts = (*original.doubts, *wrong, *undecided_doubts(left), *lost)
+    doubts = (
+        *original.doubts, *wrong, *undecided_doubts(left),
+        *dropped_doubts(dropped, came, "records", violated, are_mendable(arrival, edits)),
+    )  # fmt: skip
     read = (*notices_of("reading", original.notes), *notices_of("rules", _notes_of_rules(request, rules, stated)))
     gone = identifier_notices(each.name for each in identifiers if not each.renewed)
     notices = (*gone, *unpublished, *read, *silent_notices, *more, *rule_notices)
@@ -192,6 +197,34 @@ def explained_by(doubts: Iterable[Doubt]) -> Iterator[None]:
             raise
         kind = EditError if isinstance(error, EditError) else InputError
         raise kind([*error.problems, *reasons]) from error
+
+
+REASONS = ("constant-within-groups", "edit-may-be-wrong")
+"""Kinds of doubts that are often the real reason of a mistake in the plan, or of records that violate edits."""
+
+
+@contextmanager
+def reasons_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Iterator[None]:
+    """Report before a mistake, or a refusal, the doubts that are often its real reason, unless they are waived.
+
+    What else could be done with records that violate an edit is left out where the edit may be wrong.
+    """
+    try:
+        yield
+    except (InputError, EditViolation) as error:
+        if type(error) not in (InputError, EditError, EditViolation):
+            raise  # an engine that is out of memory, say
+        found = [
+            each for each in doubts if each.kind in REASONS and not any(waiver.covers(each) for waiver in waivers)
+        ]  # fmt: skip
+        known = {each.message for each in error.problems}
+        reasons = [each.problem for each in found if each.problem.message not in known]
+        if not reasons:
+            raise
+        problems = error.problems
+        if isinstance(error, EditViolation) and any(each.kind == "edit-may-be-wrong" for each in found):
+            problems = tuple(replace(each, hint=None) for each in problems)
+        raise type(error)([*reasons, *problems]) from error
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maskwright.commands.running.cost_estimates import refuse_unreadable
-from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input
+from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input, reasons_first
 from maskwright.data.dataset import Dataset
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
@@ -245,7 +245,7 @@ def _with_digits_for_xpath(loaded: CheckedInput, plan: Plan) -> CheckedInput:
 def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[str] = ()) -> Plan:
     """Plan of a request's steps on data that have been read; its edits are those that the steps do not drop."""
     variables = [*loaded.identifiers, *loaded.original.variables]
-    with explained_by(loaded.doubts):
+    with reasons_first(loaded.doubts, request.waivers), explained_by(loaded.doubts):
         plan = plan_of_steps(
             request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed, is_whole=True
         )  # fmt: skip
@@ -271,7 +271,7 @@ def plan_of_steps(
 
     `is_whole`: whether the data are those that the steps get.
     """
-    coarse = recoded_variables(edits, steps, variables, broken or {})
+    coarse = recoded_variables(edits, steps, variables, broken or {}, data)
     known = published_before_data(steps, variables, coarse)
     tried = recoded_alone(steps, variables, coarse) if is_whole else {}
     coarse = replace(coarse, foreseen=frozenset(known), tried=frozenset(tried))

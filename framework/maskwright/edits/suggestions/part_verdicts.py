@@ -1,21 +1,29 @@
-"""In which records a part of an edit holds, and where halves go that it rounds: in binary64, of whole columns."""
+"""Records that a part of an edit is for, and in which it holds; where halves go that it rounds: in binary64."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from maskwright.edits.edit import LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.data.record_chunk import RecordChunk
+from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.edits.evaluation.check import evaluate
+from maskwright.edits.expression import variable_names
+from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.languages.conversion.yaml_text import rule_text
+from maskwright.foundation.randomness import generator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from maskwright.data.dataset import Dataset
     from maskwright.edits.algebra.polynomial import Monomial
-    from maskwright.edits.edit import Relation
+    from maskwright.edits.edit import Edit, Relation
 
     Columns = Mapping[str, NDArray[np.float64]]
 
@@ -111,7 +119,11 @@ def _as_variable(term: tuple[Fraction, Monomial]) -> tuple[str, Fraction]:
 
 
 def follows_from_signs(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> bool:
-    """Whether an inequality holds of any numbers with the signs of these: ``x >= -70000`` of amounts says nothing."""
+    """Whether an inequality holds of any numbers with the signs of these: ``x >= -70000`` of amounts says nothing.
+
+    Nor does ``0 <= x + y``; ``x >= 0`` says what their sign is.
+    """
+    always = False
     match part:
         case RangePart(name, low, None) if low is not None:
             terms, bound = [columns[name][rows]], low
@@ -123,6 +135,36 @@ def follows_from_signs(part: Part, columns: Columns, rows: NDArray[np.bool_]) ->
                 [sign * float(factor) * columns[name][rows] for name, factor in coefficients],
                 sign * constant,
             )
+            always = bound == 0 and relation in (">=", "<=")
         case _:
             return False
-    return bound < 0 and all(np.nanmin(each, initial=0.0) >= 0.0 for each in terms)
+    return (bound < 0 or always) and all(np.nanmin(each, initial=0.0) >= 0.0 for each in terms)
+
+
+def violated_by_chance(part: Part, columns: Columns, rows: NDArray[np.bool_]) -> float:
+    """Share of the records that would violate an inequality of several variables if these were unrelated; else 1."""
+    if not isinstance(part, LinearPart) or part.relation == "==" or len(part.variables) < 2:
+        return 1.0
+    order = generator(0, "by chance")
+    mixed = {name: order.permutation(columns[name][rows]) for name in part.variables}
+    held, of = counted(part, mixed, np.ones(int(rows.sum()), dtype=np.bool_))
+    return 1 - held / of if of else 0.0
+
+
+def governed_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
+    """Parts of an edit, those of ``if … then … else`` too, the records that each is for, and the words before it."""
+    every = np.ones(len(data), dtype=np.bool_)
+    for part in parts:
+        if not isinstance(part, GoverningPart):
+            yield part, every, ""
+            continue
+        if not set(variable_names(part.condition)) <= set(data.names):
+            continue
+        verdict = evaluate(replace(edit, expression=part.condition), RecordChunk.from_dataset(data))
+        try:
+            condition = rule_text(part.condition)
+        except Inexpressible:
+            condition = "its condition holds"
+        yield from ((each, verdict.holds & ~verdict.unknown, f"if {condition} then ") for each in part.consequent)
+        refused = ~verdict.holds & ~verdict.unknown
+        yield from ((each, refused, f"if not ({condition}) then ") for each in part.otherwise)

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
-from maskwright.data.record_chunk import RecordChunk
 from maskwright.edits.algebra.classify import classify
 from maskwright.edits.algebra.conditions import expression_of
 from maskwright.edits.algebra.conjunctions import within_half_a_unit
-from maskwright.edits.edit import GoverningPart, LinearPart, Part, PolynomialPart, ProductPart, RangePart
-from maskwright.edits.evaluation.check import evaluate
-from maskwright.edits.expression import rewritten, variable_names
-from maskwright.edits.languages.conversion.converted import Inexpressible
+from maskwright.edits.edit import LinearPart, Part, PolynomialPart, ProductPart, RangePart
+from maskwright.edits.expression import rewritten
 from maskwright.edits.languages.conversion.yaml_text import name_text, rule_text
 from maskwright.edits.suggestions.model import Sample, fraction, number, numeric_names
-from maskwright.edits.suggestions.part_verdicts import counted, follows_from_signs, rounded_halves
+from maskwright.edits.suggestions.part_verdicts import (
+    counted,
+    follows_from_signs,
+    governed_parts,
+    rounded_halves,
+    violated_by_chance,
+)
 from maskwright.edits.suggestions.ranges_and_orderings import rounded_outwards
 from maskwright.edits.suggestions.rounding import COVERED
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.data.dataset import Dataset
+    from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.algebra.polynomial import Monomial
     from maskwright.edits.edit import Edit, Relation
     from maskwright.edits.edit_set import EditSet
@@ -37,6 +40,9 @@ Plain = LinearPart | ProductPart | PolynomialPart | RangePart
 """Parts of which slips are looked for."""
 
 _Equality = TypeVar("_Equality", LinearPart, PolynomialPart)
+
+OF_CHANCE = 0.2
+"""Violations of what was meant, in parts of those that chance would leave if its variables were unrelated."""
 
 ENOUGH = 0.95
 """Share of the records in which what was meant holds: there are errors besides."""
@@ -76,16 +82,14 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     sample = Sample.drawn(data, 1.0).data
     names = [name for name in numeric_names(sample) if not sample[name].missing.all()][:MOST_VARIABLES]
     names += [name for name in edit.variables if name in sample and name not in names]
-    columns: dict[str, NDArray[np.float64]] = {
-        name: np.where(sample[name].missing, np.nan, sample[name].values).astype(np.float64)
-        for name in names if sample[name].variable.is_numeric
-    }  # fmt: skip
+    columns = {name: np.where(sample[name].missing, np.nan, values)
+               for name in names for values in [_numbers(sample[name])] if values is not None}  # fmt: skip
     grid = {name: sample[name].variable.decimals for name in columns}
     worst: tuple[float, Plain, NDArray[np.bool_], str] | None = None
     # Slips are looked for in what is rounded; where halves go is another matter.
     unrounded = rewritten(edit.expression, within_half_a_unit)
     is_rounded = unrounded != edit.expression
-    for part, rows, opening in _plain_parts(edit, classify(unrounded) if is_rounded else edit.parts, sample):
+    for part, rows, opening in governed_parts(edit, classify(unrounded) if is_rounded else edit.parts, sample):
         if isinstance(part, Plain) and set(part.variables) <= columns.keys():
             held, of = counted(part, columns, rows)
             if of and (worst is None or held / of < worst[0]):
@@ -97,15 +101,17 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     kinds = [[part]] if halves else []
     found = []
     for kind in (*kinds, *_slips(part, columns, grid, rows)):
-        fitting = [(each, *counted(each, columns, rows)) for each in kind]
         # The part as it is may hold where the edit does not, which rounds halves in one direction.
+        # What unrelated values hardly violate more often says nothing: ``x <= 1000 * y`` of amounts.
         fitting = [
-            (each, held, of) for each, held, of in fitting
+            (each, held, of, chance) for each in kind for held, of in [counted(each, columns, rows)]
             if of and held >= (of if each == part and not halves else ENOUGH * of)
             and not follows_from_signs(each, columns, rows)
+            for chance in [violated_by_chance(each, columns, rows)]
+            if getattr(each, "relation", "") != getattr(part, "relation", "") or of - held < OF_CHANCE * chance * of
         ]  # fmt: skip
         if fitting:
-            best, held, of = max(fitting, key=lambda entry: entry[1] / entry[2])
+            best, held, of, _ = max(fitting, key=lambda entry: (round(entry[1] / entry[2], 2), entry[3]))
             as_strict = _is_equality(best) or not _is_equality(part)
             if is_rounded and not as_strict:
                 continue  # It would say nothing of what is rounded.
@@ -123,30 +129,23 @@ def meant_instead(edit: Edit, data: Dataset, known: EditSet) -> tuple[Meant, ...
     return tuple(each for _, each in different[: MOST_NAMED if several else 1])
 
 
+def _numbers(column: Column) -> NDArray[np.float64] | None:
+    """Numbers of a variable, also of one whose categories are numbers; None of another."""
+    if column.variable.is_numeric:
+        return column.values.astype(np.float64)
+    try:
+        numbers = np.array([float(each) for each in column.variable.categories])
+    except ValueError:
+        return None
+    return np.append(numbers, np.nan)[column.values.astype(np.int64)]
+
+
 def _without_tolerance(part: Part) -> Part:
     return replace(part, tolerance=Fraction(0)) if isinstance(part, LinearPart | PolynomialPart) else part
 
 
 def _is_equality(part: Part) -> bool:
     return isinstance(part, PolynomialPart) or (isinstance(part, LinearPart | ProductPart) and part.relation == "==")
-
-
-def _plain_parts(edit: Edit, parts: Sequence[Part], data: Dataset) -> Iterator[tuple[Part, NDArray[np.bool_], str]]:
-    """Parts of an edit, the records that each is for, and the words before it."""
-    every = np.ones(len(data), dtype=np.bool_)
-    for part in parts:
-        if not isinstance(part, GoverningPart):
-            yield part, every, ""
-            continue
-        if not set(variable_names(part.condition)) <= set(data.names):
-            continue
-        verdict = evaluate(replace(edit, expression=part.condition), RecordChunk.from_dataset(data))
-        try:
-            opening = f"if {rule_text(part.condition)} then "
-        except Inexpressible:
-            opening = "where its condition holds: "
-        for each in part.consequent:
-            yield each, verdict.holds & ~verdict.unknown, opening
 
 
 def _slips(
@@ -176,12 +175,14 @@ def _of_sum(
         return replace(part, coefficients=(*terms[:place], *new, *terms[place + 1 :]))
 
     places = range(len(terms))
+    yield (replace(part, constant=Fraction(0)) for _ in range(part.relation != "==" and part.constant != 0))
     flipped = (replace(part, relation=_FLIPPED[part.relation]) for _ in range(part.relation != "=="))
     signs = [changed(place, (terms[place][0], -terms[place][1])) for place in places]
     units = [changed(at, (terms[at][0], terms[at][1] * power)) for at in places for power in POWERS]
     units += [replace(part, constant=part.constant * power) for power in POWERS if part.constant]
     yield flipped
     yield signs
+    yield [replace(part, coefficients=tuple((name, Fraction(1 if factor > 0 else -1)) for name, factor in terms))]
     yield units
     yield (changed(place, (other, terms[place][1])) for place in places for other in others)
     yield (changed(place) for place in places if len(terms) > 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,16 @@ import numpy as np
 
 from maskwright.edits.suggestions.model import Candidate, linear_rule, small_whole
 from maskwright.edits.suggestions.null_spaces import null_space, sparse
+from maskwright.edits.suggestions.relations import (
+    LARGEST_COEFFICIENT,
+    LEAST_EXPLAINED,
+    Relation,
+    Table,
+    in_units,
+    multiples,
+    shorter,
+    whole_relation,
+)
 from maskwright.edits.suggestions.robust_fit import PENALTIES, gram, sparse_fit
 from maskwright.edits.suggestions.rounding import BINARY, Numbers, tolerance_for
 from maskwright.foundation.randomness import generator
@@ -22,7 +31,6 @@ if TYPE_CHECKING:
     from maskwright.edits.suggestions.model import Sample
 
 
-LARGEST_COEFFICIENT = 1000
 LARGEST_ROUNDED = 12
 """Coefficients of sums that hold up to rounding, at most: with larger ones they would hold up to anything."""
 
@@ -38,9 +46,6 @@ PROMISING = 0.5
 
 CERTAIN = 4.0
 """Standard errors within which a coefficient is a simple one, or none."""
-
-LEAST_EXPLAINED = 5
-"""Records that hold thanks to a term, at least."""
 
 LEAST_MENDED = 0.1
 """Share of the records in which a relation holds that is worth mending."""
@@ -58,41 +63,6 @@ EACH_MATTERS = 0.3
 """Share of the records that violate a relation when the cell of one of its variables is another record's, at least."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Relation:
-    """``cells @ terms + constant == 0``, with whole coefficients."""
-
-    terms: NDArray[np.int64]
-    constant: Fraction = Fraction(0)
-
-    @property
-    def key(self) -> tuple[int | Fraction, ...]:
-        """What two relations that say the same have in common."""
-        return (*self.terms.tolist(), self.constant)
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Cells, 0 where missing; how far rounding may have moved them; shapes (n, p)."""
-
-    numbers: Numbers
-    cells: NDArray[np.float64]
-    errors: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-
-    def rest(self, relation: _Relation, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
-        """By how much records miss a relation."""
-        used = np.flatnonzero(relation.terms)
-        cells = self.cells[rows][:, used] if isinstance(rows, slice) else self.cells[np.ix_(rows, used)]
-        return np.asarray(cells @ relation.terms[used].astype(np.float64) + float(relation.constant))
-
-    def bound(self, relation: _Relation, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
-        """By how much rounding can make them."""
-        used = np.flatnonzero(relation.terms)
-        errors = self.errors[rows][:, used] if isinstance(rows, slice) else self.errors[np.ix_(rows, used)]
-        return np.asarray(errors @ np.abs(relation.terms[used]).astype(np.float64) + BINARY * abs(relation.constant))
-
-
 def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     """Linear relations that hold in enough records."""
     if len(names) < 2:
@@ -100,13 +70,13 @@ def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
     numbers = Numbers(sample, names)
     missing = np.isnan(numbers.values)
     errors = np.column_stack([numbers.errors(place) for place in range(len(names))])
-    table = _Table(numbers, np.where(missing, 0.0, numbers.values), np.where(missing, 0.0, errors), missing)
+    table = Table(numbers, np.where(missing, 0.0, numbers.values), np.where(missing, 0.0, errors), missing)
     whole = np.flatnonzero(~missing.any(axis=1))
     groups = [whole] if len(whole) >= 2 * (len(names) + 1) else []
     if len(whole) < len(sample):
         groups.append(np.arange(len(sample)))
     tried: set[tuple[int | Fraction, ...]] = set()
-    found: dict[tuple[int | Fraction, ...], _Relation] = {}
+    found: dict[tuple[int | Fraction, ...], Relation] = {}
     for rows in groups:
         for relation in [*(_exact(table, rows, sample) if rows is whole else ()), *_fitted(table, rows)]:
             if relation.key in tried:
@@ -115,11 +85,13 @@ def sums(sample: Sample, names: Sequence[str]) -> Iterator[Candidate]:
             mended = _mended(table, rows, relation)
             if mended is not None:
                 found[mended.key] = mended
-    for relation in [*found.values(), *_shorter(list(found.values()), {key[:-1] for key in found})]:
+    every = [*found.values(), *shorter(list(found.values()), {key[:-1] for key in found})]
+    of_units = {each.key: each for each in (in_units(table, relation) for relation in every)}
+    for relation in of_units.values():
         yield from _candidate(sample, table, relation)
 
 
-def _exact(table: _Table, rows: NDArray[np.int64], sample: Sample) -> Iterator[_Relation]:
+def _exact(table: Table, rows: NDArray[np.int64], sample: Sample) -> Iterator[Relation]:
     """Relations that hold in all records: the null space of a few, and of each record that breaks one of those."""
     names = [name for name in table.numbers.names if name in sample.exact]
     places = np.array([table.numbers.names.index(name) for name in names], dtype=np.int64)
@@ -146,7 +118,7 @@ def _exact(table: _Table, rows: NDArray[np.int64], sample: Sample) -> Iterator[_
     for terms in kept:
         spread = np.zeros(len(table.numbers.names), dtype=np.int64)
         spread[places] = terms[:-1]
-        yield _Relation(spread, Fraction(int(terms[-1]), 10 ** max(decimals)))
+        yield Relation(spread, Fraction(int(terms[-1]), 10 ** max(decimals)))
 
 
 def _dependent(cells: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -166,28 +138,18 @@ def _whole(vector: Sequence[Fraction]) -> NDArray[np.int64] | None:
     return np.array([sign * int(value) for value in whole], dtype=np.int64)
 
 
-def _relation(terms: Sequence[Fraction], constant: Fraction) -> _Relation | None:
-    """A relation in small whole coefficients; None where there are none, or of less than two variables."""
-    whole = small_whole(terms, LARGEST_COEFFICIENT) if any(terms) else None
-    if whole is None or sum(map(bool, whole)) < 2:
-        return None
-    first = next(place for place, value in enumerate(whole) if value)
-    sign = 1 if whole[first] > 0 else -1
-    found = np.array([sign * int(value) for value in whole], dtype=np.int64)
-    return _Relation(found, constant * Fraction(int(found[first])) / terms[first])
-
-
-def _fitted(table: _Table, rows: NDArray[np.int64]) -> Iterator[_Relation]:
+def _fitted(table: Table, rows: NDArray[np.int64]) -> Iterator[Relation]:
     """For each variable its robust sparse fit on the others, in simple coefficients."""
     chosen = _drawn(table, rows)
     cells, errors = table.cells[chosen], table.errors[chosen]
     sizes = np.array([np.median(np.abs(column[column != 0])) if column.any() else 1.0 for column in cells.T])
     scaled, slack = cells / sizes, errors / sizes
+    single = ~multiples(table, chosen)
     for target in range(cells.shape[1]):
         present = ~table.missing[chosen, target] & (cells[:, target] != 0)
         if np.count_nonzero(present) < LEAST_EXPLAINED:
             continue
-        others = np.delete(np.arange(cells.shape[1]), target)
+        others = np.flatnonzero(single & (np.arange(len(single)) != target))
         terms = np.column_stack([scaled[:, others], np.ones(len(chosen))])[~table.missing[chosen, target]]
         aim = scaled[~table.missing[chosen, target], target]
         among = present[~table.missing[chosen, target]]
@@ -203,9 +165,9 @@ def _fitted(table: _Table, rows: NDArray[np.int64]) -> Iterator[_Relation]:
             vector[target] = Fraction(-1)
             for place, value, error in zip(others, values * factors, doubt * factors, strict=False):
                 vector[place] = _simple(float(value), float(error))
-            relation = _relation(vector, Fraction(0))
+            relation = whole_relation(vector, Fraction(0))
             if relation is not None:
-                yield _Relation(relation.terms, _constant(table, chosen, relation.terms))
+                yield Relation(relation.terms, _constant(table, chosen, relation.terms))
 
 
 def _without_small(
@@ -229,9 +191,9 @@ def _without_small(
     return values, doubt
 
 
-def _constant(table: _Table, rows: NDArray[np.int64], terms: NDArray[np.int64]) -> Fraction:
+def _constant(table: Table, rows: NDArray[np.int64], terms: NDArray[np.int64]) -> Fraction:
     """The simplest constant with which most records hold; 0 where they do without."""
-    relation = _Relation(terms)
+    relation = Relation(terms)
     speaks = rows[~table.missing[np.ix_(rows, np.flatnonzero(relation.terms))].any(axis=1)]
     if not len(speaks):
         return Fraction(0)
@@ -248,7 +210,7 @@ def _constant(table: _Table, rows: NDArray[np.int64], terms: NDArray[np.int64]) 
     return Fraction(0)
 
 
-def _drawn(table: _Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _drawn(table: Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Some records at random, the same every time, and for each variable some in which it is not 0."""
     many = FITTED + OF_A_TERM * (table.cells.shape[1] + 1)
     if len(rows) <= many:
@@ -273,7 +235,7 @@ def _simple(value: float, doubt: float) -> Fraction:
     return Fraction(0)
 
 
-def _mended(table: _Table, rows: NDArray[np.int64], relation: _Relation) -> _Relation | None:
+def _mended(table: Table, rows: NDArray[np.int64], relation: Relation) -> Relation | None:
     """The relation with the terms added that make more records hold, and without those that make none hold."""
     terms, cells, errors = relation.terms.copy(), table.cells[rows], table.errors[rows]
     rest, bound = table.rest(relation, rows), table.bound(relation, rows)
@@ -293,8 +255,8 @@ def _mended(table: _Table, rows: NDArray[np.int64], relation: _Relation) -> _Rel
         without = int(np.count_nonzero(np.abs(less) <= lower))
         if held - without < least:
             terms[place], rest, bound, held = 0, less, lower, without
-    mended = _relation([Fraction(int(value)) for value in terms], Fraction(0))
-    return None if mended is None else _Relation(mended.terms, _constant(table, rows, mended.terms))
+    mended = whole_relation([Fraction(int(value)) for value in terms], Fraction(0))
+    return None if mended is None else Relation(mended.terms, _constant(table, rows, mended.terms))
 
 
 def _best_term(
@@ -325,22 +287,7 @@ def _best_term(
     return change
 
 
-def _shorter(found: list[_Relation], known: set[tuple[int | Fraction, ...]]) -> Iterator[_Relation]:
-    """Differences of two relations in which a variable cancels and that have fewer terms than the longer one."""
-    for one in found:
-        for other in found:
-            for place in np.flatnonzero((one.terms != 0) & (other.terms != 0)):
-                x, y = int(other.terms[place]), int(one.terms[place])
-                terms = x * one.terms - y * other.terms
-                if np.count_nonzero(terms) >= max(np.count_nonzero(one.terms), np.count_nonzero(other.terms)):
-                    continue
-                rest = _relation([Fraction(int(value)) for value in terms], x * one.constant - y * other.constant)
-                if rest is not None and rest.key[:-1] not in known:
-                    known.add(rest.key[:-1])
-                    yield rest
-
-
-def _candidate(sample: Sample, table: _Table, relation: _Relation) -> Iterator[Candidate]:
+def _candidate(sample: Sample, table: Table, relation: Relation) -> Iterator[Candidate]:
     used = np.flatnonzero(relation.terms)
     speaks = np.flatnonzero(~table.missing[:, used].any(axis=1))
     cells, terms = table.cells[np.ix_(speaks, used)], relation.terms[used].astype(np.float64)

@@ -35,12 +35,14 @@ MOST_BORDERS = 3
 class Straddling:
     """A category with values on both sides of a condition.
 
-    `borders`: where its values should be parted: the first values of new bands. Empty: no border is known.
+    `borders`: where its values should be parted: the first values of new bands. Empty: no border is known. `is_open`:
+    whether they are numbers without a lower end.
     """
 
     variable: str
     category: str
     borders: tuple[str, ...]
+    is_open: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def sides(condition: x.Expression, variable: Recoded) -> Sides:
         must += [category] * every
         if some and not every:
             borders = _borders(condition, variable.original, values)
-            straddling.append(Straddling(variable.original.name, category, borders))
+            is_open = isinstance(values, Interval) and values.low is None and not variable.original.is_date
+            straddling.append(Straddling(variable.original.name, category, borders, is_open))
     return Sides(tuple(may), tuple(must), tuple(possible), tuple(straddling))
 
 

@@ -14,6 +14,8 @@ from maskwright.foundation.doubts import Doubt
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
@@ -90,24 +92,29 @@ def wrong_edit_doubts(
 
 
 def cuts_a_tail(edit: Edit, data: Dataset) -> bool:
-    """Whether values go on beyond the bound of a range as they do before it.
+    """Whether values go on beyond the bound of a range as they do before it: of any range that an edit is made of.
 
     A distribution is thin where it ends: a bound with many values just before it lies in its midst, unless they are
-    heaped on it. `data` may be a sample.
+    heaped on it. Of ``if … then`` the records count for which the condition holds. `data` may be a sample.
     """
-    if len(edit.parts) != 1 or not isinstance(edit.parts[0], RangePart) or edit.when is not None:
-        return False
-    part = edit.parts[0]
-    if part.variable not in data or not data[part.variable].variable.is_numeric or part.numbers or part.texts:
-        return False
-    values = data[part.variable].values[~data[part.variable].missing].astype(np.float64)
+    from maskwright.edits.suggestions.part_verdicts import governed_parts  # only where an edit is violated
+
+    return any(
+        _cuts_a_tail(part, data[part.variable].values[rows & ~data[part.variable].missing].astype(np.float64))
+        for part, rows, _ in governed_parts(edit, edit.parts, data)
+        if isinstance(part, RangePart) and not (part.numbers or part.texts)
+        and part.variable in data and data[part.variable].variable.is_numeric
+    )  # fmt: skip
+
+
+def _cuts_a_tail(part: RangePart, values: NDArray[np.float64]) -> bool:
     for bound, sign in ((part.high, 1), (part.low, -1)):
         if bound is None:
             continue
         beyond = sign * (values - float(bound))
         outside, inside = beyond[beyond > 0], np.sort(-beyond[beyond <= 0])
         count = BEFORE * len(outside)
-        if len(outside) >= FEWEST_IN_TAIL and count <= len(inside) / 2:
+        if len(outside) >= max(FEWEST_IN_TAIL, FEW_ERRORS * len(values)) and count <= len(inside) / 2:
             width = inside[count - 1]
             on, distinct = np.count_nonzero(inside == 0.0), len(np.unique(inside[:count]))
             if distinct < FEWEST_STEPS or (on >= FEWEST and on * distinct > HEAPED * count):

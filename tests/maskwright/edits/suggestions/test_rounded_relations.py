@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -192,3 +193,26 @@ def test_a_product_of_three_factors_is_suggested(places, tolerance, tmp_path):
     assert (found.rule, found.tolerance) == ("hours * wage * weeks == pay", tolerance)
     frame["pay"] = rng.permutation(frame["pay"])
     assert equalities(frame, tmp_path) == []
+
+
+@pytest.mark.parametrize("rate", ["0.25", "0.19", "2"])
+def test_a_sum_with_a_multiple_of_one_of_its_variables_is_suggested_as_it_was_made(rate, tmp_path) -> None:
+    """And the multiple too; a pipeline to start from holds what no record violates."""
+    rng, unit = np.random.default_rng(5), Fraction(rate)
+    wages = rng.integers(0, 10**7, 400) * (rng.random(400) < 0.7)
+    social = np.array([int(unit * int(each) + Fraction(1, 2)) for each in wages])
+    rent, other = rng.integers(0, 10**6, 400) * (rng.random(400) < 0.6), rng.integers(100, 10**6, 400)
+    frame = pd.DataFrame({"wages": wages, "social": social, "rent": rent, "other": other})
+    frame["costs"] = frame.sum(axis=1)
+    frame.loc[:3, "costs"] += 700
+    frame /= 100
+    found = {each.rule: each for each in equalities(frame, tmp_path)}
+    (proportion,) = set(found) - {"wages + social + rent + other == costs"}
+    assert len(found) == 2
+    assert set(re.findall("[a-z]+", proportion)) == {"wages", "social"}
+    assert found["wages + social + rent + other == costs"].records == 396
+    assert main(["init", str(tmp_path / "d.csv"), "--to", str(tmp_path / "p.yaml")]) == 0
+    text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
+    stated = yaml.safe_load(text)["edits"]
+    assert proportion in [each if isinstance(each, str) else each["rule"] for each in stated]
+    assert "# - wages + social + rent + other == costs  # holds in 396 of 400 records" in text

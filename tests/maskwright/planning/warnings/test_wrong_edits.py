@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -279,7 +280,31 @@ def test_a_bound_that_cuts_a_tail_is_a_doubt_and_errors_beyond_one_are_not(
         assert not found or "go on beyond the bound" in found[0].message
 
 
-@pytest.mark.parametrize("rule", ["income <= -70000", "wages + pensions <= -70000"])
+@pytest.mark.parametrize("form", [
+    "age >= 0 and wages <= {}", "if age >= 18 then wages <= {}", "if age < 18 then wages < 0 else wages <= {}",
+    "if age >= 18 then age <= 120 and wages <= {}",
+])  # fmt: skip
+@pytest.mark.parametrize("cuts", [True, False])
+def test_a_bound_that_cuts_a_tail_is_found_in_any_part_of_a_rule(form: str, cuts: bool) -> None:
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame({"wages": np.rint(rng.lognormal(10, 0.8, 600)), "age": rng.integers(18, 90, 600)})
+    bound = frame["wages"].quantile(0.97) if cuts else frame["wages"].max()
+    if not cuts:
+        frame.loc[:17, "wages"] *= 1000
+    plan = mw.plan(frame, "microaggregation", params={"k": 3}, edits=[form.format(round(bound))])
+    found = [each.message for each in plan.doubts if each.kind == "edit-may-be-wrong"]
+    assert ["go on beyond the bound" in each for each in found] == [True] * cuts
+
+
+@pytest.mark.parametrize("rule", ["exports <= 0.2 * value", "exports <= other", "exports >= value"])
+def test_an_inequality_that_records_disobey_by_chance_comes_before_one_that_holds_by_size(rule: str) -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"value": rng.lognormal(8, 1.6, 600).round(2), "other": rng.lognormal(7, 1.2, 600).round(2)})
+    frame["exports"] = np.where(rng.random(600) < 0.5, 0, (frame["value"] * rng.uniform(0, 0.9, 600)).round(2))
+    assert meant(rule, frame) == ["exports <= value"]
+
+
+@pytest.mark.parametrize("rule", ["income <= -70000", "wages + pensions <= -70000", "wages + pensions <= 0"])
 def test_what_follows_from_signs_is_no_hint(rule: str) -> None:
     assert not [each for each in meant(rule, people()) if ">=" in each]
 
@@ -335,3 +360,34 @@ def test_a_category_that_no_record_happens_to_have_is_none(text: str, categories
     edits = [f'if region == "{text}" then grant >= 0', "wages >= 0"]
     masked = mw.protect(frame, "microaggregation", edits=edits, seed=1, declared=declared, params=ZEROS)
     assert len(masked) == len(frame)
+
+
+@pytest.mark.parametrize("waived", [False, True])
+@pytest.mark.parametrize(("rule", "violated"), [("if age >= 12 then income <= 7000", "mask"), (BOUND[:-1], "fail")])
+def test_a_wrong_edit_is_said_before_what_follows_from_it(
+    tmp_path: Path, rule: str, violated: str, waived: bool
+) -> None:
+    """Not only a border of bands; and what to do with the records only where the edit is said to be right."""
+    frame = people(400)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    variables = {name: {"role": "other", "release": "as is"} for name in frame}
+    waive = [{"doubt": "W109", "edit": "edit-1", "because": "a test"}] if waived else []
+    stated = {
+        "maskwright": 1, "data": {"source": "people.csv", "variables": variables}, "edits": [rule],
+        "protect": [{"method": "recoding", "params": {"recode": {"age": [30, 60]}}}], "waive": waive,
+        "on_input_violation": violated, "output": {"data": "masked.csv"},
+    }  # fmt: skip
+    (tmp_path / "pipeline.yaml").write_text(json.dumps(stated), encoding="utf-8")
+    with pytest.raises((mw.InputError, mw.EditViolation)) as caught:
+        mw.run(tmp_path / "pipeline.yaml")
+    *first, last = caught.value.problems
+    assert ["edit-1: 400 of the 400 records" in each.message for each in first] == [True] * (not waived)
+    assert all("income <= 70000` holds in all records" in each.message for each in first)
+    assert "W109" not in last.message
+    assert ("'drop'" in str(last.hint)) == (waived and violated == "fail")
+
+
+def test_categories_that_are_numbers_are_compared_as_the_edit_compares_them() -> None:
+    frame = people().assign(members=np.random.default_rng(2).integers(1, 6, 200))
+    frame["size"] = frame["members"].astype("str").astype("category")
+    assert meant("members <= size - 1", frame) == ["members <= size"]
