@@ -27,7 +27,14 @@ def until(running, *texts, seconds=600):
 
 
 def worker_of(running):
-    """Process of the job at work."""
+    """Process of the job at work, once it is there."""
+    end = time.monotonic() + 60
+    while (found := _worker_of(running)) is None and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
+
+def _worker_of(running):
     for each in Path("/proc").glob("[0-9]*"):
         try:
             line = (each / "cmdline").read_bytes()

@@ -217,8 +217,7 @@ def reasons_first(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Iterato
         found = [
             each for each in doubts if each.kind in REASONS and not any(waiver.covers(each) for waiver in waivers)
         ]  # fmt: skip
-        known = {each.message for each in error.problems}
-        reasons = [each.problem for each in found if each.problem.message not in known]
+        reasons = [each.problem for each in found if each.problem not in error.problems]
         if not reasons:
             raise
         problems = error.problems
