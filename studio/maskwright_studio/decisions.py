@@ -25,7 +25,7 @@ ROLE_ANSWERS = (
 
 
 MOST_APART = 5
-"""Variables of which the same is said and which are decided one by one; more are decided together."""
+"""Variables with the same doubt that are decided one by one; more are decided together."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Decision:
 
 
 def decisions(doubts: Iterable[dict[str, Any]], text: str) -> list[Decision]:
-    """Open doubts with their answers; what is said of several variables alike is decided together."""
+    """Open doubts with their answers; those that several variables have alike are decided together."""
     try:
         settings = settings_of(text)
     except mw.InputError:
@@ -143,15 +143,15 @@ def guesses(variables: Iterable[dict[str, Any]], decided: Iterable[str]) -> list
     open_doubts = set(decided)
     found = []
     for each in variables:
-        said = [text for text in each["unsure"] if each["is_declared"]]
+        facts = [text for text in each["unsure"] if each["is_declared"]]
         if each["suggested"] and each["suggested"] != each["role"]:
-            said.append(f"it looks like {each['suggested']} ({each['why']}), and is {each['role']}")
+            facts.append(f"it looks like {each['suggested']} ({each['why']}), and is {each['role']}")
         if each["likely_codes"]:
-            said.append(f"{mw.plural(each['likely_codes'], 'code')} may mean 'no value', and none is declared")
+            facts.append(f"{mw.plural(each['likely_codes'], 'code')} may mean 'no value', and none is declared")
         if each["unparsed"]:
-            said.append(f"{mw.plural(each['unparsed'], 'cell')} are no numbers, where most are")
-        if said and each["name"] not in open_doubts:
+            facts.append(f"{mw.plural(each['unparsed'], 'cell')} are no numbers, where most are")
+        if facts and each["name"] not in open_doubts:
             role = each["suggested"] if each["suggested"] != each["role"] else ""
             do = json.dumps(_declaring([each["name"]], "role", role)) if role else ""
-            found.append({"name": each["name"], "said": said, "role": role, "do": do})
+            found.append({"name": each["name"], "facts": facts, "role": role, "do": do})
     return found

@@ -134,17 +134,17 @@ def implied_by_neighbours(
     `rows`: the records in an order of their own; shape (m,). `tests`: what is examined at once.
     """
     own, first, run = _in_order((codes or ValueCodes(data)).of(name), data.households, rows)
-    gone = hidden if rows is None else hidden[rows]
-    told = _agrees_with_neighbours(own[first], gone[first], tests)[run] & gone
+    cells = hidden if rows is None else hidden[rows]
+    found = _agrees_with_neighbours(own[first], cells[first], tests)[run] & cells
     if rows is None:
-        return np.asarray(told)
+        return np.asarray(found)
     implied = np.zeros(len(data), dtype=np.bool_)
-    implied[rows] = told
+    implied[rows] = found
     return implied
 
 
 def _agrees_with_neighbours(codes: NDArray[np.int64], hidden: NDArray[np.bool_], tests: int) -> NDArray[np.bool_]:
-    """Hidden cells that stand between shown ones of their own value, where such tell it."""
+    """Hidden cells that stand between shown ones of their own value, where such cells imply it."""
     seen = np.where(hidden, -1, codes)
     before, after = _last_shown(seen), _last_shown(seen[::-1])[::-1]
     between = (before >= 0) & (before == after)
@@ -176,7 +176,8 @@ def _in_order(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Codes in an order, the first record of each run of them, and the run of each record.
 
-    Housemates in a row are one run where they have the value in common, and are hidden together; of others each is one.
+    Members of a household in a row are one run where they have the value in common, and are hidden together; of others
+    each is one.
     """
     own = codes if rows is None else codes[rows]
     if homes is None or not len(own) or not _is_of_households(codes, homes):

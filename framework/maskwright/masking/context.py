@@ -158,7 +158,7 @@ def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContex
 
 
 def refuse_untranslatable(plan: Plan, variables: Sequence[Variable], original: Dataset) -> None:
-    """Stop where an edit cannot be said of the categories that steps are going to make of the original."""
+    """Stop where an edit cannot be expressed in the categories that steps are going to make of the original."""
     coarse = plan.coarse
     if coarse.tried.issubset(coarse.foreseen):
         return

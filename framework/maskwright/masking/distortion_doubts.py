@@ -128,7 +128,7 @@ def _mended(shift: Shift, left: Shift, bound: float) -> float:
 
 
 def _mending_notice(doubt: Doubt, share: float) -> Notice:
-    """What is said of a variable that records which violate an edit on arrival moved so far."""
+    """Notice about a variable that records which violate an edit in the original moved so far."""
     return Notice(
         "mended-violations",
         doubt.subject,
@@ -188,10 +188,10 @@ def _doubt(
     else:
         ways = dict.fromkeys((*_ways_off_steps(in_steps, plan.variables), *_ways(name, chosen, plan)))
     declared = declaration(name, shift.mean, shift.deviation)
-    said = advised.setdefault(tuple(ways), name) if ways else name
+    first = advised.setdefault(tuple(ways), name) if ways else name
     return Doubt(
         "adjustment-distorts", name, message,
-        hint=_sentence([*(ways if said == name else [f"do what is advised for {said}"]), declared]),
+        hint=_sentence([*(ways if first == name else [f"do what is advised for {first}"]), declared]),
     )  # fmt: skip
 
 

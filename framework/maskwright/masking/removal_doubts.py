@@ -61,9 +61,9 @@ def removal_doubts(
         kept = kept[there]
         if kept.all():
             continue
-        gone, cells = int(np.sum(~kept)), len(kept)
+        removed, cells = int(np.sum(~kept)), len(kept)
         declared = plan.variables[name].distortion
-        if are_cells and (doubt := _of_most_cells(name, gone, cells, keys, removal, plan)) is not None:
+        if are_cells and (doubt := _of_most_cells(name, removed, cells, keys, removal, plan)) is not None:
             doubts.append(doubt)
             continue
         if not column.variable.is_numeric or not kept.any():
@@ -76,7 +76,7 @@ def removal_doubts(
         moved = _Moved.of(values, kept, full, published, units, shifts.get(name, Shift(name, 0, 0, 0, 0, 0)))
         least = most = least_moved(cells, declared)
         only_removed = name not in plan.replaced
-        if only_removed and declared is None and gone <= MOST_GONE * cells:
+        if only_removed and declared is None and removed <= MOST_GONE * cells:
             most = least_moved(cells, None, MOVED_BY_REMOVAL)
         # What a method chooses without drawing is no sample, in which chance would explain as much; but it chooses by
         # keys: cells of other variables go with them, whatever their value is.
@@ -84,28 +84,28 @@ def removal_doubts(
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (
-            f"removing {gone} of its {cells} values moved its mean by {signed(moved.mean)} and its standard deviation "
-            f"by {signed(moved.deviation)} standard deviations of the original"
+            f"removing {removed} of its {cells} values moved its mean by {signed(moved.mean)} and its standard "
+            f"deviation by {signed(moved.deviation)} standard deviations of the original"
             f"{', more than by chance' * moved.is_beyond(least)}: those that are {way.became} differ from the others"
         )
         if moved.is_beyond(most, by_chance=by_chance):
             hint = f"{way.remedy}; or {declaration(name, moved.mean, moved.deviation)}."
-            doubts.append(Doubt("adjustment-distorts", name, message, gone, cells, hint=hint))
+            doubts.append(Doubt("adjustment-distorts", name, message, removed, cells, hint=hint))
         else:
             message = f"{name}: {message}. {way.remedy}, if its mean or its spread matters"
-            notices.append(Notice("removal-distorts", name, message, gone, cells))
+            notices.append(Notice("removal-distorts", name, message, removed, cells))
     return DistortionDoubts(tuple(doubts), notices=tuple(notices))
 
 
-def _of_most_cells(name: str, gone: int, cells: int, keys: set[str], removal: Removal, plan: Plan) -> Doubt | None:
+def _of_most_cells(name: str, removed: int, cells: int, keys: set[str], removal: Removal, plan: Plan) -> Doubt | None:
     """The doubt about a variable of which all or most cells went because they would disclose others."""
     (also,) = [each["complementary"] for each in removal.suppressed if each["variable"] == name] or [0]
-    if name not in keys and plan.variables[name].distortion is None and gone > MOST_GONE * cells:
-        message = f"{gone} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
+    if name not in keys and plan.variables[name].distortion is None and removed > MOST_GONE * cells:
+        message = f"{removed} of its {cells} values are suppressed, and it is no key: they would disclose hidden keys"
         cut = [key for key in sorted(keys) if any(key in step.within for step in plan.steps)]
         leave = f"Leave {', '.join(cut)} out of `within`, or recode" if cut else "Recode"
         hint = f"{leave} the keys instead of suppressing them; or leave {name} out of the release."
-    elif gone == cells and also:
+    elif removed == cells and also:
         message = f"all of its {cells} values are suppressed, {also} of them because they would disclose others"
         hint = (
             f"Leave {name} out of the release, recode it to fewer values, or let other variables lose cells: "
@@ -113,7 +113,7 @@ def _of_most_cells(name: str, gone: int, cells: int, keys: set[str], removal: Re
         )
     else:
         return None
-    return Doubt("adjustment-distorts", name, message, gone, cells, hint=hint)
+    return Doubt("adjustment-distorts", name, message, removed, cells, hint=hint)
 
 
 def _is_published(name: str, plan: Plan) -> bool:

@@ -86,7 +86,7 @@ CodesOfAll = Annotated[
 
 
 class Declarations(BaseModel, extra="forbid", frozen=True):
-    """What is known of data beside the data themselves."""
+    """What is declared of data."""
 
     variables: dict[Name, VariableDeclaration] = Field(
         default_factory=dict,
@@ -292,7 +292,7 @@ def _claims(section: Node, key: str) -> Iterator[_Claim]:
 
 
 def _codes(section: Node) -> tuple[tuple[Node, Node], ...]:
-    """Codes of the section's ``missing``, each with what is said of it."""
+    """Codes of the section's ``missing``, each with its meaning or variables."""
     node = section.get("missing")
     if node is None or node.is_mapping:
         return () if node is None else node.entries

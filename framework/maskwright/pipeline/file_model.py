@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright.data.levels.linked_data import LevelDeclaration  # noqa: TC001 - the type of a field
+from maskwright.data.levels.linked_data import LevelDeclaration
 from maskwright.edits.rule_language.rule_entry import RuleEntry
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt, DoubtKind
 from maskwright.foundation.processes.resources import processors

@@ -95,8 +95,8 @@ class PlanningParams(BaseModel, extra="forbid", frozen=True):
         description="Variables whose zeros mean that there is nothing (no farm income): zeros stay 0, and nothing else "
         "becomes 0. Records with and without a zero are clustered, swapped or drawn apart; patterns that fewer than k "
         "records share (10, where none is promised) join the nearest, and a cluster gets the zeros of the record most "
-        "like the others: as few change as can be, and their number is said. A method that masks all records together, "
-        "as noise does, does not see zeros. The share of zeros is reported before and after.",
+        "like the others: as few change as can be, and a notice gives their number. A method that masks all records "
+        "together, as noise does, does not see zeros. The share of zeros is reported before and after.",
     )
     missing: Literal["own_pattern", "available_cases", "refuse"] = Field(
         default="own_pattern",

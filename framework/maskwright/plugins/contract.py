@@ -33,9 +33,9 @@ STEP_PARAMETERS = frozenset(
     }
 )  # fmt: skip
 """Parameters of every step, which the planner reads."""
-DATA_KEYS = frozenset(
-    "cluster codebook format levels missing roles source types undeclared variables".split()  # noqa: SIM905
-)
+DATA_KEYS = frozenset({
+    "cluster", "codebook", "format", "levels", "missing", "roles", "source", "types", "undeclared", "variables",
+})  # fmt: skip
 OUTPUT_KEYS = frozenset(
     {
         "codebook",

@@ -22,7 +22,7 @@ def without_false_guesses(old: str, new: str) -> str:
     """Text after a change, without the guesses of ``init`` that it made false.
 
     What is changed of a variable was decided: it is named no more in what is to be decided, and that is counted anew. A
-    smallest class that is said beside a method is that of its step.
+    smallest class in the comment on a method is that of its step.
     """
     try:
         before, after = settings_of(old), settings_of(new)

@@ -12,8 +12,8 @@ function filter(field) {
     const text = row.querySelector("[data-words]")?.getAttribute("data-words") ?? "";
     row.hidden = !words.every((word) => text.includes(word));
   }
-  const said = document.querySelector("[data-shown-rows]");
-  if (said) said.textContent = words.length ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
+  const counter = document.querySelector("[data-shown-rows]");
+  if (counter) counter.textContent = words.length ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
 }
 
 /** What a cell is sorted by. @param {HTMLTableCellElement | undefined} cell */

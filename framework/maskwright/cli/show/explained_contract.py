@@ -119,9 +119,9 @@ def contract_table() -> str:
             lines.append(_line((f"`{field.name}`", said.form, _default(field), _in_markdown(said.text) + legal)))
         lines.append("")
     lines += ["## What functions get and give", "", "| record | what it is | its fields |", "|---|---|---|"]
-    for handed in (*HANDED, *INSIDE):
-        names = ", ".join(f"`{each.name}`" for each in fields(handed))
-        lines.append(_line((f"`{handed.__name__}`", _in_markdown(_summary(handed)), names)))
+    for structure in (*HANDED, *INSIDE):
+        names = ", ".join(f"`{each.name}`" for each in fields(structure))
+        lines.append(_line((f"`{structure.__name__}`", _in_markdown(_summary(structure)), names)))
     return "\n".join([*lines, ""])
 
 

@@ -153,7 +153,7 @@ def _joined_steps(
         if not own:
             continue
         zeros = tuple(cell for name in step.planning.structural_zeros for cell in names.get(name, ()))
-        # Where nothing is said of zeros, none is promised.
+        # Without `structural_zeros` no zero is promised.
         apart = () if zeros else tuple(cell for name in taken if name in numeric for cell in names[name])
         weights = {
             cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())

@@ -164,8 +164,8 @@ def load_input(
         *dropped_doubts(dropped, came, "records", violated, are_mendable(arrival, edits)),
     )  # fmt: skip
     read = (*notices_of("reading", original.notes), *notices_of("rules", _notes_of_rules(request, rules, stated)))
-    gone = identifier_notices(each.name for each in identifiers if not each.renewed)
-    notices = (*gone, *unpublished, *read, *silent_notices, *more, *rule_notices)
+    unpublished_identifiers = identifier_notices(each.name for each in identifiers if not each.renewed)
+    notices = (*unpublished_identifiers, *unpublished, *read, *silent_notices, *more, *rule_notices)
     return CheckedInput(original, edits, left, broken, identifiers, notices, doubts, located, keys, arrival, dropped)
 
 

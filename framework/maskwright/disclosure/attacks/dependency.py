@@ -258,7 +258,7 @@ class Reader:
             yield InferencePath(off, similarity.given, attack), similarity.given, rows
 
     def _cost(self, name: str, one: str) -> tuple[float, bool, bool]:
-        """By which the variable is chosen that loses cells; where it lost some beside others, it loses all there."""
+        """Order in which variables lose cells: by importance; first those that lost some for the same variable."""
         return self._importance.get(one, 1.0), one in self._last, (name, one) not in self._complements
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:

@@ -270,12 +270,12 @@ class _Question:
 
     def certain_records(self, named: Integers, families: int, certainty: float) -> Integers:
         """Examined records of whose cell an intruder would be sure, rightly, as positions, ascending."""
-        asked: Integers = self.queried[named[self.queried] == self._own]
-        if not len(asked):
-            return asked
+        right: Integers = self.queried[named[self.queried] == self._own]
+        if not len(right):
+            return right
         shown = np.full(len(self._all), -1, dtype=np.int64)
         shown[self.seen] = self._cells
-        certain: Integers = asked[certain_cells(named, self._all, shown, families, certainty)[asked]]
+        certain: Integers = right[certain_cells(named, self._all, shown, families, certainty)[right]]
         return certain
 
 

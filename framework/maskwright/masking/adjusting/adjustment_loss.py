@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     """How far each variable was moved, by edit."""
 
 BY_NO_EDIT = ""
-"""Stands for an edit where none asked for what was moved."""
+"""In the place of an edit: what was moved for no single one."""
 
 
 @dataclass(frozen=True)

@@ -131,21 +131,21 @@ def order_doubts(
     from the records with the nearest numbers.
     """
     hidden = {each.name: each.missing & ~shown[each.name].missing for each in masked if each.name in shown}
-    hidden = {name: gone for name, gone in hidden.items() if gone.any()}
+    hidden = {name: cells for name, cells in hidden.items() if cells.any()}
     kept = [name for name in untouched if name in masked and not masked[name].variable.renewed] if hidden else []
     numbers = {name: each for name, each in published_numbers(masked, kept) if name in masked}
     orders = chain([] if is_shuffled else [("", None)], orders_of_numbers(numbers, shown.households))
     tests, codes = max(len(hidden) * (len(numbers) + 1), 1), ValueCodes(shown)
     reported: set[str] = set()
     for number, rows in orders if hidden else ():
-        for name, gone in hidden.items():
+        for name, cells in hidden.items():
             if name in reported or name == number or (number and name in inferred):
                 continue
-            disclosed = implied_by_neighbours(shown, name, gone, rows, tests, codes)
+            disclosed = implied_by_neighbours(shown, name, cells, rows, tests, codes)
             if not disclosed.any():
                 continue
             reported.add(name)
-            count, total = int(disclosed.sum()), int(gone.sum())
+            count, total = int(disclosed.sum()), int(cells.sum())
             lead = f"{count} of {total} suppressed cells stand between records with the same value"
             message = (
                 f"{lead} in the order of {number}, published as it is" if number else f"{lead}: the file is sorted"
