@@ -157,7 +157,8 @@ class Step:
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
     members as one record. `within`: variables by whose values the records are masked apart. `number`: in the pipeline,
     1 for the first; a plan of one level has some of its steps only. `apart`: variables by whose zeros records are
-    clustered apart where k allows, without a promise that the zeros stay.
+    clustered apart where k allows, without a promise that the zeros stay. `keys_above`: of levels above, on which k is
+    promised together with the keys of the level of the step.
     """
 
     method: Method
@@ -171,6 +172,7 @@ class Step:
     within: tuple[str, ...] = ()
     number: int = 1
     apart: tuple[str, ...] = ()
+    keys_above: tuple[str, ...] = ()
 
     @property
     def is_deterministic(self) -> bool:

@@ -362,6 +362,15 @@ def class_size(codes: Integers, households: Integers | None) -> Integers:
     return classes.size[classes.codes]
 
 
+def members_emptied(codes: Integers, households: Integers | None) -> Floats:
+    """Cells that go with one of each key on average: those of all members where it is the same in every household."""
+    if households is None:
+        return np.ones(codes.shape[1])
+    _, first, homes = np.unique(households, return_index=True, return_inverse=True)
+    is_shared = (codes[first[homes]] == codes).all(axis=0)
+    return np.where(is_shared, len(codes) / len(first), 1.0)
+
+
 def kept_in_households(reached: Integers, codes: Integers, households: Integers) -> Integers:
     """Empty a key that is the same in every household in all members, where it is emptied in one: the others show it.
 

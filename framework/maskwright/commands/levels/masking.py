@@ -82,7 +82,10 @@ def level_by_level(
             message = _removed(planned.loaded.linked, left)
             notices = (Notice("groups-taken-away", "", message, level=top),)
             planned = run.on(planned, left, lower)
-    results |= {name: run.masked(planned, name) for name in lower if name in planned.ready}
+    for name in lower:
+        if name in planned.ready:
+            planned = run.with_keys_above(planned, name, results)
+            results[name] = run.masked(planned, name)
     return LevelResults(planned, results, rows, notices)
 
 
@@ -99,17 +102,39 @@ class _Run:
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         found = masked_by_plan(planned.ready[name], self.described, self.seed, self.reporter)
-        return replace(found, notices=tuple(each for each in found.notices if each.kind not in OUT_OF_RANGE))
+        # What becomes of keys of the levels above is counted, and said, of their own records.
+        above = {key for step in planned.steps[name].steps for key in step.keys_above}
+        removal = found.removal
+        if removal is not None and above:
+            own = tuple(each for each in removal.suppressed if each["variable"] not in above)
+            found = replace(found, removal=replace(removal, suppressed=own))
+        return replace(
+            found,
+            notices=tuple(
+                each for each in found.notices if each.kind not in OUT_OF_RANGE and each.subject not in above
+            ),
+        )
 
-    def on(self, planned: PlannedLevels, left: LinkedData, names: Sequence[str]) -> PlannedLevels:
-        """Plan of some levels on the groups that are left."""
+    def on(
+        self, planned: PlannedLevels, left: LinkedData, names: Sequence[str], above: LinkedData | None = None
+    ) -> PlannedLevels:
+        """Plan of some levels on the groups that are left; `above`: with the levels above as they are masked."""
         planned = replace(planned, loaded=replace(planned.loaded, linked=left))
         again = {
-            name: ready_level(self.described, planned, name, self.reporter, self.clock)
+            name: ready_level(self.described, planned, name, self.reporter, self.clock, above)
             for name in names
             if name in planned.ready
         }
         return replace(planned, ready={**planned.ready, **again})
+
+    def with_keys_above(
+        self, planned: PlannedLevels, name: str, results: Mapping[str, MaskingResult]
+    ) -> PlannedLevels:
+        """Plan of a level whose steps count k with keys of levels above: as these are published."""
+        if not any(step.keys_above for step in planned.steps[name].steps):
+            return planned
+        linked = planned.loaded.linked
+        return self.on(planned, linked, (name,), linked.with_data({of: each.masked for of, each in results.items()}))
 
     def from_below(self, planned: PlannedLevels, low: str) -> LevelResults:
         before = planned.loaded.linked

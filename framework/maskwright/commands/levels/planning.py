@@ -256,13 +256,16 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
     return replace(planned, unmasked=unmasked, disclosed=notes)
 
 
-def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
-    """One level as a file of its own, with the edits that its steps keep."""
+def ready_level(
+    described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock,
+    above: LinkedData | None = None,
+) -> ReadyRun:  # fmt: skip
+    """One level as a file of its own, with the edits that its steps keep; `above`: levels above that are masked."""
     across, loaded = planned.across, planned.loaded
     derived = {each.variable for each in across.derived}
     return _ready(
         described, loaded, loaded.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock,
-        planned.categories,
+        planned.categories, above,
     )  # fmt: skip
 
 
@@ -304,14 +307,17 @@ def _ready(
     reporter: Reporter,
     clock: Clock,
     categories: Mapping[Source, Variable] | None = None,
+    above: LinkedData | None = None,
 ) -> ReadyRun:
     """A level as a file of its own, with its plan; `categories`: that edits read of other levels as published."""
     around = loaded.linked.names[: loaded.linked.names.index(level.name) + 1]
     keeps_order = any(loaded.linked[name].declared.keep_order for name in around)
     data = _to_mask(loaded, level, edits, derived, steps.steps, categories or {})
+    keys = [name for step in steps.steps for name in step.keys_above]
+    data = (above or loaded.linked).with_columns_above(data, level.name, keys)
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits,
-        on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
+        on_input_violation="mask", steps=steps.handed({each.name: each for each in maskable(level)}), seed=described.seed, execution=described.execution,
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip

@@ -322,9 +322,13 @@ class _LevelsRun:
             result = replace(result, doubts=tuple(map(with_remedy_of_level, result.doubts)))
             # What the steps of a level got: all its records where these steps took some away.
             got = (self.start.planned if name in self.masked.rows else self.planned).loaded.linked[name].data
-            original = with_totals(ready.original, got, [each.name for each in ready.plan.derived])
+            above = [key for step in ready.plan.steps for key in step.keys_above]
+            original = with_totals(
+                ready.original.without(above), got, [each.name for each in ready.plan.derived]
+            )  # fmt: skip
             inside = self._inside_outcome(name, released, result)
-            levels[name] = ReleasedLevel.of(run, result, original, data[name], inside, measured[name])
+            counted = released.with_columns_above(data[name], name, above)
+            levels[name] = ReleasedLevel.of(run, result, original, data[name], inside, measured[name], counted)
         return levels
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
@@ -342,7 +346,8 @@ class _LevelsRun:
         whole, linked = self.start.planned, self.loaded.linked
         places = places_of(arranged.linked, linked)[name]
         totals = [each.name for each in run.ready.plan.derived]
-        original = with_totals(whole.ready[name].original, linked[name].data, totals)
+        above = [key for step in run.ready.plan.steps for key in step.keys_above]
+        original = with_totals(whole.ready[name].original.without(above), linked[name].data, totals)
         found: dict[str, Measurement] = {}
         for requests, before, after in joined_to_groups(
             run.pipeline.measures, name, (original, linked), (masked, released)

@@ -71,7 +71,8 @@ def suppress_across_levels(
     reporter: Reporter,
 ) -> SuppressionState:
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
-    cells = _cells_of_steps(shown, results)
+    lifted = _cells_of_keys_above(shown, results)
+    cells = joined_cells(_cells_of_steps(shown, results), lifted)
     uncoded: dict[str, CellMasks] = {name: codes_taken(result) for name, result in results.items()}
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
@@ -111,7 +112,7 @@ def suppress_across_levels(
                 more, disclosed = joined_cells(more, further), joined_cells(disclosed, following)
         if not more:
             # What went besides makes other classes of keys: every step has to keep what it promises.
-            more, uncoded = _for_guarantees(levels, results, cells, uncoded)
+            more, uncoded = _for_guarantees(shown, results, cells, uncoded)
             promised = joined_cells(promised, more)
         if not more and not across.extend_inference(cells, by_edits):
             break
@@ -127,13 +128,16 @@ def suppress_across_levels(
         linked,
         shown,
         {
-            name: _with_cells(result, hidden[name], uncoded[name], complementary, name, plans[name])
+            name: _with_cells(
+                result, hidden[name], _keys_hidden_above(shown, result, cells, name), uncoded[name],
+                of_level(complementary, name), of_level(lifted, name), plans[name],
+            )
             for name, result in results.items()
         },
         cells,
         complementary,
         tuple(_doubts(replace(found, disclosed=disclosed), levels, hidden, complementary, across.left(cells))),
-        tuple(_suppression_notices(complementary, by_edits, promised)),
+        tuple(_suppression_notices(complementary, by_edits, promised, lifted)),
     )
 
 
@@ -148,8 +152,38 @@ def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> 
     return cells
 
 
+def _keys_above(shown: LinkedData, result: MaskingResult, level: str) -> dict[str, str]:
+    """Keys of levels above, with their levels, by which steps of a level suppressed cells."""
+    own = shown[level].data
+    return {
+        name: above for name, above in shown.variables_above(level).items() if name in result.masked and name not in own
+    }  # fmt: skip
+
+
+def _cells_of_keys_above(shown: LinkedData, results: Mapping[str, MaskingResult]) -> dict[Source, Booleans]:
+    """Cells of groups that steps of their members suppressed: empty of one member, it is empty of all."""
+    cells: dict[Source, Booleans] = {}
+    for level, result in results.items():
+        for name, above in _keys_above(shown, result, level).items():
+            gone = shown.above(result.masked[name].missing, level, above) & ~shown[above].data[name].missing
+            gone &= ~results[above].masked[name].missing if above in results else np.True_
+            if gone.any():
+                cells = joined_cells(cells, {(above, name): gone})
+    return cells
+
+
+def _keys_hidden_above(
+    shown: LinkedData, result: MaskingResult, cells: LevelCellMasks, level: str
+) -> dict[str, Booleans]:
+    """Suppressed cells of keys of levels above, said of the records of a level."""
+    return {
+        name: cells[above, name][shown.groups_in(level, above)]
+        for name, above in _keys_above(shown, result, level).items() if (above, name) in cells
+    }  # fmt: skip
+
+
 def _for_guarantees(
-    levels: Mapping[str, _Level],
+    linked: LinkedData,
     results: Mapping[str, MaskingResult],
     cells: dict[Source, Booleans],
     uncoded: Mapping[str, CellMasks],
@@ -161,20 +195,30 @@ def _for_guarantees(
         removal = result.removal
         if removal is None or removal.again is None:
             continue
-        own = of_level(cells, name)
-        level = levels[name].shown
-        shown = removal.shown.with_columns({column.name: column for column in level if column.name in removal.shown})
-        hidden, codes[name] = removal.again.cells(shown, own, uncoded[name])
+        above = _keys_above(linked, result, name)
+        own = {**of_level(cells, name), **_keys_hidden_above(linked, result, cells, name)}
+        columns = {column.name: column for column in linked[name].data if column.name in removal.shown}
+        hidden, codes[name] = removal.again.cells(removal.shown.with_columns(columns), own, uncoded[name])
         for variable, gone in hidden.items():
             added = gone & ~own.get(variable, np.False_)
+            level = above.get(variable, name)
             if added.any():
-                more[name, variable] = added
+                there = ~linked[level].data[variable].missing if level in above.values() else np.True_
+                more = joined_cells(more, {(level, variable): linked.above(added, name, level) & there})
+        for variable in above.keys() & codes[name]:
+            level = above[variable]
+            lost = linked.above(codes[name].pop(variable), name, level)
+            codes[level] = joined_cells(codes.get(level, {}), {variable: lost})
     return more, codes
 
 
 def _suppression_notices(
-    complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
-) -> Iterator[Notice]:
+    complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans],
+    lifted: dict[Source, Booleans],
+) -> Iterator[Notice]:  # fmt: skip
+    for (level, name), cells in lifted.items():
+        message = f"{cells_suppressed(count := int(cells.sum()), name)} as well: k is counted with keys of its members"
+        yield Notice("cells-suppressed", name, message, count, level=level)
     for source, gone in complementary.items():
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
@@ -306,33 +350,35 @@ def dropped_names(result: MaskingResult | None) -> frozenset[str]:
 def _with_cells(
     result: MaskingResult,
     hidden: CellMasks,
+    hidden_above: CellMasks,
     uncoded: CellMasks,
-    complementary: LevelCellMasks,
-    level: str,
+    complementary: CellMasks,
+    lifted: CellMasks,
     plan: Plan,
 ) -> MaskingResult:
-    """Result of a level with the cells that went besides."""
-    own = of_level(complementary, level)
-    if not own or result.removal is None:
+    """Result of a level with the cells that went besides; `lifted`: those that keys of its members took."""
+    own = joined_cells(complementary, lifted)
+    if not (own or hidden_above) or result.removal is None:
         return result
-    gone_now = joined_cells(own, uncoded)
+    gone_now = {**joined_cells(own, uncoded), **hidden_above}
     masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
     stated = result.removal.stated
+    hidden = {**hidden, **hidden_above}
     emptied = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
         result.removal, data=masked, edits=when_present(stated, with_any(emptied)),
-        not_applicable=not_applicable(stated, emptied), suppressed=tuple(_counts(result, own)),
+        not_applicable=not_applicable(stated, emptied), suppressed=tuple(_counts(result, own, complementary)),
     )  # fmt: skip
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
 
-def _counts(result: MaskingResult, complementary: CellMasks) -> Iterator[Mapping[str, Any]]:
+def _counts(result: MaskingResult, gone: CellMasks, complementary: CellMasks) -> Iterator[Mapping[str, Any]]:
     assert result.removal is not None
     before = {each["variable"]: each for each in result.removal.suppressed}
-    for name in dict.fromkeys((*before, *complementary)):
+    for name in dict.fromkeys((*before, *gone)):
         known = before.get(name, {"variable": name, "cells": 0, "complementary": 0, "for_dependencies": 0})
-        more = int(complementary[name].sum()) if name in complementary else 0
-        yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
+        cells, of_others = (int(np.sum(each.get(name, False))) for each in (gone, complementary))
+        yield {**known, "cells": known["cells"] + cells, "complementary": known["complementary"] + of_others}
 
 
 def _doubts(

@@ -40,6 +40,14 @@ class LevelSteps:
         """Numbers of the steps that draw whole groups."""
         return tuple(step.number for step in self.steps if _draws_records(step))
 
+    def handed(self, known: Mapping[str, Variable]) -> tuple[Step, ...]:
+        """Steps as they are run: those that remove by keys do so by the keys above too; `known`: of this level."""
+        return tuple(
+            replace(step, variables=(*_masked_names(step, known), *step.keys_above))
+            if step.keys_above and step.only_removes else step
+            for step in self.steps
+        )  # fmt: skip
+
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
     """Those of the steps that name variables of a level, and only these variables."""
@@ -83,7 +91,28 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
             for step in found for name in step.within if name in elsewhere
         ]
     )  # fmt: skip
-    return LevelSteps(tuple(found))
+    above = {
+        each.name: each
+        for name in linked.names[: linked.names.index(level.name)] for each in maskable(linked[name])
+    }  # fmt: skip
+    whole = {step.number: step for step in steps}
+    return LevelSteps(tuple(replace(step, keys_above=_keys_above(whole[step.number], above)) for step in found))
+
+
+def _keys_above(step: Step, above: Mapping[str, Variable]) -> tuple[str, ...]:
+    """Keys of levels above on which a step of the pipeline promises a k, together with those of the level."""
+    if not step.method.has_keys or step.promised is None or step.keys:
+        return ()
+    return tuple(name for name in _masked_names(step, above) if name in above)
+
+
+def _masked_names(step: Step, known: Mapping[str, Variable]) -> tuple[str, ...]:
+    """Variables that a step names, or else those of `known` that it masks by default."""
+    listed = [*(step.variables or ()), *(name for group in step.groups for name in group)]
+    if listed:
+        return tuple(dict.fromkeys(listed))
+    default = default_variables(step, known)
+    return tuple(name for name in known if name in default)
 
 
 def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
