@@ -141,7 +141,7 @@ def class_doubts(plan: Plan, gaps: AbstractSet[str], groups: Iterable[Mapping[st
 
 
 def _way_to_k(step: Step) -> str | None:
-    if not step.keys_above or step.only_removes:
+    if not step.keys_above or step.keeps_detail:
         return None
     keys = ", ".join(step.keys_above)
     return (

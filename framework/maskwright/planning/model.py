@@ -219,6 +219,11 @@ class Step:
         return bool(self.method.claims.removes & {"records", "cells"})
 
     @property
+    def keeps_detail(self) -> bool:
+        """Whether it takes records or cells away and publishes what is left in full detail."""
+        return self.only_removes and "detail" not in self.method.claims.removes
+
+    @property
     def moves_records(self) -> bool:
         """Whether whole records move or are drawn, and what belongs together with them."""
         return "combinations" in self.method.claims.preserves or self.method.claims.draws_records

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Classes, CompanionVariables, InputError, KeyVariables, PromisesK
+from maskwright import Classes, CompanionVariables, InputError, KeyVariables, NamesVariables, PromisesK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -306,7 +306,7 @@ LargestDistance = Annotated[
     ),
 ]
 
-Importance = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+Importance = Annotated[dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]], NamesVariables()]
 """What a key is worth beside the others, by name; 1 by default."""
 
 

@@ -148,7 +148,7 @@ def test_a_name_that_yaml_would_not_take_is_quoted(planned: Planned) -> None:
 
 
 def test_a_plan_that_is_refused_tells_it_before_its_reasons(tmp_path: Path) -> None:
-    steps = "  - {method: local_suppression, params: {k: 3, keys: [region, heating]}}\n"
+    steps = "  - {method: local_suppression, params: {k: 3, keys: [region, heating], count: wildcard}}\n"
     with pytest.raises(InputError) as refused:
         mw.run(pipeline(tmp_path, steps=steps))
     first, second = refused.value.problems

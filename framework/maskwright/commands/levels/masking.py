@@ -102,12 +102,13 @@ class _Run:
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         found = masked_by_plan(planned.ready[name], self.described, self.seed, self.reporter)
-        # What becomes of keys of the levels above is counted, and said, of their own records.
+        # What becomes of keys of the levels above is examined, counted and said of their own records.
         above = {key for step in planned.steps[name].steps for key in step.keys_above}
         removal = found.removal
         if removal is not None and above:
             own = tuple(each for each in removal.suppressed if each["variable"] not in above)
-            found = replace(found, removal=replace(removal, suppressed=own))
+            doubts = tuple(each for each in found.doubts if each.subject not in above)
+            found = replace(found, removal=replace(removal, suppressed=own), doubts=doubts)
         return replace(
             found,
             notices=tuple(
@@ -127,9 +128,7 @@ class _Run:
         }
         return replace(planned, ready={**planned.ready, **again})
 
-    def with_keys_above(
-        self, planned: PlannedLevels, name: str, results: Mapping[str, MaskingResult]
-    ) -> PlannedLevels:
+    def with_keys_above(self, planned: PlannedLevels, name: str, results: Mapping[str, MaskingResult]) -> PlannedLevels:
         """Plan of a level whose steps count k with keys of levels above: as these are published."""
         if not any(step.keys_above for step in planned.steps[name].steps):
             return planned

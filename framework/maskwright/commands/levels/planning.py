@@ -33,10 +33,12 @@ from maskwright.planning.levels.level_steps import (
     made_for_drawing,
     maskable,
     masks_as_groups,
+    read_only,
     refuse_taking_by_derived,
     refuse_two_removals,
     refuse_unknown_variables,
     steps_of_level,
+    with_keys_above,
     without_derived,
 )
 from maskwright.planning.levels.recoded_edits import (
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Dataset
-    from maskwright.data.levels.linked_data import Level
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
@@ -313,11 +315,11 @@ def _ready(
     around = loaded.linked.names[: loaded.linked.names.index(level.name) + 1]
     keeps_order = any(loaded.linked[name].declared.keep_order for name in around)
     data = _to_mask(loaded, level, edits, derived, steps.steps, categories or {})
-    keys = [name for step in steps.steps for name in step.keys_above]
-    data = (above or loaded.linked).with_columns_above(data, level.name, keys)
+    handed = steps.handed({each.name: each for each in maskable(level)})
+    data = with_keys_above(data, above or loaded.linked, level.name, handed)
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits,
-        on_input_violation="mask", steps=steps.handed({each.name: each for each in maskable(level)}), seed=described.seed, execution=described.execution,
+        on_input_violation="mask", steps=handed, seed=described.seed, execution=described.execution,
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
@@ -345,8 +347,7 @@ def _to_mask(
     keys = [name for name in level.key_columns if name in edits.variables]
     left = data.without([*(name for name in level.key_columns if name not in keys), *derived])
     # Edits may read them; no step does.
-    plain = {name: replace(left[name].variable, role="other", inferred_role=False) for name in keys}
-    left = left.with_columns({name: replace(left[name], variable=variable) for name, variable in plain.items()})
+    left = read_only(left, keys)
     read = (name for step in steps for name in step.companions)
     added = [each for each in composition_columns(read, loaded.linked, level.name) if each.name not in left]
     if level.groups is None:

@@ -73,7 +73,7 @@ def suppress_across_levels(
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
     lifted = _cells_of_keys_above(shown, results)
     cells = joined_cells(_cells_of_steps(shown, results), lifted)
-    uncoded: dict[str, CellMasks] = {name: codes_taken(result) for name, result in results.items()}
+    uncoded = _on_own_levels(shown, results, {name: codes_taken(result) for name, result in results.items()})
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
@@ -129,8 +129,13 @@ def suppress_across_levels(
         shown,
         {
             name: _with_cells(
-                result, hidden[name], _keys_hidden_above(shown, result, cells, name), uncoded[name],
-                of_level(complementary, name), of_level(lifted, name), plans[name],
+                result,
+                hidden[name],
+                _keys_hidden_above(shown, result, cells, name),
+                uncoded[name],
+                of_level(complementary, name),
+                of_level(lifted, name),
+                plans[name],
             )
             for name, result in results.items()
         },
@@ -182,6 +187,20 @@ def _keys_hidden_above(
     }  # fmt: skip
 
 
+def _on_own_levels(
+    linked: LinkedData, results: Mapping[str, MaskingResult], codes: Mapping[str, CellMasks]
+) -> dict[str, CellMasks]:
+    """Cells whose missing codes are taken away, those of keys of levels above on these levels."""
+    found: dict[str, CellMasks] = {}
+    for name, cells in codes.items():
+        above = _keys_above(linked, results[name], name) if name in results else {}
+        for variable, gone in cells.items():
+            level = above.get(variable, name)
+            lifted = {variable: linked.above(np.asarray(gone), name, level)}
+            found[level] = joined_cells(found.get(level, {}), lifted)
+    return {**{name: {} for name in results}, **found}
+
+
 def _for_guarantees(
     linked: LinkedData,
     results: Mapping[str, MaskingResult],
@@ -203,13 +222,9 @@ def _for_guarantees(
             added = gone & ~own.get(variable, np.False_)
             level = above.get(variable, name)
             if added.any():
-                there = ~linked[level].data[variable].missing if level in above.values() else np.True_
+                there = ~linked[level].data[variable].missing if variable in above else np.True_
                 more = joined_cells(more, {(level, variable): linked.above(added, name, level) & there})
-        for variable in above.keys() & codes[name]:
-            level = above[variable]
-            lost = linked.above(codes[name].pop(variable), name, level)
-            codes[level] = joined_cells(codes.get(level, {}), {variable: lost})
-    return more, codes
+    return more, _on_own_levels(linked, results, codes)
 
 
 def _suppression_notices(
