@@ -210,14 +210,35 @@ def test_a_number_that_says_nothing_stays() -> None:
     assert cells(done, "y").notna().all()
 
 
-def test_rules_that_name_a_third_of_the_hidden_cells_wrongly_are_no_inference() -> None:
-    """Of few cells too: the office knows all of them, so that their share is no estimate."""
-    shown = np.array([0] * 400 + [1] * 400 + [-1] * 3)
-    named = np.array([0] * 400 + [1] * 400 + [0] * 3)
-    for own, is_certain in (([0, 0, 1], False), ([0, 0, 0], True)):
-        values = np.append(shown[:-3], own)
-        found = certain_cells(named, values, shown, families=20)
-        assert found.tolist() == [False] * 800 + [is_certain] * 3
+@pytest.mark.parametrize("seed", [3, 6, 20])
+def test_few_hidden_cells_of_a_rule_that_holds_are_not_read_off_where_another_rule_is_wrong(seed: int) -> None:
+    """All children are single; nearly all spouses are married, and those who are divorced are among the hidden."""
+    rng = np.random.default_rng(seed)
+    rel = np.repeat(["child", "spouse", "head", "other"], [302, 303, 300, 300])
+    mar = rng.choice(["single", "married", "divorced", "widowed"], len(rel), p=[0.25, 0.45, 0.2, 0.1])
+    mar[:302], mar[302:605] = "single", "married"
+    mar[[310, 350, 400]] = "divorced"
+    age = rng.choice(list("abcdefghijkl"), len(rel), p=[0.16] * 6 + [0.04 / 6] * 6)
+    frame = pd.DataFrame({"mar": mar, "age": age, "rel": rel}).sample(frac=1, random_state=seed, ignore_index=True)
+    done = suppressed(frame.rename(columns={"age": "band"}), ["mar", "band"], None, 3)
+    children = cells(done, "mar").isna() & (frame["rel"] == "child")
+    assert children.any()
+    assert cells(done, "rel")[children].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("hidden", "right", "related", "is_certain"),
+    [(2, 2, True, True), (2, 2, False, False), (3, 2, True, True), (40, 30, True, False), (40, 40, False, False)],
+)
+def test_of_few_hidden_cells_those_of_a_rule_that_holds_in_the_original_are_certain(
+    hidden: int, right: int, *, related: bool, is_certain: bool
+) -> None:
+    """Few that are named wrongly are not significantly below the certainty; other rules are judged all together."""
+    shown = np.array([0] * 400 + [1] * 400 + [-1] * (hidden + 60))
+    named = np.array([0] * 400 + [1] * 400 + [0] * hidden + [1] * 60)
+    own = np.concatenate([shown[:800], [0] * right, [1] * (hidden - right), [0] * 60])
+    found = certain_cells(named, own, shown, [0] if related else [], families=20)
+    assert found.tolist() == [False] * 800 + [is_certain] * hidden + [False] * 60
 
 
 def test_one_finding_about_suppressed_cells_is_one_doubt() -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Spanning
-from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords, shown_by_equal
-from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues
+from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
+from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
-from maskwright.disclosure.decision import certain_cells
+from maskwright.disclosure.decision import ALL, certain_cells
 from maskwright.foundation.arrays import Booleans
 from maskwright.foundation.counts import listed
 
@@ -358,7 +358,9 @@ class Reader:
             named = np.where(given < 0, -1, code)
         else:
             share = MAJORITY if dependency.by_count else CERTAIN
-            named = shown_by_equal(given, values, hidden, fewest=1, share=share)
-        families = self._singles.families(dependency.name, len(dependency.given))
-        certain = certain_cells(named, values, np.where(hidden, -1, values), families, self._certainty)
+            classes = np.zeros(int(given.max()) + 1, dtype=np.bool_)
+            classes[given[candidates]] = True
+            named = majority_values(given, values, published & classes[given], share)
+        shown = np.where(hidden, -1, values)
+        certain = certain_cells(named, values, shown, (ALL,), certainty=self._certainty)
         return np.asarray(certain & (named == values))

@@ -51,13 +51,11 @@ def majorities(seen: Integers, cells: Integers, values: int, width: int) -> tupl
     return sizes, most, value
 
 
-def shown_by_equal(
-    given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS, share: float = CERTAIN
-) -> Integers:
+def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS) -> Integers:
     """What nearly all other published records with the same `given` have; -1: nothing, or too few; shape (n,).
 
     `given`, `cells`: codes 0, 1, ..., -1 where missing or not published; a published cell is left out of those that
-    show it; shape (n,). `fewest`: other published records that have to be there. `share`: of them that have to have it.
+    show it; shape (n,). `fewest`: other published records that have to be there.
     """
     there = (given >= 0) & (cells >= 0) & ~hidden
     named = np.full(len(cells), -1, dtype=np.int64)
@@ -69,7 +67,7 @@ def shown_by_equal(
     known, classes = there[asked], given[asked]
     others = sizes[classes] - known
     alike = most[classes] - (known & (cells[asked] == value[classes]))
-    enough = (others >= fewest) & (alike >= share * others)
+    enough = (others >= fewest) & (alike >= CERTAIN * others)
     named[asked[enough]] = value[classes[enough]]
     return named
 
@@ -196,7 +194,7 @@ class SimilarRecords:
         self._shown, self._columns, self._codes = shown, tuple(columns), codes
         self._places: dict[str, Floats] = {}
         self._orders: dict[str, Integers] = {}
-        self._related: dict[tuple[str, Similarity], frozenset[int | None]] = {}
+        self._related: dict[tuple[str, Similarity], Integers] = {}
         self._similarities = (*self._tried(), *self._pairs(paired))
 
     def of(self, name: str) -> tuple[Similarity, ...]:
@@ -211,11 +209,11 @@ class SimilarRecords:
             nothing = np.zeros(len(own), dtype=np.bool_)
             complete = self.named(name, similarity, {name: nothing})
             self._related[key] = relations(claims_of(complete, own, own), families, self._certainty)
-        if not self._related[key]:
+        if not len(self._related[key]):
             return np.zeros(0, dtype=np.int64)
         named = self.named(name, similarity, hidden)
         shown = np.where(hidden[name], -1, own)
-        found = certain_cells(named, own, shown, families, self._certainty, self._related[key])
+        found = certain_cells(named, own, shown, self._related[key], families, self._certainty)
         return np.flatnonzero(found & (named == own))
 
     def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:

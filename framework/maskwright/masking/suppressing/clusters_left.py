@@ -155,7 +155,7 @@ class _OfStratum:
         complete = shown_by_equal(clusters, values, np.zeros_like(self._gone), 1)
         related = relations(claims_of(complete, values, values), families, self._certainty)
         named = np.where(asked | ~self._gone, shown_by_equal(clusters, values, self._gone, 1), -1)
-        return certain_cells(named, values, shown, families, self._certainty, related)
+        return certain_cells(named, values, shown, related, families, self._certainty)
 
 
 def _taken(masked: Column, shown: Column) -> Booleans:
