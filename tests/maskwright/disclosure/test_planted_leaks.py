@@ -241,8 +241,8 @@ def test_of_few_hidden_cells_those_of_a_rule_that_holds_in_the_original_are_cert
     assert found.tolist() == [False] * 800 + [is_certain] * hidden + [False] * 60
 
 
-def test_one_finding_about_suppressed_cells_is_one_doubt() -> None:
-    """Cells that equal records show and that equal weights show are the same cells."""
+def test_two_findings_about_as_many_suppressed_cells_are_both_stated_once() -> None:
+    """That equal records show them, and that equal weights do, are remedied apart."""
     rng = np.random.default_rng(2)
     frame = people(rng, 1500)
     frame["w"] = np.array([1.7, 3.1, 2.2, 4.9])[frame["region"]]
@@ -253,4 +253,5 @@ def test_one_finding_about_suppressed_cells_is_one_doubt() -> None:
     params = {"k": 12, "keys": keys, "importance": dict.fromkeys(KEYS, 1000)}
     with pytest.raises(mw.OpenDoubts) as refused:
         mw.protect(frame, "local_suppression", params=params, variables=keys, declared=declared, seed=1)
-    assert str(refused.value).count("W302 suppressed-cells-follow: region") == 1
+    assert str(refused.value).count("can be read off other records: those that agree in w show one value") == 1
+    assert str(refused.value).count("can be read off w: the records with the same w") == 1

@@ -63,12 +63,12 @@ def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: i
         return named
     values, width = int(given.max()) + 1, int(cells.max()) + 1
     sizes, most, value = majorities(given[there], cells[there], values, width)
-    asked = np.flatnonzero(given >= 0)
-    known, classes = there[asked], given[asked]
+    wanted = np.flatnonzero(given >= 0)
+    known, classes = there[wanted], given[wanted]
     others = sizes[classes] - known
-    alike = most[classes] - (known & (cells[asked] == value[classes]))
+    alike = most[classes] - (known & (cells[wanted] == value[classes]))
     enough = (others >= fewest) & (alike >= CERTAIN * others)
-    named[asked[enough]] = value[classes[enough]]
+    named[wanted[enough]] = value[classes[enough]]
     return named
 
 
@@ -89,10 +89,10 @@ def shown_by_nearest(place: Floats, cells: Integers, hidden: Booleans, order: In
     for shift in (*range(1, half), *range(half + 1, 2 * half)):
         agree &= found[shift : len(found) - 2 * half + shift] == before
     named[order[half:-half]] = np.where(agree, before, -1)
-    asked = np.flatnonzero(np.isfinite(place) & hidden)
-    starts = np.clip(np.searchsorted(place[order], place[asked]) - half, 0, len(order) - NEAREST)
+    wanted = np.flatnonzero(np.isfinite(place) & hidden)
+    starts = np.clip(np.searchsorted(place[order], place[wanted]) - half, 0, len(order) - NEAREST)
     nearest = found[starts[:, None] + np.arange(NEAREST)]
-    named[asked] = np.where((nearest == nearest[:, :1]).all(axis=1), nearest[:, 0], -1)
+    named[wanted] = np.where((nearest == nearest[:, :1]).all(axis=1), nearest[:, 0], -1)
     return named
 
 
@@ -114,10 +114,10 @@ def shown_by_nearest_of_two(places: tuple[Floats, Floats], cells: Integers, hidd
     itself[~itself.any(axis=1), -1] = True
     others = found[nearest[~itself].reshape(len(there), NEAREST)]
     named[there] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
-    asked = np.flatnonzero(known & hidden)
-    if len(asked):
-        others = found[np.asarray(tree.query(points[asked], NEAREST)[1])]
-        named[asked] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
+    wanted = np.flatnonzero(known & hidden)
+    if len(wanted):
+        others = found[np.asarray(tree.query(points[wanted], NEAREST)[1])]
+        named[wanted] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
     return named
 
 
@@ -146,10 +146,10 @@ def shown_by_interval(place: Floats, cells: Integers, hidden: Booleans, certaint
     shown = np.where(is_sure & is_no_chance, shown, -1)
     # Between two intervals nothing is shown.
     last = np.append(first[1:], len(places)) - 1
-    asked = np.flatnonzero(np.isfinite(place))
-    run = np.maximum(np.searchsorted(places[first], place[asked], side="right") - 1, 0)
-    inside = (place[asked] <= places[last][run]) | (run == len(first) - 1)
-    named[asked] = np.where(inside, shown[run], -1)
+    wanted = np.flatnonzero(np.isfinite(place))
+    run = np.maximum(np.searchsorted(places[first], place[wanted], side="right") - 1, 0)
+    inside = (place[wanted] <= places[last][run]) | (run == len(first) - 1)
+    named[wanted] = np.where(inside, shown[run], -1)
     return named
 
 

@@ -302,7 +302,7 @@ class _Question:
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
     """Records whose `given` has a value that implies their `found`; see `SingleValues.disclosing_records`; shape (n,).
 
-    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,). `groups`: of the
     records: those of one group bear witness once; shape (n,).
     """
     there = np.flatnonzero((given >= 0) & (found >= 0))
