@@ -241,6 +241,17 @@ def test_of_few_hidden_cells_those_of_a_rule_that_holds_in_the_original_are_cert
     assert found.tolist() == [False] * 800 + [is_certain] * hidden + [False] * 60
 
 
+@pytest.mark.parametrize(("hidden", "is_certain"), [(4, False), (5, True)])
+def test_rules_that_suppression_made_are_certain_together_where_they_are_right_but_not_by_chance(
+    hidden: int, *, is_certain: bool
+) -> None:
+    """Half of the published cells have the value that is named: four are right by chance in one of 16 files."""
+    shown = np.array([0] * 400 + [1] * 400 + [-1] * hidden)
+    named = np.array([0] * 400 + [1] * 400 + [0] * hidden)
+    found = certain_cells(named, np.maximum(shown, 0), shown, [], families=20)
+    assert found.tolist() == [False] * 800 + [is_certain] * hidden
+
+
 def test_two_findings_about_as_many_suppressed_cells_are_both_stated_once() -> None:
     """That equal records show them, and that equal weights do, are remedied apart."""
     rng = np.random.default_rng(2)

@@ -118,20 +118,20 @@ class SingleValues:
                 named = question.answered(seen, queried, widths, tests, groups)
                 named[question.queried[~self._are_there(question, given)]] = -1
                 if question.is_right(named).any():
-                    original = self._of_original(question, given, widths, tests, groups)
+                    original = self._of_original(question, given, queried, tests, groups)
                     found.append(question.certain_records(named, original, self._certainty))
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
 
     def _of_original(
-        self, question: _Question, given: tuple[str, ...], widths: int, tests: int, groups: Integers | None
+        self, question: _Question, given: tuple[str, ...], queried: Integers, tests: int, groups: Integers | None
     ) -> Integers:
-        """What rules show of each cell where none is suppressed; shape (n,)."""
-        codes = np.zeros(self._n, dtype=np.int64)
+        """What rules of the original show of each cell, read by what is published; shape (n,)."""
+        codes, widths = np.zeros(self._n, dtype=np.int64), 1
         for values, count in map(self._values, given):
-            codes = codes * (count + 1) + np.where(values < 0, count, values)
+            codes, widths = codes * (count + 1) + np.where(values < 0, count, values), widths * (count + 1)
         whole = question.of_original()
-        return whole.answered(codes[whole.seen], codes[whole.queried], widths, tests, groups)
+        return whole.answered(codes[whole.seen], queried, widths, tests, groups)
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
