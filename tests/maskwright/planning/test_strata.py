@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import maskwright as mw
@@ -126,3 +127,19 @@ def test_a_comparison_in_xpath_is_not_turned_around() -> None:
     data = _data(a=[1, 10, np.nan], b=[0, 1, 1])
     found = _strata(data, ("a", "b"), (), schematron, frozenset("ab"), 1)
     assert {one.label for one in found.strata} == {"a < 5", "not a < 5"}
+
+
+def test_an_edit_that_a_class_below_k_breaks_says_so() -> None:
+    """One firm of its size class is averaged with others, and no value is right for both."""
+    rng = np.random.default_rng(4)
+    sizes = ["small"] * 30 + ["medium"] * 30 + ["large"]
+    staff = [*rng.integers(10, 50, 30), *rng.integers(50, 250, 30), 900]
+    frame = pd.DataFrame({"size": sizes, "staff": staff}).sample(frac=1, random_state=1)
+    bounds = {"small": "10 <= staff <= 49", "medium": "50 <= staff <= 249", "large": "staff >= 250"}
+    edits = [f'if size == "{size}" then {bound}' for size, bound in bounds.items()]
+    declared = {"size": {"role": "other", "type": "nominal"}, "staff": {"type": "integer"}}
+    with pytest.raises(mw.EditViolation) as stopped:
+        mw.protect(
+            frame, "microaggregation", variables=["staff"], params={"k": 3}, edits=edits, declared=declared, seed=1
+        )
+    assert any("fewer than 3 records are on one side" in (each.hint or "") for each in stopped.value.problems)
