@@ -137,7 +137,7 @@ def _listed(
 
 def folded(lead: str, text: str) -> Iterator[str]:
     """A flow list over as many lines as it needs: it goes on after commas, which quoted names may hold."""
-    parts = re.findall(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,"'])+,? ?""", text)
+    parts = re.findall(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,])+,? ?""", text)
     lines, line = [], lead
     for part in parts:
         if len(line) + len(part.rstrip()) > WIDTH and line.strip() and line != lead:
