@@ -357,7 +357,7 @@ def _criteria(
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=() if step.holds_zeros else step.planning.structural_zeros,
-        zeros_apart=step.apart,
+        zeros_apart=step.zeros_apart,
         within=step.within,
     )  # fmt: skip
 

@@ -156,8 +156,8 @@ class Step:
     `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
     members as one record. `within`: variables by whose values the records are masked apart. `number`: in the pipeline,
-    1 for the first; a plan of one level has some of its steps only. `apart`: variables by whose zeros records are
-    clustered apart where k allows, without a promise that the zeros stay.
+    1 for the first; a plan of one level has some of its steps only. `zeros_apart`: variables by whose zeros records
+    are clustered apart where k allows, without a promise that the zeros stay.
     """
 
     method: Method
@@ -170,7 +170,7 @@ class Step:
     unit: str | None = None
     within: tuple[str, ...] = ()
     number: int = 1
-    apart: tuple[str, ...] = ()
+    zeros_apart: tuple[str, ...] = ()
 
     @property
     def is_deterministic(self) -> bool:

@@ -159,7 +159,7 @@ def _joined_steps(
             cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
         }
         planning = step.planning.model_copy(update={"structural_zeros": zeros, "adjustment_weights": weights})
-        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None, apart=apart)
+        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None, zeros_apart=apart)
 
 
 def rare_by_pattern(

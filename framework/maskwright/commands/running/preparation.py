@@ -249,11 +249,6 @@ def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[
         plan = plan_of_steps(
             request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed, is_whole=True
         )  # fmt: skip
-        refuse_impossible_limits(plan)
-        if len(plan.coarse.steps):
-            from maskwright.masking.context import refuse_untranslatable  # with all that masks
-
-            refuse_untranslatable(plan, variables, loaded.original)
     return replace(plan, disclosure=request.disclosure)
 
 
@@ -269,6 +264,7 @@ def plan_of_steps(
 ) -> Plan:
     """Plan with what becomes of the edits on recoded variables, as far as that is known before masking.
 
+    Steps are refused whose limits no record could satisfy, or in whose categories an edit cannot be expressed.
     `is_whole`: whether the data are those that the steps get.
     """
     coarse = recoded_variables(edits, steps, variables, broken or {}, data)
@@ -278,15 +274,16 @@ def plan_of_steps(
     found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
     gone = {edit.name for edit in found.dropped}
     kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
-    return make_plan(
+    plan = make_plan(
         steps, variables, kept, data, broken, coarse=coarse, translations=found.translations, elsewhere=computed
     )
-
-
-def refuse_impossible_limits(plan: Plan) -> None:
-    """Stop when no record could satisfy the edits within the limits that the steps set."""
     if len(plan.limits):
         refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
+    if data is not None and tried:
+        from maskwright.masking.context import refuse_untranslatable  # with all that masks
+
+        refuse_untranslatable(plan, variables, data)
+    return plan
 
 
 def doubts_of_measures(request: Pipeline, plan: Plan) -> tuple[Doubt, ...]:
