@@ -38,7 +38,6 @@ from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
-from maskwright.planning.warnings.record_order import with_remedy_of_level
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.engine_validation import (
     BARE_TOTAL,
@@ -319,7 +318,6 @@ class _LevelsRun:
         for name, run in runs.items():
             ready = run.ready
             result = ready.with_doubts_once_masked(self.masked.results[name])
-            result = replace(result, doubts=tuple(map(with_remedy_of_level, result.doubts)))
             # What the steps of a level got: all its records where these steps took some away.
             got = (self.start.planned if name in self.masked.rows else self.planned).loaded.linked[name].data
             original = with_totals(ready.original, got, [each.name for each in ready.plan.derived])

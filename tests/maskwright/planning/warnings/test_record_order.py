@@ -195,3 +195,19 @@ def test_a_key_of_firms_is_called_by_its_name(tmp_path: Path) -> None:
     doubt = found(tmp_path, frame, steps, data=data)["firm"]
     assert "members of one firm can be found by w" in doubt["message"]
     assert "household" not in doubt["message"] + doubt["remedy"]
+
+
+def test_the_order_of_a_level_has_its_own_remedy_and_a_number_of_it_the_same(tmp_path: Path) -> None:
+    """Persons stand by their income; their number counts through the regions."""
+    frame = people().sort_values("income")
+    frame["home"], frame["line"] = np.arange(N) // 2, np.arange(N)
+    levels = {
+        "home": {"key": "home", "variables": ["rooms"]},
+        "person": {"key": "line", "in": "home", "keep_order": True},
+    }
+    steps = [*INCOME, *REGION]
+    stated = {"source": "in.csv", "levels": levels, "variables": ROLES}
+    doubts = found(tmp_path, frame.assign(rooms=frame["home"] % 7), steps, data=stated)
+    assert doubts["income"]["remedy"] == "Publish the records in random order: leave `keep_order` out."
+    remedy = "Mask number in a step, recode it, or leave it out (`number: {role: identifier}`)."
+    assert (doubts["region"]["remedy"], doubts["region"]["given_by"]) == (remedy, "number")
