@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.starting_lists import PlannedDoubt, comment, decisions, declared_lists, flow, folded, scalar
+from maskwright.data.profiling.column_profile import Unsure
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.suggestions.model import flow_text
 from maskwright.foundation.files import split_name
@@ -203,11 +204,11 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
 
 def _with_new_household(found: Description) -> Description:
     """Description in which the variable that is said to name the household is not published as it is."""
-    message = (
+    unsure = Unsure(
         "the key of households: it gets new random values, so that members stay together; without `release`, dropped"
     )
     variables = tuple(
-        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, message))
+        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, unsure))
         if each.name == found.household and each.role == "other" else each for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)
@@ -215,9 +216,11 @@ def _with_new_household(found: Description) -> Description:
 
 def _without_unknown_days(found: Description) -> Description:
     """Description in which dates of which nothing says what they are are dropped: days single persons out."""
-    message = "days of which nothing says what they are: dropped (or recode them to periods, as `quasi_identifier`)"
+    unsure = Unsure(
+        "days of which nothing says what they are: dropped (or recode them to periods, as `quasi_identifier`)"
+    )
     variables = tuple(
-        replace(each, role="identifier", why="days single persons out", unsure=(message,))
+        replace(each, role="identifier", why="days single persons out", unsure=(unsure,))
         if each.role is None and each.looks_like == "date" and each.type == "date" else each
         for each in found.variables
     )  # fmt: skip
@@ -228,9 +231,9 @@ def _with_something_to_mask(found: Description) -> Description:
     """Description in which categories are quasi-identifiers where nothing else would be masked."""
     if any(each.role in ("quasi_identifier", "confidential") for each in found.variables):
         return found
-    message = "nothing says what it is; taken for a quasi-identifier, since nothing else would be masked"
+    unsure = Unsure("nothing says what it is; taken for a quasi-identifier, since nothing else would be masked")
     variables = tuple(
-        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(message,))
+        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(unsure,))
         if each.role is None else each for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)

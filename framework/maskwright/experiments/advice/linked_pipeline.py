@@ -104,9 +104,8 @@ def start_linked_pipeline(
             first = error.problems[0]
             doubts, problem, violation, hint = [], _about_file(first, data), "", first.hint or ""
     put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
-    messages = tuple(each.with_variable for each in doubts)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
-    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, messages, problem, code, hint)
+    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, tuple(doubts), problem, code, hint)
 
 
 def _read_with_same_options(

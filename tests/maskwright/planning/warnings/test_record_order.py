@@ -140,7 +140,9 @@ def test_a_started_pipeline_lists_a_sorted_number_as_one_decision(tmp_path: Path
     frame = people()[["income", "region"]].sort_values("income")
     frame.to_csv(tmp_path / "in.csv", index=False)
     started = start_pipeline(tmp_path / "in.csv", tmp_path / "p.yaml")
-    assert [each for each in started.doubts if "order" in each] == [f"income: W206 follows-from-published: {OF_FILE}"]
+    assert [each for each in started.to_json()["doubts"] if "order" in each] == [
+        f"income: W206 follows-from-published: {OF_FILE}"
+    ]
     assert "`release: {order: random}`" in started.text
     with (tmp_path / "p.yaml").open("a", encoding="utf-8") as file:
         file.write("release: {order: random}\n")
