@@ -62,10 +62,8 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
-    from maskwright.data.dataset import Dataset, Layout
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.data.variable import Variable
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -97,26 +95,17 @@ class PlannedOnLevels(PlannedRun):
             for level in planned.loaded.linked
         }
         doubts, notices = output_findings(described, tables)
+        variables = [each for level in planned.loaded.linked for each in level.data.variables]
         return PlannedOnLevels(
             pipeline=described, doubts=(*planned.loaded.doubts, *planned.doubts, *measures.doubts, *doubts),
             notices=(*planned.loaded.notices, *planned.notices, *measures.notices, *notices), reporter=reporter,
             clock=clock, planned=planned, engine=engine, measures=measures,
+            rules=(planned.loaded.rules, variables, None), variables={each.name: each for each in variables},
         )  # fmt: skip
-
-    @property
-    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
-        """Rules that are to be kept, and variables of all levels."""
-        loaded = self.planned.loaded
-        return loaded.rules, [each for level in loaded.linked for each in level.data.variables], None
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
         return self.planned.to_json()
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Variables that are published, by name."""
-        return {each.name: each for level in self.planned.loaded.linked for each in level.data.variables}
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return the records of each level; what these cost is not estimated."""
