@@ -53,24 +53,18 @@ They explain it only if hardly anything is left for others: with this share thes
 class EditEffects:
     """What adjusting moved of variables that edits join.
 
-    `moves`: of each variable, by edit. `touched`: records that were moved because of each edit. `computed`: variables
-    that are computed from the others.
+    `moves`: of each variable, by edit. `computed`: variables that are computed from the others.
     """
 
     variables: tuple[str, ...]
     moves: Moves
-    touched: Mapping[str, int]
     computed: tuple[str, ...] = ()
 
     def shares(self, variable: str, edits: EditSet) -> dict[str, float]:
-        """Of what moved a variable, by edit, the one that moved it most first; without `moves` of the records."""
-        known = {edit.name for edit in edits}
-        counts = self.moves.get(variable)
-        if counts is None:
-            read = {name: n for name, n in self.touched.items() if name in known and variable in edits[name].variables}
-            counts = read or self.touched
-        total = sum(counts.values())
-        named = sorted(((name, own) for name, own in counts.items() if name in known), key=lambda each: -each[1])
+        """Of what moved a variable, by edit, the one that moved it most first."""
+        known, moves = {edit.name for edit in edits}, self.moves.get(variable, {})
+        total = sum(moves.values())
+        named = sorted(((name, own) for name, own in moves.items() if name in known), key=lambda each: -each[1])
         return {name: own / total for name, own in named if own}
 
 
@@ -112,7 +106,7 @@ def distortion_beyond_errors(
     advised: dict[tuple[str, ...], str] = {}
     for place, shift in distorted:
         name = shift.variable
-        (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {}, {})]
+        (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {})]
         named = [(edit, share) for edit, share in own.shares(name, edits).items() if share >= 1 / 100][:MOST_NAMED]
         declared = variables[name].distortion
         if left is not None and not is_distorted(left[place], present[place], declared):
@@ -179,9 +173,8 @@ def _doubt(
         f"{signed(shift.decile)})"
     )
     if named:
-        of = "its moves" if name in effects.moves else "the records moved"
         message += " to keep " + ", ".join(
-            f"{_said(edits[edit])} ({100 * share:.0f} % of {of})" for edit, share in named
+            f"{_said(edits[edit])} ({100 * share:.0f} % of its moves)" for edit, share in named
         )
     chosen = [edits[edit] for edit, _ in named]
     in_steps = {each for edit in chosen for each in edit.variables} | {name}
