@@ -112,21 +112,21 @@ def declared_lists(variables: Sequence[ColumnProfile]) -> Iterator[str]:
         yield from (f"    {scalar(name)}: {flow(details)}" for name, details in own.items())
 
 
-def type_of(look: ColumnProfile) -> str | None:
-    """Type to declare; None where the cells tell."""
-    if look.looks_like == "code" and look.type == "nominal":
+def type_of(profile: ColumnProfile) -> str | None:
+    """Type to declare; None where it follows from the cells."""
+    if profile.looks_like == "code" and profile.type == "nominal":
         return "nominal"
-    return None if look.date_format is None else "date"
+    return None if profile.date_format is None else "date"
 
 
-def _details(look: ColumnProfile) -> dict[str, Any]:
+def _details(profile: ColumnProfile) -> dict[str, Any]:
     """What has no list."""
     stated: dict[str, Any] = {}
-    if look.date_format is not None and look.date_format != ISO:
-        stated |= {"type": "date", "format": look.date_format}
-    if look.release is not None:
-        stated["release"] = look.release
-        stated["role"] = look.role
+    if profile.date_format is not None and profile.date_format != ISO:
+        stated |= {"type": "date", "format": profile.date_format}
+    if profile.release is not None:
+        stated["release"] = profile.release
+        stated["role"] = profile.role
     return stated
 
 

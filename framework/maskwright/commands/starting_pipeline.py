@@ -30,8 +30,8 @@ class LinkedFiles:
     """Two files of a pipeline that is being written: one of groups, and one of their members.
 
     `levels`: as ``data: levels:`` has them, the upper first. `seen`: names of the files and numbers of their records.
-    `violation`: what the data break on arrival, where no step can mend it. `drops`: whether groups that break an edit
-    on arrival are left out; otherwise a comment says how.
+    `violation`: which edits the original violates, where no step can mend it. `drops`: whether groups that violate an
+    edit in the original are left out; otherwise a comment says how.
     """
 
     levels: Mapping[str, Mapping[str, object]]
@@ -71,7 +71,7 @@ def pipeline_text(
     seen = f"{name}; {plural(found.records, 'record')}" if linked is None else linked.seen
     general = [*(f"tried: {text}" for text in found.tried), *found.unsure, *_about_levels(levels)]
     lines = [
-        f"# A pipeline to start from, made by looking at {seen}, {len(found.variables)} variables.",
+        f"# A pipeline to start from, made from {seen}, {len(found.variables)} variables.",
         "# It holds no value of a record, but names, counts and missing codes. Why each guess: maskwright describe",
         *comment(f"this plan fails: {problem}" if problem else "", "# "),
         *decisions(found.variables, doubts, general),
@@ -138,7 +138,7 @@ def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool)
 
 
 def _on_violation(linked: LinkedFiles | None) -> Iterator[str]:
-    """What is done with groups that break an edit on arrival, where some do that no step can mend."""
+    """What is done with groups that violate an edit in the original, where no step can mend some."""
     if linked is None or not linked.violation:
         return
     top = next(iter(linked.levels))

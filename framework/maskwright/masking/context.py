@@ -142,14 +142,14 @@ def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContex
         EditSet(tuple(stated)), coarse, published, lambda names: _is_whole(names, context.original, reference)
     )
     became = {edit.name: edit for edit in with_category_equalities(found.edits, shown.variables)}
-    gone = {edit.name for edit in found.dropped}
+    dropped = {edit.name for edit in found.dropped}
     edits = tuple(
         became.get(edit.name, edit) for edit in (*plan.edits, *(each for each in context.edits if each.name not in
-        {one.name for one in plan.edits})) if edit.name not in gone
+        {one.name for one in plan.edits})) if edit.name not in dropped
     )  # fmt: skip
 
     def without(unit: AdjustmentUnit) -> AdjustmentUnit:
-        return replace(unit, edits=tuple(name for name in unit.edits if name not in gone))
+        return replace(unit, edits=tuple(name for name in unit.edits if name not in dropped))
 
     units, categories = (tuple(map(without, each)) for each in (plan.units, plan.category_units))
     return replace(

@@ -43,7 +43,7 @@ MOST = 0.5
 """Share of what moved a variable from which on one edit does most of it."""
 
 MOST_MENDED = 0.75
-"""Share of a move from which on the records have done it that violate an edit on arrival, or are averaged with one.
+"""Share of a move from which on records that violate an edit in the original, or are averaged with one, have done it.
 
 They explain it only if hardly anything is left for others: with this share these did a third as much at most.
 """
@@ -72,7 +72,8 @@ class EditEffects:
 class DistortionDoubts:
     """Doubts, and edits that do most of what is in doubt, with the share that they do.
 
-    `notices`: of variables that only records which violate an edit on arrival moved so far, or only removing did, less.
+    `notices`: of variables that only records which violate an edit in the original moved so far, or that only removing
+    moved, less.
     """
 
     doubts: tuple[Doubt, ...] = ()

@@ -52,7 +52,7 @@ class ReleaseDecision:
 
     @property
     def notices(self) -> Iterator[Notice]:
-        """Waivers that were not needed: perhaps a name is misspelt, perhaps the cause has gone."""
+        """Waivers that were not needed: perhaps a name is misspelt, perhaps there is no such cause any more."""
         for waiver in self.unneeded:
             named = f" of {', '.join(waiver.subjects)}" if waiver.subjects != ("",) else ""
             message = f"the waiver of {waiver.kind.name}{named} was not needed: there is no such doubt"
@@ -60,7 +60,7 @@ class ReleaseDecision:
 
 
 def decide_release(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> ReleaseDecision:
-    """Find the waiver of each doubt; of two about as many inferred cells of a variable the later says more."""
+    """Find the waiver of each doubt; of two that count the same inferred cells of a variable the later one stays."""
     open_ones: list[Doubt] = []
     waived: list[WaivedDoubt] = []
     single = {_finding(doubt): doubt for doubt in doubts}

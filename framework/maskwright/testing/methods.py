@@ -249,7 +249,7 @@ def _clusters(method: Method, given: Params, block: Block) -> None:
 
 
 def _any_cut(method: Method, given: Params, block: Block) -> None:
-    """Of a method that says that a file may be cut anyhow, mask a file in two cuts and compare."""
+    """Of a method that says that a file may be cut anywhere, mask a file in two cuts and compare."""
     params = params_of(method, given)
     if method.with_params(params).claims.cut != "any":
         return

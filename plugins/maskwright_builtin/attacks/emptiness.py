@@ -23,10 +23,10 @@ class EmptinessParams(BaseModel, extra="forbid", frozen=True):
 
 
 def infer_by_emptiness(published: Published, params: EmptinessParams) -> Iterator[Inference]:
-    """What nearly all other records show in which the same cells are empty: of another variable, and of all others.
+    """What nearly all other records with the same empty cells show: those of one other variable, and of all others.
 
-    Who has no employer has no job; where questions are skipped, or cells were emptied for what they say, the cell that
-    is empty tells. Of a cell that is published, its own record is left out.
+    Who has no employer has no job; where questions are skipped, or cells were suppressed for their value, the empty
+    cell shows it. Of a cell that is published, its own record is left out.
     """
     data = published.data
     empty = {each.name: each.missing for each in data if each.missing.any() and not each.missing.all()}

@@ -275,8 +275,8 @@ def plan_of_steps(
     tried = recoded_alone(steps, variables, coarse) if is_whole else {}
     coarse = replace(coarse, foreseen=frozenset(known), tried=frozenset(tried))
     found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
-    gone = {edit.name for edit in found.dropped}
-    kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
+    dropped = {edit.name for edit in found.dropped}
+    kept = EditSet(tuple(edit for edit in edits if edit.name not in dropped), edits.notes)
     plan = make_plan(
         steps, variables, kept, data, broken, coarse=coarse, translations=found.translations, elsewhere=computed
     )

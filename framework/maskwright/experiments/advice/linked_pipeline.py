@@ -141,7 +141,7 @@ def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[s
 
 
 def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
-    """Doubts of the plan, why there is none, and what the data break on arrival."""
+    """Doubts of the plan, why there is none, and which edits the original violates."""
     try:
         return doubts_of_plan(text(None)), "", ""
     except EditViolation as error:
