@@ -159,7 +159,7 @@ def older(session: Session, key: str) -> MadeWith | None:
 def has_its_data(job: Job, pipeline: PipelineFile) -> bool | None:
     """Whether the data of a pipeline are those that a run of this session read.
 
-    Files that are where they were with another time, such as copies that were brought back, are told by their hash.
+    Files that are where they were with another time, such as restored copies, are recognised by their hash.
     """
     begun = {name: tuple(stamp) for name, *stamp in job.request["data"]}
     now = {name: tuple(stamp) for name, *stamp in stamps_of_data(pipeline)}
