@@ -27,24 +27,24 @@ TURNING = 2 / 3
 def orders_of_numbers(
     numbers: Mapping[str, NDArray[np.float64]], homes: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Each number that has several values, with the records in ascending order of it; without it, a record is left out.
+    """Each number with several values, and the records that have it, in ascending order of it.
 
     Equal numbers give no order: the records that have them, and the households of these, are in random order.
 
     `numbers`: NaN where missing; shape (n,). `homes`: household of each record; shape (n,).
     """
     generator = np.random.default_rng(0)
-    anyhow: NDArray[np.int64] | None = None
+    shuffled: NDArray[np.int64] | None = None
     for name, values in numbers.items():
         known = np.isfinite(values)
         if not known.any() or np.ptp(values[known]) == 0:
             continue
-        if anyhow is None:
-            anyhow = generator.permutation(len(values)).astype(np.int64)
+        if shuffled is None:
+            shuffled = generator.permutation(len(values)).astype(np.int64)
             if homes is not None and len(homes):
                 places = generator.permutation(int(homes.max()) + 1)
-                anyhow = anyhow[np.argsort(places[homes[anyhow]], kind="stable")]
-        rows = anyhow[known[anyhow]]
+                shuffled = shuffled[np.argsort(places[homes[shuffled]], kind="stable")]
+        rows = shuffled[known[shuffled]]
         yield name, rows[np.argsort(values[rows], kind="stable")]
 
 

@@ -86,9 +86,6 @@ def mask(
     is_part: bool = False,
 ) -> MaskingResult:
     """Run a plan; `is_part`: of records of which others are masked apart, and all are judged together."""
-    from maskwright.masking.adjustment_totals import touched_records  # of units with several levels of values
-    from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
-
     context = MaskingContext(
         replace(original.as_published(), origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
@@ -120,9 +117,7 @@ def mask(
         kept = _obeying(*states, units, context)
         return None if kept is None else Distortion.of(*kept, numeric, protected.standardisation)
 
-    effects = [
-        EditEffects(each.unit.variables, each.cost.moves, touched_records(each), each.unit.computed) for each in units
-    ]
+    effects = [EditEffects(each.unit.variables, each.cost.moves, each.unit.computed) for each in units]
     distorted = distortion_beyond_errors(
         distortion, obeying, effects, context.plan.variables, context.plan, context.edits
     )

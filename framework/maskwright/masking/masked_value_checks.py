@@ -202,7 +202,7 @@ def coded_value_notices(
 ) -> Iterator[Notice]:
     """Notices of values that have left their limit; a loss, and no disclosure.
 
-    Where a later step averages, reorders or draws values anew, that it does is no news.
+    Values that a later step averages, reorders or draws anew are not reported.
     """
     joined = {name for edit in edits if len({*edit.variables} & {*plan.masked}) > 1 for name in edit.variables}
     for each in coded:

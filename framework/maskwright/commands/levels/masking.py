@@ -15,6 +15,7 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
+from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.context import Standardisation
 from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
 from maskwright.masking.levels.distortion import doubts_across_levels, suppression_doubts, wrong_edits_across_levels
@@ -290,8 +291,14 @@ def mask_levels(
         ),
     )  # fmt: skip
     if masked.repaired or masked.together:
+        costs = [*(each.cost for each in masked.repaired), *(each.cost for each in masked.together)]
         distorted = doubts_across_levels(
-            loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
+            loaded,
+            planned,
+            returned,
+            masked.linked,
+            sum(costs, Cost()).moves,
+            lambda level: _shaped(planned, returned, level),
         )
         in_doubt = wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts)
         masked = replace(

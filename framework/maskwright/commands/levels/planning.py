@@ -61,7 +61,7 @@ from maskwright.planning.levels.steps import (
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
-from maskwright.planning.warnings.record_order import with_remedy_of_level
+from maskwright.planning.warnings.record_order import RANDOM_ORDER_OF_LEVEL
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
 from maskwright.release.record.record_parts import PlanRecord, StepRecord
 
@@ -324,12 +324,12 @@ def _ready(
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     computed = [name for name in data.names if name not in level.data or name in level.key_columns]
-    ready = prepare(request, reporter, clock, computed=computed)
+    ready = prepare(request, reporter, clock, computed=computed, remedy_of_order=RANDOM_ORDER_OF_LEVEL)
     totals = tuple(each.variable for each in level.data if each.name in derived)
     dropped = dropped_identifiers(described.level_sources)
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
     plan = replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched)
-    ready = replace(ready, plan=plan, doubts=tuple(map(with_remedy_of_level, ready.doubts)))
+    ready = replace(ready, plan=plan)
     if not any(len(each) for each in loaded.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each.kind != NO_EDITS.kind))

@@ -11,7 +11,7 @@ import numpy as np
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
 from maskwright.commands.running.input_violations import WAYS_OUT, input_violation, violated_edits
 from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules, reasons_first
-from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
+from maskwright.commands.running.preparation import dropped_edits, plan_of_steps
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
 from maskwright.data.variable import Variable
@@ -189,8 +189,8 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
         rules = refuse_contradictions(edits, variables, thorough=True)
         refuse_arithmetic_on_text(edits, sample)
         hidden = [Variable(name, "nominal", "identifier") for name in found.identifiers]
-        plan = plan_of_steps(pipeline.steps, [*hidden, *variables], edits, sample, broken)
-        refuse_impossible_limits(plan)
+        is_whole = len(sample) == found.records
+        plan = plan_of_steps(pipeline.steps, [*hidden, *variables], edits, sample, broken, is_whole=is_whole)
     dropped = dropped_edits(edits, plan)
     plan = replace(plan, records=found.records)
     notices = (

@@ -86,7 +86,7 @@ def masking_result(
     notes = [_notes(facts) for facts in tasks.groups]
     masked = tasks.finished.masked
     distortion = tasks.drift.distortion
-    effects = [EditEffects(each.unit.variables, each.cost.moves, each.touched, each.unit.computed) for each in units]
+    effects = [EditEffects(each.unit.variables, each.cost.moves, each.unit.computed) for each in units]
     distorted = DistortionDoubts()
     if distortion is not None:
         distorted = distortion_beyond_errors(

@@ -315,7 +315,7 @@ class Reader:
             # Where one value gives the cell away for good, suppressing another is of no use.
             rows = rows[~lost[rows]]
             for one in sorted((each for each in given if each not in self._never), key=partial(self._cost, name)):
-                # A cell that is gone already may read as an empty one, and that gives another away.
+                # A cell that is suppressed already may read as an empty one, and that gives another away.
                 spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
                 able = rows[~spent[rows]]
                 if len(able):

@@ -123,12 +123,13 @@ def order_doubts(
     inferred: Collection[str] = (),
     *,
     is_shuffled: bool = False,
+    remedy: str = RANDOM_ORDER,
 ) -> Iterator[Doubt]:
     """Doubts about suppressed cells that stand between records with their own value, in an order that is published.
 
     Examined are the order of the original, unless the records are shuffled, and those in which the numbers put them
     that are published as they are, where a record shows them: of variables whose cells are not `inferred` anyway, as
-    from the records with the nearest numbers.
+    as from the records with the nearest numbers. `remedy`: how the records are published in random order.
     """
     hidden = {each.name: each.missing & ~shown[each.name].missing for each in masked if each.name in shown}
     hidden = {name: cells for name, cells in hidden.items() if cells.any()}
@@ -150,7 +151,7 @@ def order_doubts(
             message = (
                 f"{lead} in the order of {number}, published as it is" if number else f"{lead}: the file is sorted"
             )
-            hint = remedy_of_number(number) if number else RANDOM_ORDER
+            hint = remedy_of_number(number) if number else remedy
             yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint, given_by=number or None)
 
 

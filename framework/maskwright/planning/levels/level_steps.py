@@ -190,7 +190,7 @@ def takes_records(step: Step) -> bool:
 
 
 def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -> LevelSteps:
-    """Steps without variables that are derived; those that mask no others are told as `computed`.
+    """Steps without variables that are derived; those that mask no others are listed as `computed`.
 
     A step that draws records has nothing to do with the values of its variables: it takes others, or none of the file.
     """

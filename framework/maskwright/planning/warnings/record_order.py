@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.data.record_order import blocks_in_order_of_numbers, is_in_blocks, is_in_order
@@ -19,14 +18,7 @@ if TYPE_CHECKING:
 
 
 RANDOM_ORDER = "Publish the records in random order: `release: {order: random}`."
-
-
 RANDOM_ORDER_OF_LEVEL = "Publish the records in random order: leave `keep_order` out."
-
-
-def with_remedy_of_level(doubt: Doubt) -> Doubt:
-    """A doubt about the order of a level, whose records are in random order unless it says otherwise."""
-    return replace(doubt, hint=RANDOM_ORDER_OF_LEVEL) if doubt.hint == RANDOM_ORDER else doubt
 
 
 def masked_in_rows(plan: Plan) -> dict[str, Step]:
@@ -48,10 +40,12 @@ def masked_in_rows(plan: Plan) -> dict[str, Step]:
     return found
 
 
-def file_order_doubts(plan: Plan, data: Dataset, names: Collection[str] | None = None) -> Iterator[Doubt]:
+def file_order_doubts(
+    plan: Plan, data: Dataset, names: Collection[str] | None = None, remedy: str = RANDOM_ORDER
+) -> Iterator[Doubt]:
     """Doubts about masked variables that the file is sorted by: its order shows what they were.
 
-    `names`: that are examined; None: all.
+    `names`: that are examined; None: all. `remedy`: how the records are published in random order.
     """
     masked = masked_in_rows(plan)
     for name, step in masked.items():
@@ -60,7 +54,7 @@ def file_order_doubts(plan: Plan, data: Dataset, names: Collection[str] | None =
         shows = is_in_order if plan.variables[name].is_numeric else is_in_blocks
         if shows(data, name, tests=len(masked)):
             message = "it can be read off the order of the records: the file is sorted by it"
-            yield Doubt("follows-from-published", name, message, place=step.place, hint=RANDOM_ORDER, step=step.number)
+            yield Doubt("follows-from-published", name, message, place=step.place, hint=remedy, step=step.number)
 
 
 def number_order_doubts(plan: Plan, data: Dataset, published: Collection[str]) -> Iterator[Doubt]:

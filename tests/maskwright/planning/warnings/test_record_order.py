@@ -140,7 +140,9 @@ def test_a_started_pipeline_lists_a_sorted_number_as_one_decision(tmp_path: Path
     frame = people()[["income", "region"]].sort_values("income")
     frame.to_csv(tmp_path / "in.csv", index=False)
     started = start_pipeline(tmp_path / "in.csv", tmp_path / "p.yaml")
-    assert [each for each in started.doubts if "order" in each] == [f"income: W206 follows-from-published: {OF_FILE}"]
+    assert [each for each in started.to_json()["doubts"] if "order" in each] == [
+        f"income: W206 follows-from-published: {OF_FILE}"
+    ]
     assert "`release: {order: random}`" in started.text
     with (tmp_path / "p.yaml").open("a", encoding="utf-8") as file:
         file.write("release: {order: random}\n")
@@ -195,3 +197,19 @@ def test_a_key_of_firms_is_called_by_its_name(tmp_path: Path) -> None:
     doubt = found(tmp_path, frame, steps, data=data)["firm"]
     assert "members of one firm can be found by w" in doubt["message"]
     assert "household" not in doubt["message"] + doubt["remedy"]
+
+
+def test_the_order_of_a_level_has_its_own_remedy_and_a_number_of_it_the_same(tmp_path: Path) -> None:
+    """Persons stand by their income; their number counts through the regions."""
+    frame = people().sort_values("income")
+    frame["home"], frame["line"] = np.arange(N) // 2, np.arange(N)
+    levels = {
+        "home": {"key": "home", "variables": ["rooms"]},
+        "person": {"key": "line", "in": "home", "keep_order": True},
+    }
+    steps = [*INCOME, *REGION]
+    stated = {"source": "in.csv", "levels": levels, "variables": ROLES}
+    doubts = found(tmp_path, frame.assign(rooms=frame["home"] % 7), steps, data=stated)
+    assert doubts["income"]["remedy"] == "Publish the records in random order: leave `keep_order` out."
+    remedy = "Mask number in a step, recode it, or leave it out (`number: {role: identifier}`)."
+    assert (doubts["region"]["remedy"], doubts["region"]["given_by"]) == (remedy, "number")
