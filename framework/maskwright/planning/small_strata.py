@@ -297,10 +297,13 @@ class ZeroPatterns:
         for donor, recipients in self._wanted():
             rows = np.flatnonzero(own == donor)
             for recipient, count in recipients:
-                distance = _squared_distances(points[rows], self.centres[recipient])
-                chosen[rows[lowest(distance, min(count, len(rows)))]] = True
+                chosen[self._nearest(points, rows, recipient, count)] = True
         rows = np.flatnonzero(chosen)
         return Candidates(rows + first, combinations[rows], points[rows])
+
+    def _nearest(self, points: Floats, rows: Integers, pattern: int, count: int) -> Integers:
+        """So many of the rows, or all where there are fewer, that are nearest to a pattern; the first of equal ones."""
+        return rows[lowest(_squared_distances(points[rows], self.centres[pattern]), min(count, len(rows)))]
 
     def separated(self, found: Candidates) -> tuple[Integers, Moved]:
         """Stratum of each combination, shape (s,), and the records that are elsewhere."""
@@ -320,21 +323,21 @@ class ZeroPatterns:
         """Pattern that each candidate goes to, -1 where none of its stratum is left; and which patterns are left."""
         kept, held = self.cut & (2 * self.sizes > self.k), self.sizes.copy()
         part, home = np.where(kept[own], own, -1), self.strata[own]
+        members = {donor: np.flatnonzero(own == donor) for donor, _ in self._wanted()}
         for recipient in self.recipients:
-            here = np.flatnonzero((home == self.strata[recipient]) & (part != recipient))
-            distance = _squared_distances(found.points[here], self.centres[recipient])
-            # Who has no part of its own changes its pattern in any case.
-            order = here[np.lexsort((distance, part[here] >= 0))]
-            taken, left = [], held.copy()
-            for row in order.tolist():
-                if left[recipient] == self.k:
-                    break
-                if part[row] < 0 or left[part[row]] > self.k:
-                    left[part[row]] -= part[row] >= 0
-                    left[recipient] += 1
-                    taken.append(row)
-            if left[recipient] == self.k:
-                part[taken], held = recipient, left
+            lacking, stratum = self.k - int(self.sizes[recipient]), self.strata[recipient]
+            # Who has no part of its own changes its zeros in any case.
+            taken = self._nearest(found.points, np.flatnonzero((part < 0) & (home == stratum)), recipient, lacking)
+            rest = lacking - len(taken)
+            near = [
+                self._nearest(found.points, rows[part[rows] == donor], recipient, min(rest, int(held[donor]) - self.k))
+                for donor, rows in members.items() if self.strata[donor] == stratum
+            ]  # fmt: skip
+            rows = np.sort(np.concatenate([taken[:0], *near]))
+            taken = np.concatenate([taken, self._nearest(found.points, rows, recipient, rest)])
+            if len(taken) == lacking:
+                held -= np.bincount(part[taken][part[taken] >= 0], minlength=len(held))
+                part[taken] = recipient
             else:
                 part[part == recipient], kept[recipient] = -1, False
         for stratum in np.unique(home[part < 0]).tolist():
