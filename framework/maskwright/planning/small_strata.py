@@ -30,7 +30,7 @@ def join_strata(
     sizes: Integers,
     centres: Floats,
     k: int,
-    counted: Callable[[Integers], Floats] | None = None,
+    counted: Callable[[Integers], Integers] | None = None,
 ) -> Integers:
     """Join strata with fewer than k, as `join_small` does.
 
@@ -63,7 +63,7 @@ def join_small(
     sizes: Integers,
     centres: Floats,
     k: int,
-    counted: Callable[[Integers], Floats] | None = None,
+    counted: Callable[[Integers], Integers] | None = None,
     stages: Sequence[Integers] = (),
 ) -> Integers:
     """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
@@ -89,7 +89,7 @@ def _join_nearest(
     alive: Booleans,
     total: Floats,
     k: int,
-    counted: Callable[[Integers], Floats] | None,
+    counted: Callable[[Integers], Integers] | None,
 ) -> None:
     """Join the small ones of some strata with the nearest of them."""
     if np.sum(total[own] < k) > _MOST_MERGED_ONE_BY_ONE:
@@ -214,7 +214,7 @@ class GroupRecords:
 
     def __init__(self, data: Dataset, group: Sequence[str], codes: Integers, count: int) -> None:
         self._values, self._codes, self._count = data.matrix(group), codes, count
-        self._numeric = [data[name].variable.is_numeric for name in group]
+        self._numeric, self._households = [data[name].variable.is_numeric for name in group], data.households
 
     @cached_property
     def _scales(self) -> tuple[Floats, Floats]:
@@ -224,6 +224,11 @@ class GroupRecords:
             for column, numeric in zip(self._values.T, self._numeric, strict=True)
         ]
         return np.array([each.mean for each in moments]), np.array([each.scale for each in moments])
+
+    def households(self, target: Integers) -> Integers:
+        """Households in the strata that hold the combinations: one in several counts once; shape (s,)."""
+        assert self._households is not None
+        return households_in(target[self._codes], self._households, self._count)
 
     def centres(self) -> Floats:
         """Standardised mean of each combination; shape (s, p)."""

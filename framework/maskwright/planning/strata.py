@@ -351,17 +351,12 @@ def _merge_values(
     crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
 ) -> tuple[Strata, Moved]:
     codes, combinations = crossed
-    sizes, households = np.bincount(codes, minlength=len(combinations)), data.households
-    records = GroupRecords(data, group, codes, len(combinations))
-    if households is None:
+    sizes = np.bincount(codes, minlength=len(combinations))
+    records = GroupRecords(data, group, codes, len(sizes))
+    if data.households is None:
         return merged_strata(combinations, cuts, sizes, sizes, records.centres, k, candidates=records.candidates)
-
-    def counted(target: Integers) -> Floats:
-        # A household with records in both strata counts once.
-        return households_in(target[codes], households, len(combinations)).astype(np.float64)
-
-    counts = households_in(codes, households, len(combinations))
-    return merged_strata(combinations, cuts, counts, sizes, records.centres, k, counted)
+    own = records.households(np.arange(len(combinations)))
+    return merged_strata(combinations, cuts, own, sizes, records.centres, k, records.households)
 
 
 def merged_strata(
@@ -371,7 +366,7 @@ def merged_strata(
     sizes: Integers,
     centres: Callable[[], Floats],
     k: int,
-    counted: Callable[[Integers], Floats] | None = None,
+    counted: Callable[[Integers], Integers] | None = None,
     candidates: Callable[[ZeroPatterns], Candidates] | None = None,
 ) -> tuple[Strata, Moved]:
     """Join strata as `join_strata` does, if any has fewer than k; the codes are those of the combinations.
@@ -397,10 +392,9 @@ def merged_strata(
         for name in each.criterion.edits
     }
     gaps = combinations[:, [at for at, each in enumerate(cuts) if each.gaps]].astype(np.bool_)
+    rows = zip(combinations.tolist(), sizes, counts, joined, gaps.tolist(), strict=True)
     strata = tuple(
         Stratum(label(cuts, row), int(size), bool(is_joined) and int(count) < k, any(missing))
-        for row, size, count, is_joined, missing in zip(
-            combinations.tolist(), sizes, counts, joined, gaps.tolist(), strict=True
-        )
+        for row, size, count, is_joined, missing in rows
     )
     return Strata(codes, strata, frozenset(mixed), k, given=moved.given), moved
