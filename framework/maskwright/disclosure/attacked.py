@@ -12,7 +12,7 @@ from maskwright.disclosure.decision import Claims, certain_cells, claims_of, rel
 from maskwright.plugins.attack import Attack, Inference, Published
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from pydantic import BaseModel
 
@@ -148,7 +148,7 @@ def attack_results(
     names = tuple(targets)
     complete = original.without([name for name in original.names if name not in released])
     for attack, params in attacks:
-        held: dict[tuple[str, str], Mapping[int | None, Claims]] = {}
+        held: dict[tuple[str, str], Claims] = {}
         for each in attack.infer(Published(complete, names, edits), params):
             target = targets[each.variable]
             held[each.variable, each.rule] = claims_of(_codes(target, complete, each), target.own, target.own)
@@ -156,7 +156,7 @@ def attack_results(
         families = {name: sum(variable == name for variable, _ in held) or 1 for name in names}
         for each in attack.infer(Published(released, names, edits), params):
             named = _codes(targets[each.variable], released, each)
-            in_original = held.get((each.variable, each.rule), {})
+            in_original = held.get((each.variable, each.rule))
             found[each.variable].add(each, named, in_original, families[each.variable])
         for name, scored in found.items():
             if scored.named.any():
@@ -189,19 +189,21 @@ class _Scored:
         self._exact = False
         self._rules: list[tuple[int, int, str]] = []
 
-    def add(self, inference: Inference, named: Integers, in_original: Mapping[int | None, Claims], tried: int) -> None:
+    def add(self, inference: Inference, named: Integers, in_original: Claims | None, tried: int) -> None:
         target = self._target
-        claims = claims_of(named, target.own, target.shown)[None]
+        claims = claims_of(named, target.own, target.shown)
         cells = (named >= 0) & target.hidden
         families = tried * (1 + int(target.own.max(initial=0)))
-        related = relations(in_original, families, self._certainty)
-        certain = certain_cells(named, target.own, target.shown, families, self._certainty, related)
-        if inference.exact and claims.named and claims.right == claims.named:
+        related = () if in_original is None else relations(in_original, families, self._certainty)
+        certain = certain_cells(named, target.own, target.shown, related, families, self._certainty)
+        if inference.exact and cells.any() and claims.right[0] == claims.named[0]:
             certain, self._exact = cells, True
-        better = cells & (_worth(claims) > self._worth)
-        self._worth[better] = _worth(claims)
+        # Share of the published cells that the rules name rightly, less where they name few.
+        worth = float(claims.seen_right[0] / (claims.seen[0] + 5))
+        better = cells & (worth > self._worth)
+        self._worth[better] = worth
         self._right[better] = (named == target.own)[better]
-        self._base[better] = claims.base
+        self._base[better] = claims.base[0]
         self.named |= cells
         self._certain |= certain
         self._rules.append((int(certain.sum()), int(cells.sum()), inference.rule))
@@ -213,8 +215,3 @@ class _Scored:
             attack, name, int(self._target.hidden.sum()), int(named.sum()), int(self._right[named].sum()),
             float(self._base[named].mean()), int(self._certain.sum()), decision, max(self._rules)[2],
         )  # fmt: skip
-
-
-def _worth(claims: Claims) -> float:
-    """Share of the published cells that rules name rightly, less where they name few."""
-    return claims.seen_right / (claims.seen + 5)

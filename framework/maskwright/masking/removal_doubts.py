@@ -78,9 +78,8 @@ def removal_doubts(
         only_removed = name not in plan.replaced
         if only_removed and declared is None and removed <= MOST_GONE * cells:
             most = least_moved(cells, None, MOVED_BY_REMOVAL)
-        # What a method chooses without drawing is no sample, in which chance would explain as much; but it chooses by
-        # keys: cells of other variables go with them, whatever their value is.
-        by_chance = is_random or not only_removed or (are_cells and name not in keys)
+        # What a method chooses without drawing is no sample, in which chance would explain as much.
+        by_chance = is_random or not only_removed
         if not moved.is_beyond(least, by_chance=by_chance):
             continue
         message = (

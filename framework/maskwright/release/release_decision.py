@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from maskwright.foundation.doubts import DOUBT_KINDS, Doubt
@@ -60,11 +60,10 @@ class ReleaseDecision:
 
 
 def decide_release(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> ReleaseDecision:
-    """Find the waiver of each doubt; of two about as many inferred cells of a variable the later says more."""
+    """Find the waiver of each doubt."""
     open_ones: list[Doubt] = []
     waived: list[WaivedDoubt] = []
-    single = {_finding(doubt): doubt for doubt in doubts}
-    for doubt in sorted(single.values(), key=lambda each: DOUBT_KINDS[each.kind].id):
+    for doubt in sorted(dict.fromkeys(doubts), key=lambda each: DOUBT_KINDS[each.kind].id):
         found = _waiver_of(doubt, waivers)
         if found is None:
             open_ones.append(doubt)
@@ -72,11 +71,6 @@ def decide_release(doubts: Iterable[Doubt], waivers: Sequence[Waiver]) -> Releas
             waived.append(WaivedDoubt(doubt, found))
     used = [each.waiver for each in waived]
     return ReleaseDecision(tuple(open_ones), tuple(waived), tuple(waiver for waiver in waivers if waiver not in used))
-
-
-def _finding(doubt: Doubt) -> Doubt:
-    """What is found, without the way in which it was, where cells are inferred: one waiver covers all ways."""
-    return replace(doubt, message="", hint="") if doubt.kind == "suppressed-cells-follow" and doubt.count else doubt
 
 
 def _waiver_of(doubt: Doubt, waivers: Sequence[Waiver]) -> Waiver | None:

@@ -1,4 +1,4 @@
-"""Attacks that come with Maskwright beside those that complementary suppression uses."""
+"""Attacks that come with Maskwright, besides those that complementary suppression always uses."""
 
 from __future__ import annotations
 

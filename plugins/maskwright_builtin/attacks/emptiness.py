@@ -10,9 +10,13 @@ from pydantic import BaseModel, Field
 from maskwright import Attack, Inference, Published
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from maskwright_builtin.numerics.arrays import Floats, Integers
+
+
+AT_ONCE = 20
+"""Variables whose states are combined before the codes of the combinations are made small again."""
 
 
 class EmptinessParams(BaseModel, extra="forbid", frozen=True):
@@ -25,8 +29,8 @@ class EmptinessParams(BaseModel, extra="forbid", frozen=True):
 def infer_by_emptiness(published: Published, params: EmptinessParams) -> Iterator[Inference]:
     """What nearly all other records show in which the same cells are empty: of another variable, and of all others.
 
-    Who has no employer has no job; where questions are skipped, or cells were emptied for what they say, the cell that
-    is empty tells. Of a cell that is published, its own record is left out.
+    Who has no employer has no job; where questions are skipped, or cells were emptied for what they say, an empty cell
+    says which answer led to it. Of a cell that is published, its own record is left out.
     """
     data = published.data
     empty = {each.name: each.missing for each in data if each.missing.any() and not each.missing.all()}
@@ -36,21 +40,31 @@ def infer_by_emptiness(published: Published, params: EmptinessParams) -> Iterato
         for other, state in others.items():
             yield Inference(name, f"whether {other} is empty", _named(state, values, params))
         if len(others) > 1:
-            _, together = np.unique(np.column_stack([*others.values()]), axis=0, return_inverse=True)
-            yield Inference(name, "which other cells are empty", _named(together.reshape(-1), values, params))
+            yield Inference(name, "which other cells are empty", _named(_patterns([*others.values()]), values, params))
+
+
+def _patterns(states: Sequence[Integers]) -> Integers:
+    """Codes 0, 1, ... of the combinations of states, 0 or 1 each; shape (n,)."""
+    codes = np.zeros(len(states[0]), dtype=np.int64)
+    for first in range(0, len(states), AT_ONCE):
+        for state in states[first : first + AT_ONCE]:
+            codes = 2 * codes + state
+        codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    return codes
 
 
 def _named(states: Integers, values: Floats, params: EmptinessParams) -> Floats:
     """The value that nearly all other records of the same state show; NaN where there is none; shape (n,)."""
     shown = np.isfinite(values)
     distinct, codes = np.unique(values[shown], return_inverse=True)
-    pairs, many = np.unique(np.column_stack([states[shown], codes]), axis=0, return_counts=True)
     width = int(states.max(initial=-1)) + 1
+    pairs, many = np.unique(states[shown] * len(distinct) + codes, return_counts=True)
+    of_state, code = np.divmod(pairs, max(len(distinct), 1))
     total = np.bincount(states[shown], minlength=width)
-    # The last of a state in this order is its most frequent value.
-    order = np.lexsort((many, pairs[:, 0]))
+    # The last of a state in this order is its most frequent value, and stays.
+    order = np.argsort(many, kind="stable")
     most, most_of = np.full(width, -1), np.zeros(width, dtype=np.int64)
-    most[pairs[order, 0]], most_of[pairs[order, 0]] = pairs[order, 1], many[order]
+    most[of_state[order]], most_of[of_state[order]] = code[order], many[order]
     own = np.zeros(len(values), dtype=np.int64)
     own[shown] = codes == most[states[shown]]
     others, agreeing = total[states] - shown, most_of[states] - own

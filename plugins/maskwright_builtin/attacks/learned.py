@@ -66,7 +66,7 @@ def _name(
     others: Predictors,
     learned: Integers,
     classes: Integers,
-    asked: Integers,
+    queried: Integers,
     distinct: Floats,
     params: LearnedParams,
 ) -> None:
@@ -74,7 +74,7 @@ def _name(
     if len(learned) > params.sample:
         some = np.linspace(0, len(learned) - 1, params.sample).astype(np.int64)
         learned, classes = learned[some], classes[some]
-    if not len(asked):
+    if not len(queried):
         return
     limits = TreeLimits(min_leaf=params.min_leaf)
     tree = classification_tree(others.chosen(learned), classes, len(distinct), limits=limits)
@@ -83,8 +83,8 @@ def _name(
     table = counts.reshape(-1, len(distinct))
     most = table.argmax(axis=1)
     is_pure = table.max(axis=1) >= params.purity * np.maximum(table.sum(axis=1), 1)
-    leaf = tree.leaves(others.chosen(asked)).astype(np.int64)
-    named[asked] = np.where(is_pure[leaf], distinct[most[leaf]], np.nan)
+    leaf = tree.leaves(others.chosen(queried)).astype(np.int64)
+    named[queried] = np.where(is_pure[leaf], distinct[most[leaf]], np.nan)
 
 
 def _predictors(published: Published, name: str) -> Predictors | None:

@@ -1,4 +1,4 @@
-"""A number that is published once more, in other units, shifted or turned round."""
+"""A number that is published once more, in other units, shifted, or with its order reversed."""
 
 from __future__ import annotations
 

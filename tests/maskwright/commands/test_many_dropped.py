@@ -100,3 +100,28 @@ def test_few_groups_that_vary_are_no_doubt(tmp_path: Path, capsys: pytest.Captur
     said = " ".join(capsys.readouterr().out.split())
     assert "Dropped since they violate an edit: 3 of household and 6 of person." in said
     assert mw.run(levels(tmp_path, "[rent]", "mask")).record["left_out"] == {}
+
+
+@pytest.mark.parametrize("chained", [8, 60])
+def test_groups_that_follow_one_another_are_left_out_only_where_they_soon_end(tmp_path: Path, chained: int) -> None:
+    """Each record stands in two pairs but the first one: without it its pair breaks the rule, then the next pair."""
+    pairs = [(row // 2, (row + 1) // 2) for row in range(chained)]
+    pairs += [(1000 + row // 2, 1000 + row // 2) for row in range(400)]
+    rows = [f"{g},{h},{10 + 37 * row % 83},1" for row, (g, h) in enumerate(pairs)]
+    (tmp_path / "in.csv").write_text("\n".join(["g,h,x,one", *rows, ""]), encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        "maskwright: 1\ndata:\n  source: in.csv\n  variables: {g: {type: nominal, role: other}, "
+        "h: {type: nominal, role: other}, one: {role: other}}\n"
+        "edits: [sum(one by g) == 2, sum(one by h) == 2]\non_input_violation: drop\n"
+        "protect: [{method: additive_noise, variables: [x], params: {p: 2}}]\noutput: {data: out.csv}\nseed: 1\n",
+        encoding="utf-8",
+    )
+    if chained == 8:
+        assert mw.run(tmp_path / "p.yaml").ok
+        assert len((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()) == 1 + 400
+        return
+    with pytest.raises(
+        mw.InputError, match=r"each time records are left out, others violate an edit \(edit-1, edit-2\)"
+    ):
+        mw.run(tmp_path / "p.yaml")
+    assert not (tmp_path / "out.csv").exists()

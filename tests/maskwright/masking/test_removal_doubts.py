@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from maskwright.commands.requests import masking_request
 from maskwright.testing.pipeline_runs import offered
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from maskwright.masking.masking_result import MaskingResult
 
 
@@ -209,3 +212,41 @@ def test_a_variable_that_no_step_masks_is_in_doubt_where_most_of_it_goes_to_prot
     assert gone > 300
     assert _doubts(done)["place"].startswith(f"{gone} of its 600 values are suppressed, and it is no key")
     assert "region" not in _doubts(done)
+
+
+def test_a_key_of_which_all_cells_go_because_they_would_disclose_others_is_in_doubt(tmp_path: Path) -> None:
+    """Places determine region and job, of which each record loses one; for their own k no place has to go."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 12, 600)
+    frame = pd.DataFrame({
+        "region": np.array([*"abcd"])[place % 4], "job": np.array([*"xyz"])[place // 4],
+        "size": rng.choice([*"1234567"], 600), "place": [f"t{each}" for each in place],
+        "sex": rng.choice(["m", "f"], 600),
+    })  # fmt: skip
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    pipeline: dict[str, Any] = {
+        "maskwright": 1,
+        "data": {
+            "source": "people.csv",
+            "variables": {name: {"role": "quasi_identifier", "type": "nominal"} for name in frame},
+        },
+        "protect": [
+            {
+                "method": "local_suppression", "variables": ["region", "job", "size"],
+                "params": {"k": 20, "keys": ["region", "job", "size"], "importance": {"size": 100}},
+            },
+            {
+                "method": "local_suppression", "variables": ["place", "sex"],
+                "params": {"k": 3, "keys": ["place", "sex"]},
+            },
+        ],
+        "output": {"data": "masked.csv", "record": "run.json"},
+        "seed": 1,
+    }  # fmt: skip
+    (tmp_path / "p.yaml").write_text(json.dumps(pipeline))
+    with pytest.raises(mw.OpenDoubts) as refused:
+        mw.run(tmp_path / "p.yaml")
+    (problem,) = [each for each in refused.value.problems if "place" in each.message]
+    assert "all of its 600 values are suppressed, 600 of them because they would disclose others" in problem.message
+    assert "`disclosure: {importance: {place: 10}}`" in str(problem.hint)
+    assert not (tmp_path / "masked.csv").exists()

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import CERTAINTY, Dependencies, Dependency, Spanning
-from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords, shown_by_equal
-from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues
+from maskwright.disclosure.attacks.similar_records import CERTAIN, SimilarRecords
+from maskwright.disclosure.attacks.single_values import FEWEST_EQUIVALENT, MAJORITY, SingleValues, majority_values
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any
-from maskwright.disclosure.decision import certain_cells
+from maskwright.disclosure.decision import ALL, certain_cells
 from maskwright.foundation.arrays import Booleans
 from maskwright.foundation.counts import listed
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 DEPENDENCY, POSITION, GROUP, EMPTINESS = "dependency", "position", "group", "emptiness"
-"""Attacks for which cells go: equal records, near ones, members of a household, and which cells are empty beside."""
+"""Attacks for which cells go: equal records, near ones, members of a household, cells that are empty together."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Readable:
 
     `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
     gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
-    `disclosed`: suppressed cells that follow from what is empty beside them; shape (n,). `by_attack`: the cells of a
+    `disclosed`: suppressed cells that follow from what is empty with them; shape (n,). `by_attack`: the cells of a
     variable that go because an attack would read others off them; shape (n,).
     """
 
@@ -132,7 +132,7 @@ class Reader:
         codes = self._dependencies.codes
         self._similar = None if spanning else SimilarRecords(shown, columns, codes, certainty=certainty)
         self._homes = frozenset(homes)
-        # Variables, and others that went beside them, by what gives them away.
+        # Variables, and their complementary ones, by what gives them away.
         self._complements: dict[tuple[str, str], dict[tuple[str, ...], None]] = {}
         self._went: dict[tuple[str, str], Booleans] = {}
         self._last = last
@@ -143,8 +143,8 @@ class Reader:
         """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
 
         Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
-        stays, the same variable goes in the rows of all members. What goes beside some suppressed cells of a
-        variable goes beside all, or it would say which value they had.
+        stays, the same variable goes in the rows of all members. What goes with some suppressed cells of a
+        variable goes with all, or it would say which value they had.
         """
         gone: dict[str, Booleans] = {name: cells.copy() for name, cells in hidden.items() if cells.any()}
         kept: dict[str, Booleans] = {}
@@ -177,7 +177,7 @@ class Reader:
                 growing |= self._protected_from_values(name, gone)
 
     def _alike(self, gone: CellMasks, kept: dict[str, Booleans]) -> dict[str, Booleans]:
-        """Cells that go beside all suppressed cells of a variable where they went beside some.
+        """Cells that go with all suppressed cells of a variable where they went with some.
 
         What could be inferred all the same is kept: that is visible to all.
         """
@@ -194,7 +194,7 @@ class Reader:
         return with_any(more)
 
     def _disclosed(self, gone: CellMasks) -> dict[str, Booleans]:
-        """The only suppressed cell of a variable beside which another went, if that goes for one value only."""
+        """The only suppressed cell of a variable with which another went, if that goes for one value only."""
         disclosed: dict[str, Booleans] = {}
         for (name, other), given in self._complements.items():
             both = gone[name] & gone[other]
@@ -291,7 +291,7 @@ class Reader:
         return True
 
     def _of_unpublished_codes(self, dependency: Dependency, gone: dict[str, Booleans]) -> Booleans:
-        """Suppressed cells beside a code that no published cell explains: who knows the codes reads them."""
+        """Suppressed cells of records with a code that no published cell explains: who knows the codes reads them."""
         (other,) = dependency.given
         codes, hidden = self._dependencies.codes, gone[dependency.name]
         unexplained = np.zeros(self._n, dtype=np.bool_)
@@ -358,7 +358,9 @@ class Reader:
             named = np.where(given < 0, -1, code)
         else:
             share = MAJORITY if dependency.by_count else CERTAIN
-            named = shown_by_equal(given, values, hidden, fewest=1, share=share)
-        families = self._singles.families(dependency.name, len(dependency.given))
-        certain = certain_cells(named, values, np.where(hidden, -1, values), families, self._certainty)
+            classes = np.zeros(int(given.max()) + 1, dtype=np.bool_)
+            classes[given[candidates]] = True
+            named = majority_values(given, values, published & classes[given], share)
+        shown = np.where(hidden, -1, values)
+        certain = certain_cells(named, values, shown, (ALL,), certainty=self._certainty)
         return np.asarray(certain & (named == values))

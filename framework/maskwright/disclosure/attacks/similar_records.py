@@ -51,13 +51,11 @@ def majorities(seen: Integers, cells: Integers, values: int, width: int) -> tupl
     return sizes, most, value
 
 
-def shown_by_equal(
-    given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS, share: float = CERTAIN
-) -> Integers:
+def shown_by_equal(given: Integers, cells: Integers, hidden: Booleans, fewest: int = FEWEST_OTHERS) -> Integers:
     """What nearly all other published records with the same `given` have; -1: nothing, or too few; shape (n,).
 
     `given`, `cells`: codes 0, 1, ..., -1 where missing or not published; a published cell is left out of those that
-    show it; shape (n,). `fewest`: other published records that have to be there. `share`: of them that have to have it.
+    show it; shape (n,). `fewest`: other published records that have to be there.
     """
     there = (given >= 0) & (cells >= 0) & ~hidden
     named = np.full(len(cells), -1, dtype=np.int64)
@@ -65,12 +63,12 @@ def shown_by_equal(
         return named
     values, width = int(given.max()) + 1, int(cells.max()) + 1
     sizes, most, value = majorities(given[there], cells[there], values, width)
-    asked = np.flatnonzero(given >= 0)
-    known, classes = there[asked], given[asked]
+    wanted = np.flatnonzero(given >= 0)
+    known, classes = there[wanted], given[wanted]
     others = sizes[classes] - known
-    alike = most[classes] - (known & (cells[asked] == value[classes]))
-    enough = (others >= fewest) & (alike >= share * others)
-    named[asked[enough]] = value[classes[enough]]
+    alike = most[classes] - (known & (cells[wanted] == value[classes]))
+    enough = (others >= fewest) & (alike >= CERTAIN * others)
+    named[wanted[enough]] = value[classes[enough]]
     return named
 
 
@@ -91,10 +89,10 @@ def shown_by_nearest(place: Floats, cells: Integers, hidden: Booleans, order: In
     for shift in (*range(1, half), *range(half + 1, 2 * half)):
         agree &= found[shift : len(found) - 2 * half + shift] == before
     named[order[half:-half]] = np.where(agree, before, -1)
-    asked = np.flatnonzero(np.isfinite(place) & hidden)
-    starts = np.clip(np.searchsorted(place[order], place[asked]) - half, 0, len(order) - NEAREST)
+    wanted = np.flatnonzero(np.isfinite(place) & hidden)
+    starts = np.clip(np.searchsorted(place[order], place[wanted]) - half, 0, len(order) - NEAREST)
     nearest = found[starts[:, None] + np.arange(NEAREST)]
-    named[asked] = np.where((nearest == nearest[:, :1]).all(axis=1), nearest[:, 0], -1)
+    named[wanted] = np.where((nearest == nearest[:, :1]).all(axis=1), nearest[:, 0], -1)
     return named
 
 
@@ -116,10 +114,10 @@ def shown_by_nearest_of_two(places: tuple[Floats, Floats], cells: Integers, hidd
     itself[~itself.any(axis=1), -1] = True
     others = found[nearest[~itself].reshape(len(there), NEAREST)]
     named[there] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
-    asked = np.flatnonzero(known & hidden)
-    if len(asked):
-        others = found[np.asarray(tree.query(points[asked], NEAREST)[1])]
-        named[asked] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
+    wanted = np.flatnonzero(known & hidden)
+    if len(wanted):
+        others = found[np.asarray(tree.query(points[wanted], NEAREST)[1])]
+        named[wanted] = np.where((others == others[:, :1]).all(axis=1), others[:, 0], -1)
     return named
 
 
@@ -148,10 +146,10 @@ def shown_by_interval(place: Floats, cells: Integers, hidden: Booleans, certaint
     shown = np.where(is_sure & is_no_chance, shown, -1)
     # Between two intervals nothing is shown.
     last = np.append(first[1:], len(places)) - 1
-    asked = np.flatnonzero(np.isfinite(place))
-    run = np.maximum(np.searchsorted(places[first], place[asked], side="right") - 1, 0)
-    inside = (place[asked] <= places[last][run]) | (run == len(first) - 1)
-    named[asked] = np.where(inside, shown[run], -1)
+    wanted = np.flatnonzero(np.isfinite(place))
+    run = np.maximum(np.searchsorted(places[first], place[wanted], side="right") - 1, 0)
+    inside = (place[wanted] <= places[last][run]) | (run == len(first) - 1)
+    named[wanted] = np.where(inside, shown[run], -1)
     return named
 
 
@@ -196,7 +194,7 @@ class SimilarRecords:
         self._shown, self._columns, self._codes = shown, tuple(columns), codes
         self._places: dict[str, Floats] = {}
         self._orders: dict[str, Integers] = {}
-        self._related: dict[tuple[str, Similarity], frozenset[int | None]] = {}
+        self._related: dict[tuple[str, Similarity], Integers] = {}
         self._similarities = (*self._tried(), *self._pairs(paired))
 
     def of(self, name: str) -> tuple[Similarity, ...]:
@@ -211,11 +209,11 @@ class SimilarRecords:
             nothing = np.zeros(len(own), dtype=np.bool_)
             complete = self.named(name, similarity, {name: nothing})
             self._related[key] = relations(claims_of(complete, own, own), families, self._certainty)
-        if not self._related[key]:
+        if not len(self._related[key]):
             return np.zeros(0, dtype=np.int64)
         named = self.named(name, similarity, hidden)
         shown = np.where(hidden[name], -1, own)
-        found = certain_cells(named, own, shown, families, self._certainty, self._related[key])
+        found = certain_cells(named, own, shown, self._related[key], families, self._certainty)
         return np.flatnonzero(found & (named == own))
 
     def named(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:

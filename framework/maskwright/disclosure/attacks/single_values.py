@@ -19,7 +19,7 @@ from maskwright.data.dependencies import (
     groups_of_each,
 )
 from maskwright.disclosure.attacks.similar_records import CERTAIN, majorities
-from maskwright.disclosure.decision import certain_cells
+from maskwright.disclosure.decision import ALL, certain_cells
 from maskwright.disclosure.published_cells import reads_suppressed
 
 if TYPE_CHECKING:
@@ -117,9 +117,21 @@ class SingleValues:
                 widths = math.prod(self._values(each)[1] + 1 for each in given)
                 named = question.answered(seen, queried, widths, tests, groups)
                 named[question.queried[~self._are_there(question, given)]] = -1
-                found.append(question.certain_records(named, self.families(name, len(given)), self._certainty))
+                if question.is_right(named).any():
+                    original = self._of_original(question, given, queried, tests, groups)
+                    found.append(question.certain_records(named, original, self._certainty))
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
+
+    def _of_original(
+        self, question: _Question, given: tuple[str, ...], queried: Integers, tests: int, groups: Integers | None
+    ) -> Integers:
+        """What rules of the original show of each cell, read by what is published; shape (n,)."""
+        codes, widths = np.zeros(self._n, dtype=np.int64), 1
+        for values, count in map(self._values, given):
+            codes, widths = codes * (count + 1) + np.where(values < 0, count, values), widths * (count + 1)
+        whole = question.of_original()
+        return whole.answered(codes[whole.seen], queried, widths, tests, groups)
 
     def unexplained(self, name: str, other: str, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell another value discloses that no published record shows with it, as positions.
@@ -211,10 +223,6 @@ class SingleValues:
     def _combined(self, names: Sequence[str]) -> int:
         return math.prod(self._values(name)[1] for name in names)
 
-    def families(self, name: str, size: int) -> int:
-        """Families of rules that name a variable by one other or by two, all values or one of them."""
-        return math.comb(len(self._columns), size) * (1 + self._codes.distinct(name))
-
     def _tests(self, name: str, size: int) -> int:
         """Values that are tried: no more than the file has room for."""
         if (name, size) not in self._tried:
@@ -236,6 +244,10 @@ class _Question:
         self._own, self._cells = cells[queried], cells[seen]
         self._width = int(cells.max(initial=0)) + 1
         self._shares = np.bincount(self._cells, minlength=self._width) / max(len(seen), 1)
+
+    def of_original(self) -> _Question:
+        """The same of all records, nothing suppressed."""
+        return _Question(self._all, self.queried, np.flatnonzero(self._all >= 0))
 
     def answered(
         self, seen: Integers, queried: Integers, values: int, tests: int, groups: Integers | None = None
@@ -268,21 +280,29 @@ class _Question:
         named[rows], named[self.queried] = by_value[seen], by_value[queried]
         return named
 
-    def certain_records(self, named: Integers, families: int, certainty: float) -> Integers:
-        """Examined records of whose cell an intruder would be sure, rightly, as positions, ascending."""
-        right: Integers = self.queried[named[self.queried] == self._own]
-        if not len(right):
-            return right
+    def is_right(self, named: Integers) -> Booleans:
+        """Whether what is shown of the examined cells is what they have."""
+        return np.asarray(named[self.queried] == self._own)
+
+    def certain_records(self, named: Integers, original: Integers, certainty: float) -> Integers:
+        """Examined records of whose cell an intruder would be sure, rightly, as positions, ascending.
+
+        `named`: see `answered`. `original`: the same where nothing is suppressed: other rules are judged apart.
+        """
         shown = np.full(len(self._all), -1, dtype=np.int64)
         shown[self.seen] = self._cells
-        certain: Integers = right[certain_cells(named, self._all, shown, families, certainty)[right]]
-        return certain
+        holds = named == original
+        certain = certain_cells(np.where(holds, -1, named), self._all, shown, (), certainty=certainty)
+        related = np.arange(ALL, self._width)
+        certain |= certain_cells(np.where(holds, named, -1), self._all, shown, related, certainty=certainty)
+        rows: Integers = self.queried[certain[self.queried] & self.is_right(named)]
+        return rows
 
 
 def determining_values(given: Integers, found: Integers, tests: int, groups: Integers | None = None) -> Booleans:
     """Records whose `given` has a value that implies their `found`; see `SingleValues.disclosing_records`; shape (n,).
 
-    `given`, `found`: codes 0, 1, ..., -1 where missing: such records tell nothing; shape (n,). `groups`: of the
+    `given`, `found`: codes 0, 1, ..., -1 where missing: such records are left out; shape (n,). `groups`: of the
     records: those of one group bear witness once; shape (n,).
     """
     there = np.flatnonzero((given >= 0) & (found >= 0))

@@ -148,14 +148,14 @@ class _OfStratum:
             return np.full(len(self._gone), -1, dtype=np.int64)
         return published_classes(self._shown, names).codes
 
-    def _certain(self, clusters: Integers, asked: Booleans) -> Booleans:
+    def _certain(self, clusters: Integers, queried: Booleans) -> Booleans:
         """Suppressed cells of these records that an intruder would be sure of; shape (n,)."""
         values, shown = self._values, np.where(self._gone, -1, self._values)
         families = 2 + int(values.max(initial=-1))
         complete = shown_by_equal(clusters, values, np.zeros_like(self._gone), 1)
         related = relations(claims_of(complete, values, values), families, self._certainty)
-        named = np.where(asked | ~self._gone, shown_by_equal(clusters, values, self._gone, 1), -1)
-        return certain_cells(named, values, shown, families, self._certainty, related)
+        named = np.where(queried | ~self._gone, shown_by_equal(clusters, values, self._gone, 1), -1)
+        return certain_cells(named, values, shown, related, families, self._certainty)
 
 
 def _taken(masked: Column, shown: Column) -> Booleans:
