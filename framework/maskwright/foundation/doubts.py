@@ -341,8 +341,9 @@ _CATALOGUE = (
         "zeros-not-kept",
         "variable",
         "In some records a structural zero became another value, or another value a zero, though `structural_zeros` "
-        "promises that zeros stay: edits left no other value, or more records than k - 1 and 5 %, or than half of "
-        "the zeros, have zeros that fewer than k records share, so that k and the zeros cannot both be kept.",
+        "promises that zeros stay: edits left no other value, or zeros that fewer than k records share became those "
+        "of others in more records of a step than k - 1 and 5 %, than half of the zeros, or than have such zeros: k "
+        "and the zeros cannot both be kept.",
         "State the rule that governs the zeros as an edit, or name fewer variables in `structural_zeros`.",
     ),
     DoubtKind(

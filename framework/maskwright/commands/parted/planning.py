@@ -211,13 +211,10 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
 
 def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[str]) -> Standardisation:
     """Centre and scale of the named variables, from exact moments of the whole file."""
-    center, scale = {}, {}
-    for name in names:
-        moments = variables[name].moments
-        center[name], deviation = moments.mean, moments.deviation
-        largest = max(abs(moments.low), abs(moments.high)) if moments.n else 0.0
-        scale[name] = deviation if deviation > 1e-12 * (abs(center[name]) + largest) else 1.0
-    return Standardisation(center, scale)
+    moments = {name: variables[name].moments for name in names}
+    return Standardisation(
+        {name: each.mean for name, each in moments.items()}, {name: each.scale for name, each in moments.items()}
+    )
 
 
 SCANNED = "scanned"
