@@ -19,10 +19,10 @@ from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.context import Standardisation
 from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
 from maskwright.masking.levels.distortion import doubts_across_levels, suppression_doubts, wrong_edits_across_levels
+from maskwright.masking.levels.group_weights import weight_factors, with_weights_of_groups
 from maskwright.masking.levels.moving import MovedTogether, Moving, put_on
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.promised_classes import smallest_classes
-from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
 from maskwright.planning.levels.level_steps import takes_records
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -78,8 +78,8 @@ def level_by_level(
         kept = result.masked.origin
         if kept is not None:
             rows[top] = kept
-            factors = _factors(planned.ready[top].original.taken(kept), result.masked)
-            left = _weighted(planned.loaded.linked.taken(kept), factors)
+            factors = weight_factors(planned.ready[top].original.taken(kept), result.masked)
+            left = with_weights_of_groups(planned.loaded.linked.taken(kept), factors)
             message = _removed(planned.loaded.linked, left)
             notices = (Notice("groups-taken-away", "", message, level=top),)
             planned = run.on(planned, left, lower)
@@ -172,36 +172,6 @@ class _Run:
 def _removed(before: LinkedData, left: LinkedData) -> str:
     counts = ", ".join(f"{len(a) - len(b)} {a.name}" for a, b in zip(before, left, strict=True))
     return f"records are taken away in whole {before.levels[0].name} groups: {counts}"
-
-
-def _factors(before: Dataset, after: Dataset) -> NDArray[np.float64] | None:
-    """What a step that took records away multiplied the weight of each record by; None: it left weights alone."""
-    name = next((each.name for each in before.variables if each.role == "weight"), None)
-    if name is None or name not in after:
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factors = np.asarray(after[name].values / before[name].values, dtype=np.float64)
-    return np.where(np.isfinite(factors), factors, 1.0)
-
-
-def _weighted(left: LinkedData, factors: NDArray[np.float64] | None) -> LinkedData:
-    """Groups whose members' weights are multiplied as those of the groups were."""
-    if factors is None or (factors == 1.0).all():
-        return left
-    top, *lower = left
-    changed = {}
-    for level in lower:
-        name = next((each.name for each in level.data.variables if each.role == "weight"), None)
-        if name is None:
-            continue
-        column = level.data[name]
-        places = column.variable.decimals
-        values = column.values * factors[left.groups_in(level.name, top.name)]
-        decimals = None if places is None else max(places, WEIGHT_DECIMALS)
-        values = values if decimals is None else np.round(values, decimals)
-        weights = column.changed(values, variable=replace(column.variable, type="continuous", decimals=decimals))
-        changed[level.name] = level.data.with_columns({name: weights})
-    return left.with_data(changed)
 
 
 @dataclass(frozen=True, eq=False)

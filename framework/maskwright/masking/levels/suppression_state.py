@@ -24,6 +24,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
 from maskwright.masking.levels.complementary_suppression import complement_across
+from maskwright.masking.levels.keys_above import cells_of_keys_above, hidden_keys_above, keys_above, on_own_levels
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
@@ -71,9 +72,9 @@ def suppress_across_levels(
     reporter: Reporter,
 ) -> SuppressionState:
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
-    lifted = _cells_of_keys_above(shown, results)
+    lifted = cells_of_keys_above(shown, results)
     cells = joined_cells(_cells_of_steps(shown, results), lifted)
-    uncoded = _on_own_levels(shown, results, {name: codes_taken(result) for name, result in results.items()})
+    uncoded = on_own_levels(shown, results, {name: codes_taken(result) for name, result in results.items()})
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
@@ -131,7 +132,7 @@ def suppress_across_levels(
             name: _with_cells(
                 result,
                 hidden[name],
-                _keys_hidden_above(shown, result, cells, name),
+                hidden_keys_above(shown, result, cells, name),
                 uncoded[name],
                 of_level(complementary, name),
                 of_level(lifted, name),
@@ -157,50 +158,6 @@ def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> 
     return cells
 
 
-def _keys_above(shown: LinkedData, result: MaskingResult, level: str) -> dict[str, str]:
-    """Keys of levels above, with their levels, by which steps of a level suppressed cells."""
-    own = shown[level].data
-    return {
-        name: above for name, above in shown.variables_above(level).items() if name in result.masked and name not in own
-    }  # fmt: skip
-
-
-def _cells_of_keys_above(shown: LinkedData, results: Mapping[str, MaskingResult]) -> dict[Source, Booleans]:
-    """Cells of groups that steps of their members suppressed: empty of one member, it is empty of all."""
-    cells: dict[Source, Booleans] = {}
-    for level, result in results.items():
-        for name, above in _keys_above(shown, result, level).items():
-            gone = shown.above(result.masked[name].missing, level, above) & ~shown[above].data[name].missing
-            gone &= ~results[above].masked[name].missing if above in results else np.True_
-            if gone.any():
-                cells = joined_cells(cells, {(above, name): gone})
-    return cells
-
-
-def _keys_hidden_above(
-    shown: LinkedData, result: MaskingResult, cells: LevelCellMasks, level: str
-) -> dict[str, Booleans]:
-    """Suppressed cells of keys of levels above, said of the records of a level."""
-    return {
-        name: cells[above, name][shown.groups_in(level, above)]
-        for name, above in _keys_above(shown, result, level).items() if (above, name) in cells
-    }  # fmt: skip
-
-
-def _on_own_levels(
-    linked: LinkedData, results: Mapping[str, MaskingResult], codes: Mapping[str, CellMasks]
-) -> dict[str, CellMasks]:
-    """Cells whose missing codes are taken away, those of keys of levels above on these levels."""
-    found: dict[str, CellMasks] = {}
-    for name, cells in codes.items():
-        above = _keys_above(linked, results[name], name) if name in results else {}
-        for variable, gone in cells.items():
-            level = above.get(variable, name)
-            lifted = {variable: linked.above(np.asarray(gone), name, level)}
-            found[level] = joined_cells(found.get(level, {}), lifted)
-    return {**{name: {} for name in results}, **found}
-
-
 def _for_guarantees(
     linked: LinkedData,
     results: Mapping[str, MaskingResult],
@@ -214,8 +171,8 @@ def _for_guarantees(
         removal = result.removal
         if removal is None or removal.again is None:
             continue
-        above = _keys_above(linked, result, name)
-        own = {**of_level(cells, name), **_keys_hidden_above(linked, result, cells, name)}
+        above = keys_above(linked, result, name)
+        own = {**of_level(cells, name), **hidden_keys_above(linked, result, cells, name)}
         columns = {column.name: column for column in linked[name].data if column.name in removal.shown}
         hidden, codes[name] = removal.again.cells(removal.shown.with_columns(columns), own, uncoded[name])
         for variable, gone in hidden.items():
@@ -224,7 +181,7 @@ def _for_guarantees(
             if added.any():
                 there = ~linked[level].data[variable].missing if variable in above else np.True_
                 more = joined_cells(more, {(level, variable): linked.above(added, name, level) & there})
-    return more, _on_own_levels(linked, results, codes)
+    return more, on_own_levels(linked, results, codes)
 
 
 def _suppression_notices(
