@@ -15,6 +15,7 @@ from maskwright.commands.running.input_violations import violated_edits, violati
 from maskwright.commands.running.loading import reasons_first
 from maskwright.commands.running.preparation import ReadyRun, prepare
 from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
+from maskwright.disclosure.attacks.record_order import with_remedy_of_level
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.edits.levels.structure import Structure
@@ -59,7 +60,6 @@ from maskwright.planning.levels.steps import (
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
-from maskwright.planning.warnings.record_order import with_remedy_of_level
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
 from maskwright.release.record.record_parts import PlanRecord, StepRecord
 

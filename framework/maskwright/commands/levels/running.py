@@ -27,6 +27,7 @@ from maskwright.commands.running.preparation import ToPublish, output_findings
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
 from maskwright.commands.running.release_files import ReleaseFiles
 from maskwright.commands.running.stages import PipelineRun, ReleasedLevel, without_contributions
+from maskwright.disclosure.attacks.record_order import with_remedy_of_level
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError, Problem
@@ -38,7 +39,6 @@ from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
-from maskwright.planning.warnings.record_order import with_remedy_of_level
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.engine_validation import (
     BARE_TOTAL,

@@ -160,7 +160,7 @@ def prepare(
     computed: Collection[str] = (),
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan."""
-    from maskwright.planning.warnings.record_order import file_order_doubts, number_order_doubts
+    from maskwright.disclosure.attacks.record_order import file_order_doubts, number_order_doubts
 
     timed = clock or Clock()
     refuse_steps(request)
