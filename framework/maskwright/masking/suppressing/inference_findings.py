@@ -156,11 +156,10 @@ def order_doubts(
             lead = f"{count} of {total} suppressed cells stand between records with the same value"
             if further:
                 lead += f", some of them also with the same {' or '.join(dict.fromkeys(further))}"
-            message = (
-                f"{lead} in the order of {number}, published as it is"
-                if number
-                else f"{lead}: the file is sorted, or members of households stand together"
-            )
+            if number:
+                message = f"{lead} in the order of {number}, published as it is"
+            else:
+                message = f"{lead}: the file is sorted, or what belongs together, as a household, is"
             hint = remedy_of_number(number) if number else RANDOM_ORDER
             yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint, given_by=number or None)
 
