@@ -231,8 +231,9 @@ _CATALOGUE = (
         "The original values of a masked variable can be computed from, or seen in, what is published as it is: a "
         "label of the code, a total and its other parts or what members add up to, a date of birth, the number "
         "itself rounded or in other units, a tax or a rank in the same order, a price and an amount, the order of a "
-        "file that is sorted by it, be it a number or a category, or the order of a published number, as of one that "
-        "counts through region by region. Or the household key is left out, and the weight shows who lives together.",
+        "file that is sorted by it, be it a number or a category, or in which members of households that have it in "
+        "common stand together, or the order of a published number, as of one that counts through region by region. Or "
+        "the household key is left out, and the weight shows who lives together.",
         "Mask the variables that give it away too, or leave them out (`role: identifier`); publish the records in "
         "random order.",
     ),
@@ -257,8 +258,8 @@ _CATALOGUE = (
         "variable",
         "Suppressed cells can be derived from what is published, by an edit, by a dependency in the data, or "
         "by one value that shows them, such as a missing code, by the pattern of empty cells, or by the order of the "
-        "records: in a file sorted by region, or that anybody can sort so by a published number, the neighbours show "
-        "it.",
+        "records: in a file sorted by region, in which members of households stand together, or that anybody can sort "
+        "so by a published number, the neighbours show it.",
         "Suppress or leave out the variables that give them away; publish the records in random order; where an empty "
         "cell that looks as suppressed ones do gives them away, declare `suppressed_as`.",
     ),

@@ -14,6 +14,7 @@ from maskwright.commands.levels.group_masking import GroupMasking, across_of_gro
 from maskwright.commands.running.input_violations import violated_edits, violation_counts
 from maskwright.commands.running.loading import reasons_first
 from maskwright.commands.running.preparation import ReadyRun, prepare
+from maskwright.data.record_order import RANDOM_ORDER_OF_LEVEL
 from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -61,7 +62,6 @@ from maskwright.planning.levels.steps import (
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
-from maskwright.planning.warnings.record_order import RANDOM_ORDER_OF_LEVEL
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
 from maskwright.release.record.record_parts import PlanRecord, StepRecord
 

@@ -15,6 +15,7 @@ from maskwright.commands.running.preparation import dropped_edits, plan_of_steps
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
 from maskwright.data.variable import Variable
+from maskwright.disclosure.attacks.record_order import file_order_doubts, number_order_doubts
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -40,7 +41,6 @@ from maskwright.planning.warnings.publication_warnings import (
     refuse_arithmetic_on_text,
     undecided_doubts,
 )
-from maskwright.planning.warnings.record_order import file_order_doubts, number_order_doubts
 from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 
 if TYPE_CHECKING:

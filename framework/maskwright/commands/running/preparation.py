@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from maskwright.commands.running.cost_estimates import refuse_unreadable
 from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input, reasons_first
 from maskwright.data.dataset import Dataset
+from maskwright.data.record_order import RANDOM_ORDER
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice
@@ -29,7 +30,6 @@ from maskwright.planning.recoded_edits import (
     settled,
 )
 from maskwright.planning.warnings.publication_warnings import household_doubts, publication_notices
-from maskwright.planning.warnings.record_order import RANDOM_ORDER, file_order_doubts, number_order_doubts
 from maskwright.planning.warnings.wrong_edits import distorting_edit_doubts
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.release.data_file import data_facts
@@ -165,6 +165,8 @@ def prepare(
     remedy_of_order: str = RANDOM_ORDER,
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan."""
+    from maskwright.disclosure.attacks.record_order import file_order_doubts, number_order_doubts
+
     timed = clock or Clock()
     refuse_steps(request)
     refuse_unreadable(request)

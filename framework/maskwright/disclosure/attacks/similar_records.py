@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from maskwright.data.dependencies import BY_CHANCE, CERTAINTY, ValueCodes
+from maskwright.disclosure.attacks.record_order import in_runs, rules_of_neighbours
 from maskwright.disclosure.decision import LEVEL, certain_cells, claims_of, relations
 from maskwright.plugins.attack import Attack, Inference, Published
 
@@ -286,15 +287,20 @@ def infer_by_dependencies(published: Published, params: DependencyParams) -> Ite
 def infer_by_position(published: Published, params: NoParams) -> Iterator[Inference]:  # noqa: ARG001 - of every attack
     """What the nearest records show: in a number, in the first letters of a code, in two coordinates, in the file.
 
+    In the file the records before and after, too, in the order that it has: members of households stand together.
+
     Of a cell that is published, its own record is left out. The four nearest have to agree; or all of an interval, and
     these have to be many: the youngest, the largest.
     """
     yield from _inferred(published, 0, near=True)
     order = np.arange(len(published.data), dtype=np.float64)
     codes = ValueCodes(published.data)
+    common = in_runs(published.data, published.data.names, codes)
     for name in published.targets:
         named = shown_by_nearest(order, codes.of(name), published.data[name].missing, order.astype(np.int64))
         yield Inference(name, "records that are next to each other in the file", _values(published, name, codes, named))
+        for rule, named in rules_of_neighbours(codes, name, common):
+            yield Inference(name, rule, _values(published, name, codes, named))
 
 
 def _inferred(published: Published, paired: int, *, near: bool) -> Iterator[Inference]:

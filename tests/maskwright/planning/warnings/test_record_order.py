@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import maskwright as mw
+from maskwright.cli.main import main
 from maskwright.commands.init import start_pipeline
 from maskwright.commands.plan import plan_pipeline
 from maskwright.masking.suppressing.inference_findings import order_doubts
@@ -134,6 +135,33 @@ def test_suppressed_cells_are_told_by_the_order_of_a_published_number(tmp_path: 
     assert all(0.9 * hidden.sum() <= each.count <= hidden.sum() for each in doubts)
     assert not list(order_doubts(shown, masked, ["number"], ["region"], is_shuffled=True))
     assert not list(order_doubts(shown, masked, (), is_shuffled=True))
+
+
+@pytest.mark.parametrize("keeps_order", [True, False])
+def test_dwellings_of_a_street_that_stand_together_tell_suppressed_cells(tmp_path: Path, keeps_order: bool) -> None:
+    """Levels are in random order unless they say otherwise."""
+    rng = np.random.default_rng(4)
+    street = np.repeat(np.arange(200), rng.integers(1, 6, 200))
+    homes = pd.DataFrame({"hid": np.arange(len(street)), "region": rng.choice(list("nswe"), 200)[street]})
+    homes["kind"], homes["size"] = rng.choice(list("abcdef"), len(homes)), rng.choice(list("vwxyz"), len(homes))
+    homes.to_csv(tmp_path / "homes.csv", index=False)
+    pd.DataFrame({"hid": homes["hid"], "pno": 1, "sex": "f"}).to_csv(tmp_path / "persons.csv", index=False)
+    home, person = {"key": "hid", "source": "homes.csv"}, {"key": "pno", "in": "home", "source": "persons.csv"}
+    kept = {"keep_order": True} if keeps_order else {}
+    keys = ["region", "kind", "size"]
+    pipeline = {
+        "maskwright": 1, "edits": [], "seed": 1, "output": {"data": {"home": "h.csv", "person": "p.csv"}},
+        "data": {
+            "levels": {"home": home | kept, "person": person | kept},
+            "variables": {name: KEY | {"type": "nominal"} for name in keys} | {"sex": OTHER},
+        },
+        "protect": [{
+            "method": "local_suppression", "variables": keys, "params": {"k": 6, "importance": {"kind": 5, "size": 5}},
+        }],
+    }  # fmt: skip
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
+    assert main(["run", str(tmp_path / "p.yaml"), "--quiet"]) == int(keeps_order)
+    assert (tmp_path / "h.csv").exists() is not keeps_order
 
 
 def test_a_started_pipeline_lists_a_sorted_number_as_one_decision(tmp_path: Path) -> None:
