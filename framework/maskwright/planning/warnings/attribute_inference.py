@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.code_parts import CodeParts
 from maskwright.data.dates import calendar
-from maskwright.data.dependencies import Dependencies, ValueCodes
+from maskwright.data.dependencies import Dependencies, ValueCodes, determines
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.warnings.number_inference import (
     FEWEST_NUMBERS,
@@ -55,6 +56,7 @@ def attribute_inference_doubts(
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers, codes = dict(published_numbers(some, published)), ValueCodes(some)
     categories = {name: codes.of(name) for name in published if 1 < codes.distinct(name) <= MOST_GROUPS}
+    parts = {name: CodeParts(some, name, codes) for name in published}
     differences = {name: each[: len(some)] for name, each in published_differences(data, published)}
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
@@ -71,6 +73,7 @@ def attribute_inference_doubts(
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
+            found = found or _part_of_code(codes.of(name), parts)
         if found is not None:
             message = f"it can be read off {found}, published as it is"
             yield Doubt("follows-from-published", name, message, place=own[0].place, step=own[0].number, given_by=found)
@@ -118,6 +121,16 @@ def _order_of(column: Column, numbers: Mapping[str, Floats]) -> str | None:
         return None
     rows = some_records(np.isfinite(values))
     return next((name for name, each in numbers.items() if in_one_order(values[rows], each[rows])), None)
+
+
+def _part_of_code(own: Integers, parts: Mapping[str, CodeParts]) -> str | None:
+    """The first part of published codes that determines a variable; None: none does."""
+    tests = sum(len(each.tried) for each in parts.values())
+    for name, codes in parts.items():
+        for part in codes.tried:
+            if determines(codes.of(part, codes.rows), own[codes.rows], tests):
+                return f"{part} of {name}"
+    return None
 
 
 def _values(column: Column) -> Floats | None:

@@ -47,6 +47,21 @@ def test_a_code_is_read_off_its_label() -> None:
     assert "W206 follows-from-published: nace: it can be read off label, published as it is" in said
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_category_is_read_off_the_last_letter_of_a_code(is_told: bool) -> None:
+    rng = np.random.default_rng(2)
+    frame = _people()[["nace", "net"]]
+    letters = frame["nace"].map({"01": "F", "47": "S", "62": "C", "86": "H"})
+    letters = letters if is_told else rng.permutation(letters)
+    frame["case"] = [f"{number}{letter}" for number, letter in zip(rng.permutation(N), letters, strict=True)]
+    if is_told:
+        said = _doubted(frame, "pram", variables=["nace"])
+        assert "W206 follows-from-published: nace: it can be read off the last character of case, published" in said
+        return
+    declared = {name: {"release": "as is"} for name in ("net", "case")} | {"nace": {"type": "nominal"}}
+    assert len(mw.protect(frame, "pram", variables=["nace"], seed=1, declared=declared)) == N
+
+
 def test_a_total_and_its_other_part_give_a_number_away() -> None:
     said = _doubted(_people(), "microaggregation", variables=["net"], params={"k": 3})
     assert "net: it can be read off tax and gross" in said
