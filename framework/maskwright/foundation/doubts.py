@@ -230,7 +230,8 @@ _CATALOGUE = (
         "variable",
         "The original values of a masked variable can be computed from, or seen in, what is published as it is: a "
         "label of the code, a total and its other parts or what members add up to, a date of birth, the number "
-        "itself rounded or in other units, a tax or a rank in the same order, a price and an amount, the order of a "
+        "itself rounded or in other units, a tax or a rank in the same order, a price and an amount, a rate and what "
+        "it is of, an amount in local currency and the country, a running total, a part of a code, the order of a "
         "file that is sorted by it, be it a number or a category, or in which members of households that have it in "
         "common stand together, or the order of a published number, as of one that counts through region by region. Or "
         "the household key is left out, and the weight shows who lives together.",
