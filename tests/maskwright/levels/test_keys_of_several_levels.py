@@ -43,6 +43,7 @@ class Survey:
         persons = pd.DataFrame({"pid": np.arange(len(hid)) + 1, "hid": hid})
         persons["age"] = rng.choice(["child", "adult", "old"], len(hid), p=[0.3, 0.5, 0.2])
         persons["sex"] = rng.choice(["F", "M"], len(hid))
+        persons["hours"] = 38
         if codes:
             persons.loc[rng.random(len(hid)) < 0.06, "age"] = "?"
             self.tables["household"].loc[rng.random(count) < 0.03, "tenure"] = "?"
@@ -58,6 +59,7 @@ class Survey:
             above = {"in": names[place - 1]} if place else {}
             levels[name] = {"source": str(self.folder / f"{name}.csv"), "key": keys[name], **above}
         variables: dict[str, Any] = {name: {"role": "quasi_identifier", "type": "nominal"} for name in KEYS}
+        variables["hours"] = {"role": "confidential", "release": "as is"}
         variables["age"]["missing"] = variables["tenure"]["missing"] = ["?"]
         return {
             "maskwright": 1,

@@ -12,6 +12,7 @@ from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.data.variable import Variable
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.model import key_names
 from maskwright.planning.step_variables import default_variables
 from maskwright.plugins.parameter_markers import without_variables
 
@@ -131,10 +132,12 @@ def _keys_above(step: Step, above: Mapping[str, Variable]) -> tuple[str, ...]:
 
 
 def _masked_names(step: Step, known: Mapping[str, Variable]) -> tuple[str, ...]:
-    """Variables that a step names, or else those of `known` that it masks by default."""
+    """Variables that a step with keys names, or else those of `known` that are its keys by default."""
     listed = [*(step.variables or ()), *step.keys, *(name for group in step.groups for name in group)]
-    default = default_variables(step, known) if step.variables is None else set()
-    return tuple(name for name in known if name in default or name in listed)
+    if step.variables is None and not listed:
+        default = default_variables(step, known)
+        listed = [*key_names(step, [each for name, each in known.items() if name in default])]
+    return tuple(name for name in known if name in listed)
 
 
 def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
