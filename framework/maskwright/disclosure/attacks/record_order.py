@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import bdtrc
 
 from maskwright.data.dependencies import BY_CHANCE, ValueCodes
 from maskwright.data.record_order import (
@@ -15,7 +14,6 @@ from maskwright.data.record_order import (
     is_in_blocks,
     is_in_order,
 )
-from maskwright.disclosure.decision import ALL, certain_cells, claims_of, relations
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.model import with_steps
 from maskwright.planning.warnings.attribute_inference import published_numbers
@@ -81,7 +79,7 @@ class Neighbours:
     Nothing where the order has nothing to do with the variable, or only by chance.
 
     `common`: variables that may be in common. `rows`: the records in an order of their own; shape (m,). `tests`: what
-    is examined at once.
+    is examined at once. `are_alike`: whether the rules about all values together hold where no cell is hidden.
     """
 
     def __init__(
@@ -99,22 +97,23 @@ class Neighbours:
         self._first, self._own = self._rows[first], own[first]
         self._families = 2 * (1 + len(common)) * (1 + codes.distinct(name)) * tests
         self._related: dict[str, tuple[Integers, Integers]] = {}
+        self.are_alike = False
         if not is_in_runs(self._own, tests=tests):
             return
+        from maskwright.disclosure.decision import ALL, claims_of, relations  # a plan needs it for such orders only
+
         for other in ("", *(each for each in common if each != name)):
             held = codes.of(other)[self._first] if other else np.zeros(len(self._own), dtype=np.int64)
             named = shown_by_neighbours(self._own, held, are_next=False)
             related = relations(claims_of(named, self._own, self._own), self._families)
             if len(related):
                 self._related[other] = held, related
-
-    @property
-    def are_alike(self) -> bool:
-        """Whether the rules about all values together hold where no cell is hidden."""
-        return any(ALL in related for _, related in self._related.values())
+                self.are_alike |= bool(ALL in related)
 
     def certain_records(self, hidden: CellMasks) -> Iterator[tuple[str, Booleans]]:
         """Hidden cells that the neighbours imply, rightly, by what these have in common, "" for nothing; shape (n,)."""
+        from maskwright.disclosure.decision import certain_cells
+
         seen = np.where(hidden[self._name][self._first], -1, self._own)
         for other, (held, related) in self._related.items():
             shown = np.where(hidden[other][self._first], -1, held) if other in hidden else held
@@ -135,6 +134,8 @@ def is_in_runs(codes: Integers, tests: int = 1) -> bool:
     counts, n = np.bincount(found), len(found)
     if n < 3:
         return False
+    from scipy.special import bdtrc  # heavy
+
     alike, equal = float(counts @ (counts - 1)) / (n * (n - 1)), found[1:] == found[:-1]
     by_chance = [bdtrc(np.count_nonzero(each) - 1, len(each), alike) for each in (equal[::2], equal[1::2])]
     return bool(alike < 1 and 2 * min(by_chance) * BY_CHANCE * tests < 1)
