@@ -143,7 +143,7 @@ class DataQueries:
                     "missing_codes": list(column.variable.missing_codes),
                     "likely_codes": len(set(each.missing_codes) - set(column.variable.missing_codes)),
                     "unparsed": _unparsed(column),
-                    "unsure": list(each.unsure),
+                    "unsure": [one.text for one in each.unsure],
                     "label": column.variable.label or "",
                     "shape": self._shapes[each.name],
                 }

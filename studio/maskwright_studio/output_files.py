@@ -37,21 +37,21 @@ def written_by(folder: Path, pipeline: str) -> dict[str, str]:
         section = value_at(mw.read_settings((folder / pipeline).read_text("utf-8-sig")), ("output",))
     except (mw.InputError, OSError, UnicodeDecodeError):
         return {}
-    beside = folder / PurePosixPath(pipeline).parent
+    own = folder / PurePosixPath(pipeline).parent
     return {
-        key: shown(folder, Path(os.path.normpath(beside / name)))
+        key: shown(folder, Path(os.path.normpath(own / name)))
         for key, name in (section.items() if isinstance(section, dict) else ())
         if isinstance(name, str)
     }
 
 
-def with_own_outputs(text: str, stem: str, beside: str, source: str, taken: Collection[str]) -> str:
+def with_own_outputs(text: str, stem: str, folder: str, source: str, taken: Collection[str]) -> str:
     """Text of a new pipeline whose outputs are no other's: they begin with its own name where others are taken."""
     section = value_at(settings_of(text), ("output",))
     names = {key: name for key, name in section.items() if isinstance(name, str)} if isinstance(section, dict) else {}
 
     def is_free(found: dict[str, str]) -> bool:
-        return all(os.path.normpath(PurePosixPath(beside) / name) not in taken for name in found.values())
+        return all(os.path.normpath(PurePosixPath(folder) / name) not in taken for name in found.values())
 
     if is_free(names):
         return text
@@ -159,7 +159,7 @@ def older(session: Session, key: str) -> MadeWith | None:
 def has_its_data(job: Job, pipeline: PipelineFile) -> bool | None:
     """Whether the data of a pipeline are those that a run of this session read.
 
-    Files that are where they were with another time, such as copies that were brought back, are told by their hash.
+    Files that are where they were with another time, such as restored copies, are recognised by their hash.
     """
     begun = {name: tuple(stamp) for name, *stamp in job.request["data"]}
     now = {name: tuple(stamp) for name, *stamp in stamps_of_data(pipeline)}

@@ -90,7 +90,7 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "ok": run.ok,
         "records": run.records,
         "verdict": mw.wording.verdict(run) if run.ok else "",
-        "beside": [[title, text] for title, text in mw.wording.release_remarks(run)],
+        "remarks": [[title, text] for title, text in mw.wording.release_remarks(run)],
         "edits": [
             {
                 "name": each.name, "text": each.text, "severity": each.severity, "before": each.violations_on_arrival,

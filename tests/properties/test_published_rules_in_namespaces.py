@@ -159,7 +159,6 @@ def verdicts(document: Path, rules: Path, *, options: ReadingOptions) -> dict[st
     return dict(found.counts)
 
 
-@pytest.mark.waived("values-unchanged", "adjustment-distorts", "edit-may-be-wrong", "spike-lost")
 @settings(max_examples=8)
 @given(world=flat_worlds())
 def test_what_is_published_beside_flat_records(tmp_path_factory: pytest.TempPathFactory, world: World) -> None:

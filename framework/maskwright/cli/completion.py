@@ -1,4 +1,4 @@
-"""Completion in the shell: what may stand next on a command line, told by the parser itself.
+"""Completion in the shell: what may stand next on a command line, by the parser itself.
 
 The scripts only ask `maskwright completion --words ...` and show what it prints; where it prints nothing, the shell
 completes names of files. Plugins are looked up when a name of one may stand there, and not before.

@@ -97,7 +97,7 @@ class StartedPipeline:
     path: Path
     text: str
     description: Description
-    doubts: tuple[str, ...]
+    doubts: tuple[PlannedDoubt, ...]
     problem: str
     exit_code: int
     hint: str = ""
@@ -106,7 +106,7 @@ class StartedPipeline:
         """Plain data: what ``maskwright init --json`` prints."""
         return {
             "pipeline": str(self.path),
-            "doubts": list(self.doubts),
+            "doubts": [each.with_variable for each in self.doubts],
             "problem": self.problem or None,
             "hint": self.hint or None,
             "description": self.description.to_json(),
@@ -168,8 +168,7 @@ def start_pipeline(
         reported, source, stated, suggested, active=active, doubts=doubts, problem=problem, levels=levels, zeros=zeros
     )
     put_pipeline(to, text, force=force)
-    messages = tuple(each.with_variable for each in doubts)
-    return StartedPipeline(to, text, description, messages, problem, EXIT_INPUT if problem else EXIT_FINE, hint)
+    return StartedPipeline(to, text, description, tuple(doubts), problem, EXIT_INPUT if problem else EXIT_FINE, hint)
 
 
 def answered(found: Description, answers: Sequence[str]) -> Description:
@@ -265,8 +264,8 @@ def doubts_of_plan(text: str) -> list[PlannedDoubt]:
     for each in found:
         variable = each["subject"] if each["about"] == "variable" else ""
         subject = f"{each['subject']}: " if each["subject"] and not variable else ""
-        message = f"{each['id']} {each['doubt']}: {subject}{each['message']}"
-        planned.append(PlannedDoubt(variable, each["doubt"], message, each["remedy"]))
+        label, message = f"{each['id']} {each['doubt']}", f"{subject}{each['message']}"
+        planned.append(PlannedDoubt(variable, each["doubt"], label, message, each["remedy"]))
     return planned
 
 

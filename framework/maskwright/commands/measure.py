@@ -142,7 +142,7 @@ def measure(
     key : str, optional
         Variable that identifies a record in both files; it is not measured.
     cluster : str, optional
-        Variable of the original that identifies households, when `read` was not told.
+        Variable of the original that identifies households, when `read` was not given it.
     variables : sequence of str, optional
         To compare; by default the numeric confidential and quasi-identifying ones of both files.
     declared : mapping of name to declaration, optional

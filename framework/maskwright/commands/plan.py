@@ -14,7 +14,6 @@ from maskwright.commands.running.preparation import (
     plan_findings,
     plan_of_steps,
     prepare,
-    refuse_impossible_limits,
 )
 from maskwright.commands.running.release_candidate import planned_run
 from maskwright.data.declaration import variable_of
@@ -216,7 +215,6 @@ def _plan_without_data(request: Pipeline, assume_records: int | None) -> dict[st
     variables = [replace(each, renewed=each.name in keys) for each in variables]
     rule_notices = refuse_contradictions(edits, variables)
     plan = plan_of_steps(request.steps, variables, edits)
-    refuse_impossible_limits(plan)
     dropped = dropped_edits(edits, plan)
     stated = recoded_edit_notices(plan.translations, dropped)
     costs = _costs(request, plan, len(variables), assume_records)

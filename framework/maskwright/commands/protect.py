@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import pandas as pd
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
-from maskwright.commands.running.input_violations import violated_edits
 from maskwright.commands.running.preparation import prepare
-from maskwright.commands.running.publish import log_waived, refuse_doubts
+from maskwright.commands.running.publish import log_waived, refuse_doubts, violated_problems
 from maskwright.commands.running.stages import last_doubts
 from maskwright.data.dataset import Dataset
 from maskwright.data.frame_libraries import given_back, released_table, taken_in
@@ -218,11 +217,7 @@ def _masked(
         judgement = decide_release((*ready.doubts, *result.doubts, *left, *seen), request.waivers)
         log_waived(judgement)
         refuse_doubts(request, judgement)
-    failing = [
-        Problem(f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records")
-        for each in violated_edits(outcome.edits)
-    ]
-    if failing:
+    if failing := violated_problems(result, outcome, ready.plan):
         raise EditViolation(failing)
     return ready, result, seed
 

@@ -82,7 +82,7 @@ def read(
     Parameters
     ----------
     path : str or Path
-        Of a format that `maskwright plugins` lists, told by its ending.
+        Of a format that `maskwright plugins` lists, by its ending.
     variables : mapping of name to declaration, optional
         ``{"V1": {"role": "weight"}}``; the rest is inferred.
     codebook : str or Path, optional

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.data.dataset import Dataset
-from maskwright.data.declaration import VariableDeclaration, with_missing_codes
+from maskwright.data.declaration import VariableDeclaration
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, PipelineError, Place, Problem
 from maskwright.foundation.yaml_document import Node, from_python
@@ -75,7 +75,7 @@ def masking_request(
     )
     names = names_in(DataInMemory(data)) or ()
     known = stated.declarations(names, declared=declared, cluster=cluster)
-    declarations = declarations_with_codes(known, stated.problems, names)
+    declarations = resolve_declarations(known, stated.problems, names)
     resolved = resolve_steps(protect, plugins(), stated.problems)
     stated.problems.extend(totals_without_levels(resolved))
     rules = edits if isinstance(edits, EditSet) else stated.edits(edits)
@@ -131,14 +131,12 @@ def data_request(
 ) -> DataSource:
     """Data file of a call, as a pipeline's ``data:`` section says it."""
     stated = Arguments()
-    plain = stated.section(source=str(path), format=file_format, **(options or {}))
-    openable = (
-        resolve_data(plain, HERE, [], must_exist=False).openable if not set(LISTS).isdisjoint(variables or ()) else None
-    )
-    section = stated.declarations(
-        () if openable is None else first_names(openable) or (), source=str(path), format=file_format,
-        declared=variables, codebook=codebook, cluster=cluster, **(options or {}),
-    )  # fmt: skip
+    file = {"source": str(path), "format": file_format, **(options or {})}
+    openable = None
+    if not set(LISTS).isdisjoint(variables or ()):
+        openable = resolve_data(stated.section(**file), HERE, [], must_exist=False).openable
+    names = () if openable is None else first_names(openable) or ()
+    section = stated.declarations(names, declared=variables, codebook=codebook, cluster=cluster, **file)
     found = resolve_data(section, HERE, stated.problems, must_exist=False).whole
     stated.refuse_mistakes()
     assert found is not None
@@ -151,18 +149,10 @@ def declarations_of(
     """What a call declares of data frames."""
     stated = Arguments()
     section = stated.declarations(names, declared=declared, cluster=cluster)
-    found = declarations_with_codes(section, stated.problems, names)
+    found = resolve_declarations(section, stated.problems, names)
     stated.refuse_mistakes()
     assert found is not None
     return found
-
-
-def declarations_with_codes(section: Node, problems: list[Problem], names: Collection[str]) -> Declarations | None:
-    """Declarations of data in memory, in which each variable has the missing codes of all."""
-    found = resolve_declarations(section, problems, names)
-    if found is None or not found.missing:
-        return found
-    return found.model_copy(update={"variables": with_missing_codes(found.variables, found.missing, names)})
 
 
 def edits_of(edits: Rules | None) -> EditSet:

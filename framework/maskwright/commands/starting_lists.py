@@ -32,13 +32,20 @@ ROLES = ("identifier", "quasi_identifier", "confidential", "weight", "other")
 class PlannedDoubt:
     """A doubt of the plan of the pipeline that is being written.
 
-    `variable`: '' for what is about none. `text`: its id, name and message.
+    `variable`: '' for what is about none. `label`: its id and name. `message`: with the subject, where that is no
+    variable.
     """
 
     variable: str
     kind: str
-    text: str
+    label: str
+    message: str
     remedy: str
+
+    @property
+    def text(self) -> str:
+        """What it says, without the variable that it is about."""
+        return f"{self.label}: {self.message}"
 
     @property
     def with_variable(self) -> str:
@@ -105,21 +112,21 @@ def declared_lists(variables: Sequence[ColumnProfile]) -> Iterator[str]:
         yield from (f"    {scalar(name)}: {flow(details)}" for name, details in own.items())
 
 
-def type_of(look: ColumnProfile) -> str | None:
-    """Type to declare; None where the cells tell."""
-    if look.looks_like == "code" and look.type == "nominal":
+def type_of(profile: ColumnProfile) -> str | None:
+    """Type to declare; None where it follows from the cells."""
+    if profile.looks_like == "code" and profile.type == "nominal":
         return "nominal"
-    return None if look.date_format is None else "date"
+    return None if profile.date_format is None else "date"
 
 
-def _details(look: ColumnProfile) -> dict[str, Any]:
+def _details(profile: ColumnProfile) -> dict[str, Any]:
     """What has no list."""
     stated: dict[str, Any] = {}
-    if look.date_format is not None and look.date_format != ISO:
-        stated |= {"type": "date", "format": look.date_format}
-    if look.release is not None:
-        stated["release"] = look.release
-        stated["role"] = look.role
+    if profile.date_format is not None and profile.date_format != ISO:
+        stated |= {"type": "date", "format": profile.date_format}
+    if profile.release is not None:
+        stated["release"] = profile.release
+        stated["role"] = profile.role
     return stated
 
 
@@ -137,7 +144,7 @@ def _listed(
 
 def folded(lead: str, text: str) -> Iterator[str]:
     """A flow list over as many lines as it needs: it goes on after commas, which quoted names may hold."""
-    parts = re.findall(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,"'])+,? ?""", text)
+    parts = re.findall(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,])+,? ?""", text)
     lines, line = [], lead
     for part in parts:
         if len(line) + len(part.rstrip()) > WIDTH and line.strip() and line != lead:
@@ -170,7 +177,7 @@ def decisions(
     stops: dict[tuple[str, str], list[str]] = defaultdict(list)
     for doubt in doubts:
         is_undeclared = doubt.kind == "published-undeclared"
-        head = doubt.text.partition(": ")[0] if is_undeclared else doubt.text
+        head = doubt.label if is_undeclared else doubt.text
         stops[head, UNDECIDED if is_undeclared else doubt.remedy].append(doubt.variable)
     if stops:
         many = "1 decision is" if len(stops) == 1 else f"{len(stops)} decisions are"
@@ -184,22 +191,15 @@ def decisions(
     guessed: dict[str, list[tuple[str, str]]] = defaultdict(list)
     open_ones = {doubt.variable for doubt in doubts if doubt.kind == "published-undeclared"}
     for each in variables:
-        for text in each.unsure:
-            if each.role is not None or each.name not in open_ones or not text.endswith("`role: identifier` drops it"):
-                guessed[_without_counts(text)].append((each.name, text))
+        for unsure in each.unsure:
+            if each.role is not None or each.name not in open_ones or not unsure.asks_role:
+                guessed[unsure.of_several].append((each.name, unsure.text))
     if guessed or general:
         yield "# Guessed; right what is wrong:"
     yield from (line for text in general for line in comment(text, "#   "))
     for template, several in guessed.items():
         text = several[0][1] if len(several) == 1 else template
         yield from comment(f"{named([name for name, _ in several], every)}: {text}", "#   ")
-
-
-def _without_counts(text: str) -> str:
-    """Sentence about one variable as one about several: counts of cells are left out."""
-    text = re.sub(r" \(\d[\d,]* cells?\)", "", text)
-    text = re.sub(r"^(only )?\d[\d,]* (cells? says?|cells say|categories|different)", r"\1some \2", text)
-    return re.sub(r"\b(its|of its|and|only) \d[\d,]* (values|cells|different values|variables)", r"\1 \2", text)
 
 
 def comment(text: str, lead: str) -> Iterator[str]:

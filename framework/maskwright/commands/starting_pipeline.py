@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.starting_lists import PlannedDoubt, comment, decisions, declared_lists, flow, folded, scalar
+from maskwright.data.profiling.column_profile import Unsure
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.suggestions.model import flow_text
 from maskwright.foundation.files import split_name
@@ -29,8 +30,8 @@ class LinkedFiles:
     """Two files of a pipeline that is being written: one of groups, and one of their members.
 
     `levels`: as ``data: levels:`` has them, the upper first. `seen`: names of the files and numbers of their records.
-    `violation`: what the data break on arrival, where no step can mend it. `drops`: whether groups that break an edit
-    on arrival are left out; otherwise a comment says how.
+    `violation`: which edits the original violates, where no step can mend it. `drops`: whether groups that violate an
+    edit in the original are left out; otherwise a comment says how.
     """
 
     levels: Mapping[str, Mapping[str, object]]
@@ -70,7 +71,7 @@ def pipeline_text(
     seen = f"{name}; {plural(found.records, 'record')}" if linked is None else linked.seen
     general = [*(f"tried: {text}" for text in found.tried), *found.unsure, *_about_levels(levels)]
     lines = [
-        f"# A pipeline to start from, made by looking at {seen}, {len(found.variables)} variables.",
+        f"# A pipeline to start from, made from {seen}, {len(found.variables)} variables.",
         "# It holds no value of a record, but names, counts and missing codes. Why each guess: maskwright describe",
         *comment(f"this plan fails: {problem}" if problem else "", "# "),
         *decisions(found.variables, doubts, general),
@@ -137,7 +138,7 @@ def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool)
 
 
 def _on_violation(linked: LinkedFiles | None) -> Iterator[str]:
-    """What is done with groups that break an edit on arrival, where some do that no step can mend."""
+    """What is done with groups that violate an edit in the original, where no step can mend some."""
     if linked is None or not linked.violation:
         return
     top = next(iter(linked.levels))
@@ -203,11 +204,11 @@ def _rest(found: Description, source: str, linked: LinkedFiles | None) -> Iterat
 
 def _with_new_household(found: Description) -> Description:
     """Description in which the variable that is said to name the household is not published as it is."""
-    message = (
+    unsure = Unsure(
         "the key of households: it gets new random values, so that members stay together; without `release`, dropped"
     )
     variables = tuple(
-        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, message))
+        replace(each, role="identifier", release="new", why="it names the household", unsure=(*each.unsure, unsure))
         if each.name == found.household and each.role == "other" else each for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)
@@ -215,9 +216,11 @@ def _with_new_household(found: Description) -> Description:
 
 def _without_unknown_days(found: Description) -> Description:
     """Description in which dates of which nothing says what they are are dropped: days single persons out."""
-    message = "days of which nothing says what they are: dropped (or recode them to periods, as `quasi_identifier`)"
+    unsure = Unsure(
+        "days of which nothing says what they are: dropped (or recode them to periods, as `quasi_identifier`)"
+    )
     variables = tuple(
-        replace(each, role="identifier", why="days single persons out", unsure=(message,))
+        replace(each, role="identifier", why="days single persons out", unsure=(unsure,))
         if each.role is None and each.looks_like == "date" and each.type == "date" else each
         for each in found.variables
     )  # fmt: skip
@@ -228,9 +231,9 @@ def _with_something_to_mask(found: Description) -> Description:
     """Description in which categories are quasi-identifiers where nothing else would be masked."""
     if any(each.role in ("quasi_identifier", "confidential") for each in found.variables):
         return found
-    message = "nothing says what it is; taken for a quasi-identifier, since nothing else would be masked"
+    unsure = Unsure("nothing says what it is; taken for a quasi-identifier, since nothing else would be masked")
     variables = tuple(
-        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(message,))
+        replace(each, role="quasi_identifier", why="nothing else would be masked", unsure=(unsure,))
         if each.role is None else each for each in found.variables
     )  # fmt: skip
     return replace(found, variables=variables)

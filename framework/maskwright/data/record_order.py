@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
 
 
+RANDOM_ORDER = "Publish the records in random order: `release: {order: random}`."
+"""Remedy of what the order of a file shows."""
+
+RANDOM_ORDER_OF_LEVEL = "Publish the records in random order: leave `keep_order` out."
+"""The same for a level, whose records are in random order unless it says otherwise."""
+
 FEWEST_RECORDS = 20
 """Records, or households of them, that have to be there for numbers to be in ascending or descending order."""
 
@@ -27,24 +33,24 @@ TURNING = 2 / 3
 def orders_of_numbers(
     numbers: Mapping[str, NDArray[np.float64]], homes: NDArray[np.int64] | None = None
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Each number that has several values, with the records in ascending order of it; without it, a record is left out.
+    """Each number with several values, and the records that have it, in ascending order of it.
 
     Equal numbers give no order: the records that have them, and the households of these, are in random order.
 
     `numbers`: NaN where missing; shape (n,). `homes`: household of each record; shape (n,).
     """
     generator = np.random.default_rng(0)
-    anyhow: NDArray[np.int64] | None = None
+    shuffled: NDArray[np.int64] | None = None
     for name, values in numbers.items():
         known = np.isfinite(values)
         if not known.any() or np.ptp(values[known]) == 0:
             continue
-        if anyhow is None:
-            anyhow = generator.permutation(len(values)).astype(np.int64)
+        if shuffled is None:
+            shuffled = generator.permutation(len(values)).astype(np.int64)
             if homes is not None and len(homes):
                 places = generator.permutation(int(homes.max()) + 1)
-                anyhow = anyhow[np.argsort(places[homes[anyhow]], kind="stable")]
-        rows = anyhow[known[anyhow]]
+                shuffled = shuffled[np.argsort(places[homes[shuffled]], kind="stable")]
+        rows = shuffled[known[shuffled]]
         yield name, rows[np.argsort(values[rows], kind="stable")]
 
 
@@ -77,7 +83,7 @@ def is_in_blocks(
 
     `rows`: the records in an order of their own; shape (m,). `tests`: what is examined at once.
     """
-    own, first, _ = _in_order((codes or ValueCodes(data)).of(name), data.households, rows)
+    own, first, _ = in_order((codes or ValueCodes(data)).of(name), data.households, rows)
     found = own[first]
     found = found[found >= 0]
     if len(found) < 2:
@@ -101,7 +107,7 @@ def is_in_order(data: Dataset, name: str, tests: int = 1) -> bool:
     """
     column = data[name]
     values = np.where(column.missing, np.nan, column.values.astype(np.float64))
-    _, first, _ = _in_order(ValueCodes(data).of(name), data.households, None)
+    _, first, _ = in_order(ValueCodes(data).of(name), data.households, None)
     known = values[first]
     known = known[np.isfinite(known)]
     if len(known) < FEWEST_RECORDS:
@@ -121,57 +127,7 @@ def is_in_order(data: Dataset, name: str, tests: int = 1) -> bool:
     return in_runs - _log_arrangements(counts) < -math.log(BY_CHANCE * tests)
 
 
-def implied_by_neighbours(
-    data: Dataset,
-    name: str,
-    hidden: NDArray[np.bool_],
-    rows: NDArray[np.int64] | None = None,
-    tests: int = 1,
-    codes: ValueCodes | None = None,
-) -> NDArray[np.bool_]:
-    """Hidden cells whose value the nearest shown ones before and after have, if not by chance; shape (n,).
-
-    `rows`: the records in an order of their own; shape (m,). `tests`: what is examined at once.
-    """
-    own, first, run = _in_order((codes or ValueCodes(data)).of(name), data.households, rows)
-    cells = hidden if rows is None else hidden[rows]
-    found = _agrees_with_neighbours(own[first], cells[first], tests)[run] & cells
-    if rows is None:
-        return np.asarray(found)
-    implied = np.zeros(len(data), dtype=np.bool_)
-    implied[rows] = found
-    return implied
-
-
-def _agrees_with_neighbours(codes: NDArray[np.int64], hidden: NDArray[np.bool_], tests: int) -> NDArray[np.bool_]:
-    """Hidden cells that stand between shown ones of their own value, where such cells imply it."""
-    seen = np.where(hidden, -1, codes)
-    before, after = _last_shown(seen), _last_shown(seen[::-1])[::-1]
-    between = (before >= 0) & (before == after)
-    shown = between & (seen >= 0)
-    number, nothing = int(np.count_nonzero(shown)), np.zeros(len(codes), dtype=np.bool_)
-    if not number:
-        return nothing
-    shares = np.bincount(seen[seen >= 0]) / np.count_nonzero(seen >= 0)
-    # What chance would leave: frequent values stand between themselves more often than others.
-    by_chance = number - float(shares[before[shown]].sum())
-    exceptions = int(np.count_nonzero(seen[shown] != before[shown]))
-    # A sum of independent events is at most a share of its mean with this probability (Chernoff); of two cells in a
-    # row that are between shown ones, one is counted.
-    bound = by_chance / 2 * (1 - EXCEPTIONS + EXCEPTIONS * math.log(EXCEPTIONS))
-    if bound < math.log(BY_CHANCE * tests) or exceptions > EXCEPTIONS * by_chance:
-        return nothing
-    return np.asarray(hidden & between & (codes == before))
-
-
-def _last_shown(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Code of the nearest shown cell before each, -1 where there is none; shape (n,)."""
-    places = np.maximum.accumulate(np.where(codes >= 0, np.arange(len(codes)), -1))
-    before = np.concatenate([[-1], places[:-1]]).astype(np.int64)
-    return np.where(before >= 0, codes[before], -1)
-
-
-def _in_order(
+def in_order(
     codes: NDArray[np.int64], homes: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Codes in an order, the first record of each run of them, and the run of each record.

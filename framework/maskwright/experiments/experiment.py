@@ -309,7 +309,7 @@ def _without_k_of_one(steps: Node) -> tuple[Node, frozenset[int]]:
 
 
 def _shown(value: object) -> str:
-    """One value in the name of a cell; a long one is cut, and told from others by a few digits of its hash."""
+    """One value in the name of a cell; a long one is cut, and distinguished by a few digits of its hash."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if len(text) <= LONGEST_VALUE:
         return text

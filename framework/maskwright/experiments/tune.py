@@ -214,7 +214,7 @@ def _best(
 
 
 class _Search:
-    """Settings asked of the library and told it, in batches."""
+    """Settings that the library proposes, and their values, in batches."""
 
     def __init__(
         self, described: Experiment, library: Any, objective: str, thresholds: dict[str, float], grid: Compared

@@ -230,9 +230,11 @@ _CATALOGUE = (
         "variable",
         "The original values of a masked variable can be computed from, or seen in, what is published as it is: a "
         "label of the code, a total and its other parts or what members add up to, a date of birth, the number "
-        "itself rounded or in other units, a tax or a rank in the same order, a price and an amount, the order of a "
-        "file that is sorted by it, be it a number or a category, or the order of a published number, as of one that "
-        "counts through region by region. Or the household key is left out, and the weight shows who lives together.",
+        "itself rounded or in other units, a tax or a rank in the same order, a price and an amount, a rate and what "
+        "it is of, an amount in local currency and the country, a running total, a part of a code, the order of a "
+        "file that is sorted by it, be it a number or a category, or in which members of households that have it in "
+        "common stand together, or the order of a published number, as of one that counts through region by region. Or "
+        "the household key is left out, and the weight shows who lives together.",
         "Mask the variables that give it away too, or leave them out (`role: identifier`); publish the records in "
         "random order.",
     ),
@@ -257,8 +259,8 @@ _CATALOGUE = (
         "variable",
         "Suppressed cells can be derived from what is published, by an edit, by a dependency in the data, or "
         "by one value that shows them, such as a missing code, by the pattern of empty cells, or by the order of the "
-        "records: in a file sorted by region, or that anybody can sort so by a published number, the neighbours show "
-        "it.",
+        "records: in a file sorted by region, in which members of households stand together, or that anybody can sort "
+        "so by a published number, the neighbours show it.",
         "Suppress or leave out the variables that give them away; publish the records in random order; where an empty "
         "cell that looks as suppressed ones do gives them away, declare `suppressed_as`.",
     ),
@@ -341,8 +343,9 @@ _CATALOGUE = (
         "zeros-not-kept",
         "variable",
         "In some records a structural zero became another value, or another value a zero, though `structural_zeros` "
-        "promises that zeros stay: edits left no other value, or more records than k - 1 and 5 %, or than half of "
-        "the zeros, have zeros that fewer than k records share, so that k and the zeros cannot both be kept.",
+        "promises that zeros stay: edits left no other value, or zeros that fewer than k records share became those "
+        "of others in more records of a step than k - 1 and 5 %, than half of the zeros, or than have such zeros: k "
+        "and the zeros cannot both be kept.",
         "State the rule that governs the zeros as an edit, or name fewer variables in `structural_zeros`.",
     ),
     DoubtKind(

@@ -240,7 +240,11 @@ def _unknown(model: type[BaseModel], node: Node, path: Path, location: Sequence[
     name = str(path[-1])
     holder = model_at(model, location[:-1])
     key = owner.key(name)
-    return unknown_field(kind, name, holder, key.place if key is not None else owner.place)
+    place = key.place if key is not None else owner.place
+    other = None if holder is None or name not in holder.model_fields else holder.model_fields[name].alias
+    if other is not None:
+        return Problem(f"{other!r} and {name!r} are the same {kind}: both are given", place, "Leave one of them out.")
+    return unknown_field(kind, name, holder, place)
 
 
 def _mismatch(node: Node, path: Path, details: Sequence[Mapping[str, Any]]) -> Problem:

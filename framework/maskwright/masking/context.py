@@ -14,9 +14,11 @@ from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.type_resolution import with_category_equalities
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
+from maskwright.masking.protecting.method_contract import checked_masked
 from maskwright.planning.recoded_edits import recoded_alone, settled
 from maskwright.plugins.block import Block, Gathered
 from maskwright.plugins.guarding.frozen import read_only
+from maskwright.plugins.guarding.origin import in_step
 from maskwright.plugins.method import Masked, Method, Removed
 
 if TYPE_CHECKING:
@@ -140,14 +142,14 @@ def in_published_terms(context: MaskingContext, shown: Dataset) -> MaskingContex
         EditSet(tuple(stated)), coarse, published, lambda names: _is_whole(names, context.original, reference)
     )
     became = {edit.name: edit for edit in with_category_equalities(found.edits, shown.variables)}
-    gone = {edit.name for edit in found.dropped}
+    dropped = {edit.name for edit in found.dropped}
     edits = tuple(
         became.get(edit.name, edit) for edit in (*plan.edits, *(each for each in context.edits if each.name not in
-        {one.name for one in plan.edits})) if edit.name not in gone
+        {one.name for one in plan.edits})) if edit.name not in dropped
     )  # fmt: skip
 
     def without(unit: AdjustmentUnit) -> AdjustmentUnit:
-        return replace(unit, edits=tuple(name for name in unit.edits if name not in gone))
+        return replace(unit, edits=tuple(name for name in unit.edits if name not in dropped))
 
     units, categories = (tuple(map(without, each)) for each in (plan.units, plan.category_units))
     return replace(
@@ -172,8 +174,9 @@ def refuse_untranslatable(plan: Plan, variables: Sequence[Variable], original: D
         block = Block(read_only(values[:, None]), read_only(column.missing[:, None]), (column.variable,))
         assert isinstance(step.method, Method)
         assert step.method.protect is not None
-        with step.placed(step.number):
-            masked = step.method.protect(block, step.params, generator(0))
+        with step.placed(step.number, step.method.name), in_step(step.number):
+            returned = step.method.protect(block, step.params, generator(0))
+            masked = checked_masked(step.method, step.params, block, returned)
         if masked.variables is not None:
             made[name] = column.changed(masked.values[:, 0], masked.missing[:, 0], masked.variables[0])
     context = MaskingContext(original, plan.edits, replace(plan, edits=EditSet(tuple(read))), 0, Execution(), Quiet())

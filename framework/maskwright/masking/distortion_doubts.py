@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maskwright.foundation.doubts import Doubt
+from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
-from maskwright.planning.make_plan import computes_another, masked_together
+from maskwright.planning.make_plan import grouped_steps, keeps_k
+from maskwright.planning.model import Step
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from maskwright.masking.adjusting.adjustment_loss import Moves
     from maskwright.masking.adjusting.distortion import Distortion, Shift
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.method import Method
 
 LEAST_MOVED = 0.05
 """Standard deviations of the original that a mean or a standard deviation may move; in small files more."""
@@ -39,7 +43,7 @@ MOST = 0.5
 """Share of what moved a variable from which on one edit does most of it."""
 
 MOST_MENDED = 0.75
-"""Share of a move from which on the records have done it that violate an edit on arrival, or are averaged with one.
+"""Share of a move from which on records that violate an edit in the original, or are averaged with one, have done it.
 
 They explain it only if hardly anything is left for others: with this share these did a third as much at most.
 """
@@ -49,24 +53,18 @@ They explain it only if hardly anything is left for others: with this share thes
 class EditEffects:
     """What adjusting moved of variables that edits join.
 
-    `moves`: of each variable, by edit. `touched`: records that were moved because of each edit. `computed`: variables
-    that are computed from the others.
+    `moves`: of each variable, by edit. `computed`: variables that are computed from the others.
     """
 
     variables: tuple[str, ...]
     moves: Moves
-    touched: Mapping[str, int]
     computed: tuple[str, ...] = ()
 
     def shares(self, variable: str, edits: EditSet) -> dict[str, float]:
-        """Of what moved a variable, by edit, the one that moved it most first; without `moves` of the records."""
-        known = {edit.name for edit in edits}
-        counts = self.moves.get(variable)
-        if counts is None:
-            read = {name: n for name, n in self.touched.items() if name in known and variable in edits[name].variables}
-            counts = read or self.touched
-        total = sum(counts.values())
-        named = sorted(((name, own) for name, own in counts.items() if name in known), key=lambda each: -each[1])
+        """Of what moved a variable, by edit, the one that moved it most first."""
+        known, moves = {edit.name for edit in edits}, self.moves.get(variable, {})
+        total = sum(moves.values())
+        named = sorted(((name, own) for name, own in moves.items() if name in known), key=lambda each: -each[1])
         return {name: own / total for name, own in named if own}
 
 
@@ -74,7 +72,8 @@ class EditEffects:
 class DistortionDoubts:
     """Doubts, and edits that do most of what is in doubt, with the share that they do.
 
-    `notices`: of variables that only records which violate an edit on arrival moved so far, or only removing did, less.
+    `notices`: of variables that only records which violate an edit in the original moved so far, or that only removing
+    moved, less.
     """
 
     doubts: tuple[Doubt, ...] = ()
@@ -108,7 +107,7 @@ def distortion_beyond_errors(
     advised: dict[tuple[str, ...], str] = {}
     for place, shift in distorted:
         name = shift.variable
-        (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {}, {})]
+        (own,) = [each for each in effects if name in each.variables][-1:] or [EditEffects((), {})]
         named = [(edit, share) for edit, share in own.shares(name, edits).items() if share >= 1 / 100][:MOST_NAMED]
         declared = variables[name].distortion
         if left is not None and not is_distorted(left[place], present[place], declared):
@@ -175,9 +174,8 @@ def _doubt(
         f"{signed(shift.decile)})"
     )
     if named:
-        of = "its moves" if name in effects.moves else "the records moved"
         message += " to keep " + ", ".join(
-            f"{_said(edits[edit])} ({100 * share:.0f} % of {of})" for edit, share in named
+            f"{_said(edits[edit])} ({100 * share:.0f} % of its moves)" for edit, share in named
         )
     chosen = [edits[edit] for edit, _ in named]
     in_steps = {each for edit in chosen for each in edit.variables} | {name}
@@ -244,6 +242,63 @@ def _ways(name: str, edits: Sequence[Edit], plan: Plan) -> Iterator[str]:
         which = "its edits" if len(together) == 1 else "their edits"
         in_one = "" if len(together) == 1 else " in one step"
         yield f"mask {', '.join(together)}{in_one} by a method that keeps {which}, such as {method}"
+
+
+def masked_together(plan: Plan, names: Sequence[str]) -> str | None:
+    """Method of clusters that may mask some variables together, which no step does so far; None: no plan is accepted.
+
+    Steps that mask them otherwise leave them out; those that code or recode values stay.
+    """
+    if any(step.unit is not None for step in plan.steps):
+        return None
+    keeping = [each for each in plugins().methods.values() if each.makes_clusters and _keeps_edits(each)]
+    for method in sorted(keeping, key=lambda each: each.name):
+        try:
+            params = method.params()
+        except ValueError:
+            continue  # it has no default parameters
+        steps = _with_step(plan, Step(method.with_params(params), params, variables=tuple(names)))
+        if steps and keeps_k(steps, tuple(plan.variables.values()), plan.edits, ()):
+            return method.name
+    return None
+
+
+def computes_another(plan: Plan, name: str, weight: float) -> bool:
+    """Whether another variable of a product is computed in place of one, if its moves have this weight."""
+    steps = [
+        replace(step, planning=step.planning.model_copy(
+            update={"adjustment_weights": {**step.planning.adjustment_weights, name: weight}}
+        )) for step in plan.steps
+    ]  # fmt: skip
+    try:
+        found = grouped_steps(steps, tuple(plan.variables.values()), plan.edits)
+    except InputError:
+        return False
+    return all(name not in group.computed for group in found.groups)
+
+
+def _with_step(plan: Plan, added: Step) -> list[Step]:
+    """Steps of a plan with one more, whose variables others no longer mask; none where one of them is that step."""
+    steps: list[Step] = []
+    place, names = None, frozenset(added.variables or ())
+    for number, step in enumerate(plan.steps, 1):
+        own = [name for group in plan.groups if group.step == number for name in group.variables]
+        stays = step.only_removes or step.method.claims.limits or "equals" in step.method.claims.preserves
+        if stays or names.isdisjoint(own):
+            steps.append(step)
+            continue
+        if step.method.name == added.method.name and names.issubset(own):
+            return []
+        place = len(steps) if place is None else place
+        if left := tuple(name for name in own if name not in names):
+            steps.append(replace(step, variables=left, groups=()))
+    if place is None:
+        return []
+    return [replace(step, number=number) for number, step in enumerate([*steps[:place], added, *steps[place:]], 1)]
+
+
+def _keeps_edits(method: Method) -> bool:
+    return {"linear", "inequality", "range", "mean", "k"} <= method.claims.preserves
 
 
 def declaration(name: str, mean: float, deviation: float) -> str:

@@ -86,9 +86,6 @@ def mask(
     is_part: bool = False,
 ) -> MaskingResult:
     """Run a plan; `is_part`: of records of which others are masked apart, and all are judged together."""
-    from maskwright.masking.adjustment_totals import touched_records  # of units with several levels of values
-    from maskwright.masking.category_adjustment import adjust_categories, with_categories  # of categories
-
     context = MaskingContext(
         replace(original.as_published(), origin=None), edits + plan.limits, plan, seed, execution, reporter, observe
     )
@@ -120,9 +117,7 @@ def mask(
         kept = _obeying(*states, units, context)
         return None if kept is None else Distortion.of(*kept, numeric, protected.standardisation)
 
-    effects = [
-        EditEffects(each.unit.variables, each.cost.moves, touched_records(each), each.unit.computed) for each in units
-    ]
+    effects = [EditEffects(each.unit.variables, each.cost.moves, each.unit.computed) for each in units]
     distorted = distortion_beyond_errors(
         distortion, obeying, effects, context.plan.variables, context.plan, context.edits
     )
@@ -313,7 +308,7 @@ def _result(
             *(each for each in equal if isinstance(each, Notice)),
             *(Notice("claim-not-kept", each.edit, f"edit {each.edit}: {each.how}") for each in protected.unkept),
             *uncut_notices(plan, len(context.original), context.execution.block_size),
-            *zero_notices(zeros, zeros_of_others(notes)),
+            *zero_notices(zeros, zeros_of_others(plan, notes)),
             *spike_notices(lost, plan),
             *moved[1].notices,
             *range_notices(range_counts(context.original, masked, numeric), edits),
@@ -328,7 +323,7 @@ def _result(
             *method_doubts(plan, [each.doubts for each in results]),
             *(each for each in equal if isinstance(each, Doubt)),
             *published_note_doubts(plan, notes, [each.counts for each in categories]),
-            *guarantee_doubts(plan, left, masked, _off_multiples(units), moved_in, zeros_of_others(notes)),
+            *guarantee_doubts(plan, left, masked, _off_multiples(units), moved_in, zeros_of_others(plan, notes)),
             *household_doubts(context.original, masked, plan),
             *spike_doubts(lost, plan),
             *moved[1].doubts,

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from maskwright.edits.edit import Edit
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
-    from maskwright.planning.model import Step
+    from maskwright.planning.model import Group, Step
     from maskwright.planning.plan import Plan
     from maskwright.plugins.method import Limit
 
 
 def guarantee_doubts(
     plan: Plan, original: Dataset, masked: Dataset, off: Mapping[str, Sequence[str]],
-    moved: Mapping[str, Sequence[int]] | None = None, joined: Mapping[str, int] | None = None,
+    moved: Mapping[str, Sequence[int]] | None = None, joined: Mapping[tuple[int, str], int] | None = None,
 ) -> Iterator[Doubt]:  # fmt: skip
     """Doubts about promised values that are not there; classes are counted in the end, in what is published."""
     yield from multiple_doubts(plan, [beside_multiples(plan, masked)], off)
@@ -113,33 +113,42 @@ def moved_zeros(
 FEW_JOINED = 0.05
 """Share of the records up to which zeros may be those of others in their cluster, where k asks for it; or k - 1.
 
-But no more than half of the zeros, or of the other values, of a variable."""
+But no more than half of the zeros, or of the other values, of a variable, and than are in strata of fewer than k.
+"""
 
 
 def zero_doubts(
     plan: Plan, moved: Mapping[str, Sequence[int]], zeros: Mapping[str, Sequence[int]], records: int,
-    joined: Mapping[str, int],
+    joined: Mapping[tuple[int, str], int],
 ) -> Iterator[Doubt]:  # fmt: skip
     """Doubts about structural zeros that did not stay; `zeros`: of the original, as `zero_counts` has them.
 
-    `joined`: records that have the zeros of others in their cluster, as the promise says, of each variable.
+    `joined`: records that have the zeros of others in their cluster, as the promise says, by step and variable.
     """
-    for step in plan.steps:
+    for position, step in enumerate(plan.steps, 1):
         for name in step.planning.structural_zeros:
-            count, others = sum(moved[name]), joined.get(name, 0)
+            count, own = sum(moved[name]), joined.get((step.number, name), 0)
+            explained = sum(each for (_, variable), each in joined.items() if variable == name)
             had, cells = zeros[name]
-            few = min(max((step.k or 1) - 1, FEW_JOINED * records), had / 2, (cells - had) / 2)
-            if count > (others if others <= few else 0):
+            groups = [each for each in plan.groups if each.step == position and name in each.variables]
+            rare = [each for group in groups if group.strata for each in group.strata.strata if each.merged]
+            few = min(
+                max((step.k or 1) - 1, FEW_JOINED * records), had / 2, (cells - had) / 2,
+                sum(each.records for each in rare),
+            )  # fmt: skip
+            if count and (own > few or count > explained):
                 yield Doubt(
                     "zeros-not-kept", name,
                     f"in {count} of {records} records a structural zero of {name} became another value, or another "
                     "value a zero",
                     count=count, total=records, place=step.place, step=step.number,
-                    hint=_zeros_way_out(step, name, moved[name], any_zero=bool(had), joined=others),
+                    hint=_zeros_way_out(step, groups, name, moved[name], any_zero=bool(had), joined=own),
                 )  # fmt: skip
 
 
-def _zeros_way_out(step: Step, name: str, moved: Sequence[int], *, any_zero: bool, joined: int) -> str:
+def _zeros_way_out(
+    step: Step, groups: Sequence[Group], name: str, moved: Sequence[int], *, any_zero: bool, joined: int
+) -> str:
     if not any_zero:
         return (
             f"no original value of {name} is 0: take it out of 'structural_zeros', and check the edits that leave it "
@@ -153,12 +162,17 @@ def _zeros_way_out(step: Step, name: str, moved: Sequence[int], *, any_zero: boo
             "`on_input_violation: localize` mends them first, `drop` leaves them out"
         )
     if joined:
+        several = any(len({*step.planning.structural_zeros} & {*group.variables}) > 1 for group in groups)
+        remedies = [
+            "name fewer variables in 'structural_zeros', mask them in smaller groups ('group_size')"
+            if several else f"take {name} out of 'structural_zeros'",
+            *(["take a smaller k"] if (step.k or 0) > 2 else []),
+        ]  # fmt: skip
         ways.append(
             f"fewer than k = {step.k} records share the zeros of {plural(joined, 'record')}, which "
-            f"{'has' if joined == 1 else 'have'} those of others: name fewer variables in 'structural_zeros', mask "
-            "them in smaller groups ('group_size'), or take a smaller k"
+            f"{'has' if joined == 1 else 'have'} those of others: {', or '.join(remedies)}"
         )
-        if step.planning.missing == "own_pattern":
+        if any(each.merged and each.has_gaps for group in groups if group.strata for each in group.strata.strata):
             ways.append("where cells are missing, `missing: available_cases` clusters by the zeros alone")
     elif right:
         ways.append(f"state the rule that governs its zeros as an edit (if ... then {name} == 0)")
@@ -202,7 +216,7 @@ def coded_value_notices(
 ) -> Iterator[Notice]:
     """Notices of values that have left their limit; a loss, and no disclosure.
 
-    Where a later step averages, reorders or draws values anew, that it does is no news.
+    Values that a later step averages, reorders or draws anew are not reported.
     """
     joined = {name for edit in edits if len({*edit.variables} & {*plan.masked}) > 1 for name in edit.variables}
     for each in coded:

@@ -164,7 +164,7 @@ def spread_findings(plan: Plan, found: Sequence[Mapping[str, AbstractSet[int]]])
     """
     for group, equal in zip(plan.groups, found, strict=True):
         step = plan.steps[group.step - 1]
-        of = 1 if group.strata is None else max(len(group.strata.strata), 1)
+        of = 1 if group.strata is None else max(group.strata.count, 1)
         for count in dict.fromkeys(map(len, equal.values())):
             names = ", ".join(name for name, strata in equal.items() if len(strata) == count)
             where = f"in {count} of {of} strata " * (of > 1)
@@ -195,19 +195,19 @@ def structural_zeros(plan: Plan, *counts: Mapping[str, Sequence[int]]) -> Iterat
             yield {"step": step.number, "variable": name, "before": before, "after": after}
 
 
-def zeros_of_others(notes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Records whose zero of a variable is that of others in their cluster, by variable; `notes`: of each group."""
-    found: dict[str, int] = {}
-    for each in notes:
-        for name, count in each.get(ZEROS_OF_OTHERS, {}).items():
-            found[name] = found.get(name, 0) + count
-    return found
+def zeros_of_others(plan: Plan, notes: Iterable[Mapping[str, Any]]) -> dict[tuple[int, str], int]:
+    """Records whose zero is that of others in their cluster, by step and variable; `notes`: of each group."""
+    return {
+        (plan.steps[group.step - 1].number, name): count
+        for group, each in zip(plan.groups, notes, strict=True)
+        for name, count in each.get(ZEROS_OF_OTHERS, {}).items()
+    }
 
 
-def zero_notices(zeros: Sequence[Mapping[str, Any]], joined: Mapping[str, int]) -> Iterator[Notice]:
+def zero_notices(zeros: Sequence[Mapping[str, Any]], joined: Mapping[tuple[int, str], int]) -> Iterator[Notice]:
     """Notices of what `structural_zeros` found; `joined`: as `zeros_of_others` has them."""
     for each in zeros:
-        count = joined.get(each["variable"], 0)
+        count = joined.get((each["step"], each["variable"]), 0)
         why = f"; {plural(count, 'record')}, whose zeros fewer than k records share, as others in their cluster"
         message = (
             f"structural zeros of {each['variable']}: {100 * each['before']:.2f} % of the values before, "

@@ -90,7 +90,7 @@ def _promised_sets(plan: Plan, records: int) -> Iterator[dict[str, Any]]:
         if step.method.has_keys and promised is not None:
             names = [name for group in plan.groups if group.step == position for name in group.variables]
             keys = key_names(step, [plan.variables[name] for name in names])
-            yield _promised(step, keys, promised, promised)
+            yield _promised(step, tuple(dict.fromkeys((*step.keys_above, *keys))), promised, promised)
 
 
 def _promised(step: Step, names: Sequence[str], requested: int | None, size: int) -> dict[str, Any]:
@@ -136,5 +136,15 @@ def class_doubts(plan: Plan, gaps: AbstractSet[str], groups: Iterable[Mapping[st
                 "promise-not-kept", str(found["step"]),
                 f"k = {promised} is promised of {', '.join(found['variables'])}, and the smallest class has "
                 f"{found['smallest']}",
-                count=found["smallest"], place=step.place,
+                count=found["smallest"], place=step.place, hint=_way_to_k(step),
             )  # fmt: skip
+
+
+def _way_to_k(step: Step) -> str | None:
+    if not step.keys_above or step.keeps_detail:
+        return None
+    keys = ", ".join(step.keys_above)
+    return (
+        f"{step.method.name} recodes each level by itself, and k is counted with {keys} too: add a step of "
+        "local_suppression, which empties the cells that this takes, on the keys of all levels."
+    )

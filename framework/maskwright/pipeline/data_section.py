@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from maskwright.data.declaration import declared_together
+from maskwright.data.declaration import declared_together, with_missing_codes
 from maskwright.data.hierarchies.declaration import read_hierarchy_file
 from maskwright.data.parts.part_files import address_of, find_parts, is_pattern, is_remote, is_several
 from maskwright.foundation.errors import DataError, InputError, Place, PluginError, Problem
@@ -249,18 +249,17 @@ def _of_levels(section: Node, folder: Path, problems: list[Problem], *, must_exi
     return FoundData(list(sources.values())[-1], None, levels)
 
 
-def resolve_declarations(
-    section: Node, problems: list[Problem], names: Collection[str] | None = None
-) -> Declarations | None:
+def resolve_declarations(section: Node, problems: list[Problem], names: Collection[str]) -> Declarations | None:
     """Resolve what is declared of data that need no reading, whose variables have these names.
 
-    Files of hierarchies are relative to the working directory.
+    Each variable has the missing codes of all. Files of hierarchies are relative to the working directory.
     """
     stated = with_lists(texts_kept(section), names, problems)
     declared = read_model(Declarations, texts_kept(stated), problems)
     if declared is None:
         return None
-    return with_hierarchy_files(declared, stated.get("variables"), Path(), problems)
+    found = with_hierarchy_files(declared, stated.get("variables"), Path(), problems)
+    return found.model_copy(update={"variables": with_missing_codes(found.variables, found.missing, names)})
 
 
 def texts_kept(section: Node) -> Node:

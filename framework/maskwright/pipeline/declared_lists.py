@@ -14,7 +14,7 @@ from maskwright.data.variable import Role, VariableType
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import Place, Problem
 from maskwright.foundation.nearest_names import nearest_name
-from maskwright.foundation.yaml_document import Node, scalar
+from maskwright.foundation.yaml_document import Node, from_python, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -261,7 +261,7 @@ class _Variables:
         before = self.values.get(name)
         if before is not None and not before.is_mapping and before.value is not None:
             return
-        key = self.keys.setdefault(name, scalar(name, place))
+        key = self.keys.setdefault(name, from_python(name, place))
         whole = before if before is not None else Node("mapping", key.place)
         self.values[name] = whole.with_entry(fact, value)
         self.changed = True

@@ -41,7 +41,7 @@ class DataSource:
 
     `missing`: missing codes of every variable that declares none of its own, and what each of them means. `codebook`:
     what it declares is among `variables`, under what the pipeline declares itself. `stated`: what the pipeline declares
-    itself, beside a codebook. `held`: what a program read of it before, identifiers included. `origins`: where the
+    itself, without the codebook. `held`: what a program read of it before, identifiers included. `origins`: where the
     pipeline declares the roles.
     """
 

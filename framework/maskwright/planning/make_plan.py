@@ -59,7 +59,6 @@ from maskwright.planning.warnings.plan_warnings import (
     sign_notices,
 )
 from maskwright.planning.warnings.publication_warnings import labels_of_suppressed, unmasked_doubts, unused_key_doubts
-from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -68,7 +67,6 @@ if TYPE_CHECKING:
     from maskwright.data.variable import Variable
     from maskwright.edits.translation.translate import Translation
     from maskwright.planning.step_order import StepVariables
-    from maskwright.plugins.method import Method
 
 
 PLANNING_SAMPLE = 100_000
@@ -89,13 +87,13 @@ def make_plan(
     """Plan a run."""
     known = {variable.name: variable for variable in variables}
     steps = running_order(steps, variables)
-    found = _grouped(steps, variables, edits, data)
+    found = grouped_steps(steps, variables, edits, data)
     chosen, groups, units, limits, changes = found.chosen, found.groups, found.units, found.limits, found.changes
     recoded = changes.recoded
     problems = broken_by_adjustment(units, steps, groups, edits, elsewhere)
     undone = tuple(broken_guarantees(groups, steps))
     if problems or undone:
-        way = other_order(steps, lambda moved: _keeps_k(moved, variables, edits, elsewhere))
+        way = other_order(steps, lambda moved: keeps_k(moved, variables, edits, elsewhere))
         refuse_problems([each if way is None else replace(each, hint=way) for each in problems])
         undone = tuple(each if way is None else replace(each, hint=way) for each in undone)
     moving = moving_edits(edits, groups, (*found.categories, *units), steps, changes.masked, arrival or {})
@@ -163,7 +161,7 @@ def make_plan(
 
 
 @dataclass(frozen=True, eq=False)
-class _Grouped:
+class GroupedSteps:
     """What steps mask together, and what is brought onto the edits together."""
 
     chosen: Sequence[StepVariables]
@@ -181,9 +179,9 @@ class _Grouped:
         return any(is_of_unit(edit, unit.variables, replaced) for unit in units)
 
 
-def _grouped(
+def grouped_steps(
     steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, data: Dataset | None = None
-) -> _Grouped:
+) -> GroupedSteps:
     """Groups of the variables of each step, and the units of all."""
     known = {variable.name: variable for variable in variables}
     chosen = variables_of_steps(steps, variables)
@@ -191,7 +189,7 @@ def _grouped(
     promised = declared_limits(steps, chosen, changes.recoded)
     limits = limit_edits(promised, known)
     categories = category_units(steps, chosen, known, edits + limits, changes.recoded)
-    found = _Grouped(chosen, changes, promised, limits, categories)
+    found = GroupedSteps(chosen, changes, promised, limits, categories)
     groups: list[Group] = []
     for position, (step, own) in enumerate(zip(steps, chosen, strict=True), 1):
         # What is published as categories has no groups of values to keep edits in.
@@ -207,71 +205,14 @@ def _grouped(
     return replace(found, groups=groups, units=units)
 
 
-def _keeps_k(steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]) -> bool:
+def keeps_k(steps: Sequence[Step], variables: Sequence[Variable], edits: EditSet, elsewhere: Collection[str]) -> bool:
     """Whether steps, in another order, keep what they promise; judged without data."""
     try:
-        found = _grouped(steps, variables, edits)
+        found = grouped_steps(steps, variables, edits)
     except InputError:
         return False
     broken = broken_by_adjustment(found.units, steps, found.groups, edits, elsewhere)
     return not broken and next(broken_guarantees(found.groups, steps), None) is None
-
-
-def masked_together(plan: Plan, names: Sequence[str]) -> str | None:
-    """Method of clusters that may mask some variables together, which no step does so far; None: no plan is accepted.
-
-    Steps that mask them otherwise leave them out; those that code or recode values stay.
-    """
-    if any(step.unit is not None for step in plan.steps):
-        return None
-    keeping = [each for each in plugins().methods.values() if each.makes_clusters and _keeps_edits(each)]
-    for method in sorted(keeping, key=lambda each: each.name):
-        try:
-            params = method.params()
-        except ValueError:
-            continue  # it has no default parameters
-        steps = _with_step(plan, Step(method.with_params(params), params, variables=tuple(names)))
-        if steps and _keeps_k(steps, tuple(plan.variables.values()), plan.edits, ()):
-            return method.name
-    return None
-
-
-def computes_another(plan: Plan, name: str, weight: float) -> bool:
-    """Whether another variable of a product is computed in place of one, if its moves have this weight."""
-    steps = [
-        replace(step, planning=step.planning.model_copy(
-            update={"adjustment_weights": {**step.planning.adjustment_weights, name: weight}}
-        )) for step in plan.steps
-    ]  # fmt: skip
-    try:
-        found = _grouped(steps, tuple(plan.variables.values()), plan.edits)
-    except InputError:
-        return False
-    return all(name not in group.computed for group in found.groups)
-
-
-def _with_step(plan: Plan, added: Step) -> list[Step]:
-    """Steps of a plan with one more, whose variables others no longer mask; none where one of them is that step."""
-    steps: list[Step] = []
-    place, names = None, frozenset(added.variables or ())
-    for number, step in enumerate(plan.steps, 1):
-        own = [name for group in plan.groups if group.step == number for name in group.variables]
-        stays = step.only_removes or step.method.claims.limits or "equals" in step.method.claims.preserves
-        if stays or names.isdisjoint(own):
-            steps.append(step)
-            continue
-        if step.method.name == added.method.name and names.issubset(own):
-            return []
-        place = len(steps) if place is None else place
-        if left := tuple(name for name in own if name not in names):
-            steps.append(replace(step, variables=left, groups=()))
-    if place is None:
-        return []
-    return [replace(step, number=number) for number, step in enumerate([*steps[:place], added, *steps[place:]], 1)]
-
-
-def _keeps_edits(method: Method) -> bool:
-    return {"linear", "inequality", "range", "mean", "k"} <= method.claims.preserves
 
 
 def _may_lose_cells(
@@ -357,7 +298,7 @@ def _criteria(
         by_missing=step.planning.missing == "own_pattern" and not step.only_removes
         and step.method.claims.handles_missing and not (moving or alike),
         structural_zeros=() if step.holds_zeros else step.planning.structural_zeros,
-        zeros_apart=step.apart,
+        zeros_apart=step.zeros_apart,
         within=step.within,
     )  # fmt: skip
 

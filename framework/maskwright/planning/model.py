@@ -156,8 +156,9 @@ class Step:
     `variables`: None: the numeric variables with role quasi_identifier or confidential. `partition`: for methods that
     name a partition. `place`: in a pipeline file, for messages. `unit`: level whose records are masked with all their
     members as one record. `within`: variables by whose values the records are masked apart. `number`: in the pipeline,
-    1 for the first; a plan of one level has some of its steps only. `apart`: variables by whose zeros records are
-    clustered apart where k allows, without a promise that the zeros stay.
+    1 for the first; a plan of one level has some of its steps only. `zeros_apart`: variables by whose zeros records
+    are clustered apart where k allows, without a promise that the zeros stay. `keys_above`: of levels above, on which k
+    is promised together with the keys of the level of the step.
     """
 
     method: Method
@@ -170,7 +171,8 @@ class Step:
     unit: str | None = None
     within: tuple[str, ...] = ()
     number: int = 1
-    apart: tuple[str, ...] = ()
+    zeros_apart: tuple[str, ...] = ()
+    keys_above: tuple[str, ...] = ()
 
     @property
     def is_deterministic(self) -> bool:
@@ -215,6 +217,11 @@ class Step:
     def only_removes(self) -> bool:
         """Whether it takes records or cells away and leaves every other value as it is."""
         return bool(self.method.claims.removes & {"records", "cells"})
+
+    @property
+    def keeps_detail(self) -> bool:
+        """Whether it takes records or cells away and publishes what is left in full detail."""
+        return self.only_removes and "detail" not in self.method.claims.removes
 
     @property
     def moves_records(self) -> bool:

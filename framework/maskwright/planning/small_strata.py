@@ -1,15 +1,19 @@
-"""Strata with too few records, joined with the nearest."""
+"""Strata with too few records: joined with the nearest, and cut again by their zeros as far as k records allow."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from maskwright.data.classes.classes import Classes
+from maskwright.data.sketches.exact_sums import UNIT, Moments, exact_cell_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Floats, Integers
@@ -26,7 +30,7 @@ def join_strata(
     sizes: Integers,
     centres: Floats,
     k: int,
-    counted: Callable[[Integers], Floats] | None = None,
+    counted: Callable[[Integers], Integers] | None = None,
 ) -> Integers:
     """Join strata with fewer than k, as `join_small` does.
 
@@ -39,17 +43,18 @@ def join_strata(
         outer = combinations[:, 0]
     gaps = [at for at, each in enumerate(cuts) if each.gaps]
     if gaps:
-        pattern = _renumbered_rows(combinations[:, gaps])
+        pattern = row_codes(combinations[:, gaps])
         held = np.bincount(pattern, counts) if counted is None else counted(pattern)
         alone = len(combinations) + np.arange(len(combinations))
         stages = [
             np.where(held[pattern] >= k, codes, alone)
-            for codes in (_renumbered_rows(np.column_stack([outer, pattern])), pattern)
+            for codes in (row_codes(np.column_stack([outer, pattern])), pattern)
         ]
     return join_small(counts, sizes, centres, k, counted, (*stages, outer))
 
 
-def _renumbered_rows(codes: Integers) -> Integers:
+def row_codes(codes: Integers) -> Integers:
+    """Code of each row, 0, 1, ... in the order of the rows; shape (n,)."""
     return np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -58,7 +63,7 @@ def join_small(
     sizes: Integers,
     centres: Floats,
     k: int,
-    counted: Callable[[Integers], Floats] | None = None,
+    counted: Callable[[Integers], Integers] | None = None,
     stages: Sequence[Integers] = (),
 ) -> Integers:
     """Join each stratum with fewer than k to the one with the nearest centre, the smallest first.
@@ -84,7 +89,7 @@ def _join_nearest(
     alive: Booleans,
     total: Floats,
     k: int,
-    counted: Callable[[Integers], Floats] | None,
+    counted: Callable[[Integers], Integers] | None,
 ) -> None:
     """Join the small ones of some strata with the nearest of them."""
     if np.sum(total[own] < k) > _MOST_MERGED_ONE_BY_ONE:
@@ -126,81 +131,247 @@ def _merge_many(own: Integers, centres: Floats, target: Integers, alive: Boolean
     alive[small] = False
 
 
-def standardised(data: Dataset, group: Sequence[str]) -> Floats:
-    """Values in units of each variable's standard deviation; 0 where cells are missing; shape (n, p)."""
-    values = data.matrix(group)
-    known = ~np.isnan(values)
-    spread = np.array(
-        [np.std(column[here]) if here.any() else 1.0 for column, here in zip(values.T, known.T, strict=True)]
-    )
-    spread[spread == 0] = 1.0
-    result: Floats = np.nan_to_num(values / spread)
-    return result
+def standardised(values: Floats, center: Floats, scale: Floats) -> Floats:
+    """Values in standard deviations from the mean, at which missing cells stand; shape (n, p)."""
+    return np.nan_to_num((values - center) / scale)
 
 
-def centres_of(data: Dataset, group: Sequence[str], codes: Integers, count: int) -> Floats:
-    """Standardised mean of each stratum; missing cells left out."""
-    points = standardised(data, group)
-    centres = np.zeros((count, len(group)))
-    for position, name in enumerate(group):
-        here = ~data[name].missing
-        sums = np.bincount(codes[here], weights=points[here, position], minlength=count)
-        centres[:, position] = sums / np.maximum(np.bincount(codes[here], minlength=count), 1)
-    return centres
+def standardised_means(
+    sums: Sequence[Sequence[int]], present: Sequence[Sequence[int]], center: Iterable[float], scale: Iterable[float]
+) -> Floats:
+    """Standardised mean of the cells with a value of each combination; shape (s, p), 0 where there are none.
 
-
-def apart_again(codes: Integers, pattern: Integers, points: Floats, k: int) -> Integers:
-    """Strata in which records of rare patterns were joined with others, cut by pattern as far as k records allow.
-
-    Each frequent pattern is a stratum of its own again. A rare one that has more than half of k records is filled up
-    with the nearest records of others that can spare them: fewer change their pattern than if all of its records were
-    joined with another one. The records of the others go where the nearest pattern is.
-
-    `codes`: stratum of each record; shape (n,). `pattern`: of each record; shape (n,). `points`: standardised; shape
-    (n, p).
+    `sums`: in units of 2^-1074. `present`: cells with a value; both of each combination and variable.
     """
-    result, count = codes.copy(), int(codes.max(initial=-1)) + 1
-    order = np.argsort(codes, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        if len(own) >= 2 * k and (pattern[own] != pattern[own[0]]).any():
-            parts = _filled(pattern[own], points[own], k)
-            result[own[parts > 0]] = count - 1 + parts[parts > 0]
-            count += int(parts.max())
-    return result
+    spreads = [*zip(center, scale, strict=True)]
+    rows = [
+        [(total / (cells << UNIT) - mean) / spread if cells else 0.0
+         for total, cells, (mean, spread) in zip(own, there, spreads, strict=True)]
+        for own, there in zip(sums, present, strict=True)
+    ]  # fmt: skip
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(spreads))
 
 
-def _filled(pattern: Integers, points: Floats, k: int) -> Integers:
-    """Part of each record, 0..: of its pattern, unless that is too rare; shape (m,)."""
-    _, home, sizes = np.unique(pattern, return_inverse=True, return_counts=True)
-    part = home.reshape(-1).copy()
-    cores = np.flatnonzero(2 * sizes > k)
-    cores = cores[np.argsort(-sizes[cores], kind="stable")]
-    if not len(cores):
-        return np.zeros(len(part), dtype=np.int64)
-    part[~np.isin(part, cores)] = -1
-    centres = {int(core): points[home == core].mean(axis=0) for core in cores}
-    for core in [int(each) for each in cores if sizes[each] < k]:
-        distance = np.sum((points - centres[core]) ** 2, axis=1)
-        # Who has no part of its own changes its pattern in any case.
-        near = np.lexsort((distance, part >= 0))
-        taken: list[int] = []
-        held = np.bincount(part[part >= 0], minlength=len(sizes))
-        for record in near[part[near] != core].tolist():
-            if held[core] == k:
-                break
-            if part[record] < 0 or held[part[record]] > k:
-                held[part[record]] -= part[record] >= 0
-                held[core] += 1
-                taken.append(record)
-        if held[core] == k:
-            part[taken] = core
-        else:
-            part[part == core] = -1
-            del centres[core]
-    if not centres:
-        return np.zeros(len(part), dtype=np.int64)
-    left, numbers = np.flatnonzero(part < 0), np.array(list(centres))
-    if len(left):
-        apart = [np.sum((points[left] - centre) ** 2, axis=1) for centre in centres.values()]
-        part[left] = numbers[np.argmin(apart, axis=0)]
-    return np.unique(part, return_inverse=True)[1].reshape(-1).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Records that may be in another stratum than their combination.
+
+    `numbers`: in the file, ascending; shape (m,). `combinations`: of each; shape (m,). `points`: standardised; shape
+    (m, p).
+    """
+
+    numbers: Integers
+    combinations: Integers
+    points: Floats
+
+    @classmethod
+    def stacked(cls, parts: Sequence[Candidates]) -> Self:
+        """Those of the parts of a file, in their order."""
+        return cls(
+            np.concatenate([each.numbers for each in parts]),
+            np.concatenate([each.combinations for each in parts]),
+            np.concatenate([each.points for each in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Records that are not in the stratum of their combination.
+
+    `numbers`: in the file; `combinations`: of each; `strata`: where they are; shape (m,). `given`: how many of them
+    fill up a pattern of zeros of others.
+    """
+
+    numbers: Integers
+    combinations: Integers
+    strata: Integers
+    given: int = 0
+
+    @classmethod
+    def none(cls) -> Self:
+        """No record."""
+        nobody = np.zeros(0, dtype=np.int64)
+        return cls(nobody, nobody, nobody)
+
+    def memberships(self, codes: Integers, sizes: Integers) -> tuple[Integers, Integers]:
+        """Combinations and strata that have records in common; shape (r,) each.
+
+        `codes`: stratum of each combination but for the records moved; `sizes`: its records; shape (s,).
+        """
+        stay = np.flatnonzero(sizes > np.bincount(self.combinations, minlength=len(sizes)))
+        pairs = np.column_stack([
+            np.concatenate([stay, self.combinations]), np.concatenate([codes[stay], self.strata])
+        ])  # fmt: skip
+        combinations, strata = np.unique(pairs, axis=0).T
+        return combinations, strata
+
+
+class GroupRecords:
+    """All records of a variable group, for what joining strata needs of them.
+
+    `codes`: combination of each record; shape (n,). `count`: of combinations.
+    """
+
+    def __init__(self, data: Dataset, group: Sequence[str], codes: Integers, count: int) -> None:
+        self._values, self._codes, self._count = data.matrix(group), codes, count
+        self._numeric, self._households = [data[name].variable.is_numeric for name in group], data.households
+
+    @cached_property
+    def _scales(self) -> tuple[Floats, Floats]:
+        """Centre and scale of each variable: exact, as a run over parts has them; shape (p,)."""
+        moments = [
+            Moments.of(column[~np.isnan(column)]) if numeric else Moments()
+            for column, numeric in zip(self._values.T, self._numeric, strict=True)
+        ]
+        return np.array([each.mean for each in moments]), np.array([each.scale for each in moments])
+
+    def households(self, target: Integers) -> Integers:
+        """Households in the strata that hold the combinations: one in several counts once; shape (s,)."""
+        assert self._households is not None
+        return households_in(target[self._codes], self._households, self._count)
+
+    def centres(self) -> Floats:
+        """Standardised mean of each combination; shape (s, p)."""
+        return standardised_means(*exact_cell_sums(self._values, self._codes, self._count), *self._scales)
+
+    def candidates(self, patterns: ZeroPatterns) -> Candidates:
+        """Records that patterns of zeros may move."""
+        return patterns.candidates(self._codes, standardised(self._values, *self._scales))
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroPatterns:
+    """Patterns of zeros in joined strata, each to be a stratum of its own again as far as k records allow.
+
+    A pattern of at least k records is. One of more than k / 2, a recipient, gets the nearest records of patterns that
+    keep k, the donors: fewer records change their zeros than if all of its own were joined with another. Records of
+    rarer ones go where the nearest pattern is.
+
+    `of`: pattern of each combination; shape (s,). `strata`: of each pattern as joined; `sizes`: its records; `cut`:
+    whether its stratum is cut; shape (c,). `centres`: standardised means; shape (c, p).
+    """
+
+    of: Integers
+    strata: Integers
+    sizes: Integers
+    cut: Booleans
+    centres: Floats
+    k: int
+
+    @classmethod
+    def found(cls, strata: Integers, zeros: Integers, sizes: Integers, centres: Floats, k: int) -> Self:
+        """Patterns of some combinations.
+
+        `strata`: joined stratum of each combination; `zeros`: code of its zeros; `sizes`: its records; shape (s,).
+        `centres`: its standardised mean; shape (s, p).
+        """
+        keys, of = np.unique(np.column_stack([strata, zeros]), axis=0, return_inverse=True)
+        of, home = of.reshape(-1).astype(np.int64), keys[:, 0]
+        held = np.bincount(of, sizes).astype(np.int64)
+        can_be_cut = (
+            (np.bincount(home, held) >= 2 * k) & (np.bincount(home) > 1) & (np.bincount(home, 2 * held > k) > 0)
+        )
+        means = np.stack([np.bincount(of, sizes * each) / held for each in centres.T], axis=1)
+        return cls(of, home, held, can_be_cut[home], means, k)
+
+    @cached_property
+    def recipients(self) -> list[int]:
+        """Patterns that are filled up, the largest first."""
+        found = np.flatnonzero(self.cut & (self.sizes < self.k) & (2 * self.sizes > self.k))
+        return [int(each) for each in found[np.argsort(-self.sizes[found], kind="stable")]]
+
+    def _wanted(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+        """Each donor with its recipients, and how many of its records at most could go to each."""
+        wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        lacking: dict[int, int] = defaultdict(int)
+        for recipient in self.recipients:
+            home = int(self.strata[recipient])
+            lacking[home] += self.k - int(self.sizes[recipient])
+            for donor in np.flatnonzero((self.strata == home) & (self.sizes > self.k)).tolist():
+                # Nearer ones can have gone to recipients before this one.
+                wanted[donor].append((recipient, min(int(self.sizes[donor]) - self.k, lacking[home])))
+        yield from wanted.items()
+
+    def candidates(self, combinations: Integers, points: Floats, first: int = 0) -> Candidates:
+        """Those of some records, of which `first` is the first one's number in the file, that may move.
+
+        `combinations`: shape (n,). `points`: standardised; shape (n, p).
+        """
+        own = self.of[combinations]
+        chosen = (self.cut & (self.sizes < self.k))[own]
+        for donor, recipients in self._wanted():
+            rows = np.flatnonzero(own == donor)
+            for recipient, count in recipients:
+                chosen[self._nearest(points, rows, recipient, count)] = True
+        rows = np.flatnonzero(chosen)
+        return Candidates(rows + first, combinations[rows], points[rows])
+
+    def _nearest(self, points: Floats, rows: Integers, pattern: int, count: int) -> Integers:
+        """So many of the rows, or all where there are fewer, that are nearest to a pattern; the first of equal ones."""
+        return rows[lowest(_squared_distances(points[rows], self.centres[pattern]), min(count, len(rows)))]
+
+    def separated(self, found: Candidates) -> tuple[Integers, Moved]:
+        """Stratum of each combination, shape (s,), and the records that are elsewhere."""
+        own = self.of[found.combinations]
+        part, kept = self._filled(found, own)
+        # The first pattern of a stratum keeps its code.
+        codes = self.strata.copy()
+        survivors = np.flatnonzero(kept)
+        later = survivors[np.flatnonzero(np.diff(self.strata[survivors], prepend=-1) == 0)]
+        codes[later] = int(self.strata.max()) + 1 + np.arange(len(later))
+        there = np.where(part >= 0, codes[part], self.strata[own])
+        moved = np.flatnonzero(there != codes[own])
+        given = int(np.sum(self.sizes[own[moved]] >= self.k))
+        return codes[self.of], Moved(found.numbers[moved], found.combinations[moved], there[moved], given)
+
+    def _filled(self, found: Candidates, own: Integers) -> tuple[Integers, Booleans]:
+        """Pattern that each candidate goes to, -1 where none of its stratum is left; and which patterns are left."""
+        kept, held = self.cut & (2 * self.sizes > self.k), self.sizes.copy()
+        part, home = np.where(kept[own], own, -1), self.strata[own]
+        members = {donor: np.flatnonzero(own == donor) for donor, _ in self._wanted()}
+        for recipient in self.recipients:
+            lacking, stratum = self.k - int(self.sizes[recipient]), self.strata[recipient]
+            # Who has no part of its own changes its zeros in any case.
+            taken = self._nearest(found.points, np.flatnonzero((part < 0) & (home == stratum)), recipient, lacking)
+            rest = lacking - len(taken)
+            near = [
+                self._nearest(found.points, rows[part[rows] == donor], recipient, min(rest, int(held[donor]) - self.k))
+                for donor, rows in members.items() if self.strata[donor] == stratum
+            ]  # fmt: skip
+            rows = np.sort(np.concatenate([taken[:0], *near]))
+            taken = np.concatenate([taken, self._nearest(found.points, rows, recipient, rest)])
+            if len(taken) == lacking:
+                held -= np.bincount(part[taken][part[taken] >= 0], minlength=len(held))
+                part[taken] = recipient
+            else:
+                part[part == recipient], kept[recipient] = -1, False
+        for stratum in np.unique(home[part < 0]).tolist():
+            rows = np.flatnonzero((part < 0) & (home == stratum))
+            able = np.flatnonzero(kept & (self.strata == stratum))
+            able = able[np.argsort(-self.sizes[able], kind="stable")]
+            if len(able):
+                apart = [_squared_distances(found.points[rows], self.centres[each]) for each in able]
+                part[rows] = able[np.argmin(apart, axis=0)]
+        return part, kept
+
+
+def _squared_distances(points: Floats, centre: Floats) -> Floats:
+    """Added up variable by variable: the same to the last bit however many records there are; shape (n,)."""
+    found = np.zeros(len(points))
+    for column, value in zip(points.T, centre, strict=True):
+        found += (column - value) ** 2
+    return found
+
+
+def lowest(column: Floats, size: int) -> Booleans:
+    """Mark the `size` lowest values; ties go to the first ones.
+
+    Not ``argpartition``: which of equal values it puts first depends on the processor.
+    """
+    if size == 0:
+        return np.zeros(len(column), dtype=np.bool_)
+    border = np.partition(column, size - 1)[size - 1]
+    chosen: Booleans = column < border
+    equal = np.flatnonzero(column == border)
+    chosen[equal[: size - int(chosen.sum())]] = True
+    return chosen

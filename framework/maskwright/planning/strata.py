@@ -9,7 +9,6 @@ have them so, else of the same `within` where that has k; the representatives of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +24,7 @@ from maskwright.edits.expression import Expression, Not, variable_names
 from maskwright.edits.languages.conversion.converted import Inexpressible
 from maskwright.edits.languages.conversion.yaml_text import rule_text
 from maskwright.foundation.errors import InputError
-from maskwright.planning.small_strata import apart_again, centres_of, households_in, join_strata, standardised
+from maskwright.planning.small_strata import GroupRecords, Moved, ZeroPatterns, households_in, join_strata, row_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.planning.small_strata import Candidates
 
 
 LONGEST_CONDITION = 60
@@ -246,11 +246,12 @@ _MOST_COUNTED = 8
 
 @dataclass(frozen=True)
 class Stratum:
-    """One stratum as it was before merging."""
+    """One stratum as it was before merging; `has_gaps`: whether cells are missing in it."""
 
     label: str
     records: int
     merged: bool
+    has_gaps: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +260,8 @@ class Strata:
 
     `codes`: stratum of each record after merging, 0..s-1; shape (n,). `mixed`: edits whose condition differs inside a
     merged stratum. `least`: fewest records that a stratum was to have. `small`: strata of `within` with fewer, as they
-    were before merging, and their records; `within`: how many there were; `left`: how many after joining them.
+    were before merging, and their records; `within`: how many there were; `left`: how many after joining them. `given`:
+    records of larger strata that fill up rare patterns of zeros.
     """
 
     codes: Integers
@@ -269,6 +271,7 @@ class Strata:
     small: tuple[int, int] = (0, 0)
     within: int = 0
     left: int = 0
+    given: int = 0
 
     @property
     def count(self) -> int:
@@ -298,7 +301,7 @@ def stratify(
 
 def _joined(outer: Cut, data: Dataset, group: Sequence[str], k: int) -> Cut:
     """Strata of `within`, those with fewer than k joined with the nearest."""
-    strata = _merge_values(_cross([outer], len(data)), data, group, k, [outer])
+    strata, _ = _merge_values(_cross([outer], len(data)), data, group, k, [outer])
     return Cut(outer.criterion, strata.codes[outer.codes], joined_values(outer.criterion, strata.codes))
 
 
@@ -338,30 +341,22 @@ def _merge(
     crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
 ) -> Strata:
     """Strata of the records, those with fewer than k joined; where zeros are rare, no more records than need be."""
-    strata = _merge_values(crossed, data, group, k, cuts)
+    strata, moved = _merge_values(crossed, data, group, k, cuts)
     codes = strata.codes[crossed[0]]
-    zeros = [at for at, each in enumerate(cuts) if each.criterion.promised]
-    # Among members of one household records are not counted.
-    if zeros and data.households is None and any(each.merged for each in strata.strata):
-        pattern = np.unique(crossed[1][:, zeros], axis=0, return_inverse=True)[1].reshape(-1)[crossed[0]]
-        codes = apart_again(codes, pattern, standardised(data, group), k)
+    codes[moved.numbers] = moved.strata
     return replace(strata, codes=codes)
 
 
 def _merge_values(
     crossed: tuple[Integers, Integers], data: Dataset, group: Sequence[str], k: int, cuts: Sequence[Cut]
-) -> Strata:
+) -> tuple[Strata, Moved]:
     codes, combinations = crossed
-    sizes, households = np.bincount(codes, minlength=len(combinations)), data.households
-
-    def counted(target: Integers) -> Floats:
-        assert households is not None
-        # A household with records in both strata counts once.
-        return households_in(target[codes], households, len(combinations)).astype(np.float64)
-
-    counts = sizes if households is None else households_in(codes, households, len(combinations))
-    centres = partial(centres_of, data, group, codes, len(combinations))
-    return merged_strata(combinations, cuts, counts, sizes, centres, k, None if households is None else counted)
+    sizes = np.bincount(codes, minlength=len(combinations))
+    records = GroupRecords(data, group, codes, len(sizes))
+    if data.households is None:
+        return merged_strata(combinations, cuts, sizes, sizes, records.centres, k, candidates=records.candidates)
+    own = records.households(np.arange(len(combinations)))
+    return merged_strata(combinations, cuts, own, sizes, records.centres, k, records.households)
 
 
 def merged_strata(
@@ -371,22 +366,35 @@ def merged_strata(
     sizes: Integers,
     centres: Callable[[], Floats],
     k: int,
-    counted: Callable[[Integers], Floats] | None = None,
-) -> Strata:
-    """Join strata as `join_strata` does, if any has fewer than k; the codes are those of the combinations."""
-    target = np.arange(len(combinations))
+    counted: Callable[[Integers], Integers] | None = None,
+    candidates: Callable[[ZeroPatterns], Candidates] | None = None,
+) -> tuple[Strata, Moved]:
+    """Join strata as `join_strata` does, if any has fewer than k; the codes are those of the combinations.
+
+    `candidates`: finds the records that patterns of zeros may move; None: among members of one household records are
+    not counted, and no pattern is cut again. Also returns the records that are not where their combination is.
+    """
+    codes, moved = np.arange(len(combinations)), Moved.none()
     if (counts < k).any() and len(combinations) > 1:
-        target = join_strata(combinations, cuts, counts, sizes, centres(), k, counted)
-    kept, renumbered, held = np.unique(target, return_inverse=True, return_counts=True)
+        means = centres()
+        codes = row_codes(join_strata(combinations, cuts, counts, sizes, means, k, counted)[:, None])
+        zeros = [at for at, each in enumerate(cuts) if each.criterion.promised]
+        if zeros and candidates is not None:
+            patterns = ZeroPatterns.found(codes, row_codes(combinations[:, zeros]), sizes, means, k)
+            if patterns.cut.any():
+                codes, moved = patterns.separated(candidates(patterns))
+    inside, among = moved.memberships(codes, sizes)
+    joined = np.isin(np.arange(len(sizes)), inside[np.bincount(among)[among] > 1])
     mixed = {
         name
         for position, each in enumerate(cuts)
+        if row_codes(np.column_stack([among, combinations[inside, position]])).max() > codes.max()
         for name in each.criterion.edits
-        for into in kept
-        if len(np.unique(combinations[target == into, position])) > 1
     }
+    gaps = combinations[:, [at for at, each in enumerate(cuts) if each.gaps]].astype(np.bool_)
+    rows = zip(combinations.tolist(), sizes, counts, joined, gaps.tolist(), strict=True)
     strata = tuple(
-        Stratum(label(cuts, row), int(size), bool(joined) and int(count) < k)
-        for row, size, count, joined in zip(combinations.tolist(), sizes, counts, held[renumbered] > 1, strict=True)
+        Stratum(label(cuts, row), int(size), bool(is_joined) and int(count) < k, any(missing))
+        for row, size, count, is_joined, missing in rows
     )
-    return Strata(renumbered, strata, frozenset(mixed), k)
+    return Strata(codes, strata, frozenset(mixed), k, given=moved.given), moved

@@ -41,9 +41,9 @@ class Claims:
         A method that promises k and cannot do so is refused then.
     cut : {"near", "any", "none"}
         How records may be cut into blocks (``execution: {block_size: N}``). ``near``: into records that are near each
-        other, as methods with clusters need it. ``any``: anyhow, with the same values, because each record is masked by
-        itself; whatever it draws comes from `uniform_by_record`, and `rng` is the same in all blocks. ``none``: not at
-        all, because it would change less, or otherwise, in a part of the file; it masks all records at once, over
+        other, as methods with clusters need it. ``any``: anywhere, with the same values, because each record is masked
+        by itself; whatever it draws comes from `uniform_by_record`, and `rng` is the same in all blocks. ``none``: not
+        at all, because it would change less, or otherwise, in a part of the file; it masks all records at once, over
         parts in one place, unless there is a `gathering`.
     within_strata : bool
         Whether the strata of a file, in which edits hold alike, may be masked apart. A method for which they may not

@@ -17,11 +17,11 @@ Scope = Literal["variable", "group", "all"]
 """What a block of a method holds: one variable at a time, one variable group of the plan, or all of the step."""
 
 Cut = Literal["near", "any", "none"]
-"""How a file may be cut into blocks: into records near each other; anyhow, since each record is masked by itself; or
+"""How a file may be cut into blocks: into records near each other; anywhere, since each record is masked by itself; or
 not at all."""
 
 Others = Literal["records", "moments"]
-"""What a method sees of records beside those it masks, where cells are missing: the records, or their moments alone."""
+"""What a method sees of other records than it masks, where cells are missing: the records, or their moments alone."""
 
 Preserved = Literal[
     "linear", "product", "inequality", "range", "domain", "mean", "covariance", "k", "combinations", "households",
@@ -74,7 +74,7 @@ MEANINGS: Mapping[str, Mapping[str, str]] = {
     },
     "Cut": {
         "near": "into records that are near each other",
-        "any": "anyhow: each record is masked by itself, and any cut gives the same values",
+        "any": "anywhere: each record is masked by itself, and any cut gives the same values",
         "none": "not at all: a run in blocks is refused",
     },
     "Others": {

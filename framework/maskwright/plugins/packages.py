@@ -83,15 +83,15 @@ def about_absent(absent: Iterable[AbsentPackage], name: str) -> str:
 def reasons_once(problems: Iterable[Problem], absent: Iterable[AbsentPackage]) -> list[Problem]:
     """The same problems; why a package cannot be had is said with the first name that it would have offered."""
     sentences = {f"{each.called} {OFFERED}: {each.why}" for each in absent}
-    told: set[str] = set()
+    reported: set[str] = set()
     found = []
     for problem in problems:
         message = problem.message
         for said in sentences:
-            if said in message and said in told:
+            if said in message and said in reported:
                 message = message.replace(said, said.partition(f"{OFFERED}:")[0] + f"{OFFERED} too")
             elif said in message:
-                told.add(said)
+                reported.add(said)
         found.append(replace(problem, message=message))
     return found
 

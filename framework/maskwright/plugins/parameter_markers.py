@@ -11,7 +11,7 @@ Values of marked fields are read here and nowhere else; `Method` asks for them b
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, UnionType
@@ -215,6 +215,27 @@ def variables_named(params: BaseModel) -> Iterator[str]:
             value = list(value.values())
         if not isinstance(value, str):
             yield from _flat(value)
+
+
+def without_variables(params: BaseModel, names: Collection[str]) -> BaseModel:
+    """Copy whose lists and mappings of variables have none of these."""
+    changed: dict[str, object] = {}
+    for field in naming_fields(type(params)):
+        value = getattr(params, field)
+        if isinstance(value, Mapping) and named_in_values(type(params), field):
+            left = {each: _left(listed, names) for each, listed in value.items()}
+            changed[field] = {each: listed for each, listed in left.items() if listed}
+        elif not isinstance(value, str):
+            changed[field] = _left(value, names)
+    return params.model_copy(update=changed)
+
+
+def _left(value: object, names: Collection[str]) -> object:
+    if isinstance(value, Mapping):
+        return {name: each for name, each in value.items() if name not in names}
+    if isinstance(value, (tuple, list)):
+        return type(value)(each for each in value if not isinstance(each, str) or each not in names)
+    return value
 
 
 def files_named(params: BaseModel) -> dict[str, Path]:

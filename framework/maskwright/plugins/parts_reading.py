@@ -161,11 +161,11 @@ class PartsReading:
         notes = [files_description([each.name for each in self._found])]
         if self._hive:
             notes[0] += f"; {', '.join(self._hive)} from the names of folders"
-        told: dict[str, list[str]] = {}
+        names_of: dict[str, list[str]] = {}
         for name, each in self._layouts.items():
             for note in each.details.get("notes", ()):
-                told.setdefault(note, []).append(name)
-        for note, names in told.items():
+                names_of.setdefault(note, []).append(name)
+        for note, names in names_of.items():
             more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
             notes.append(f"{names[0]}{more}: {note}")
         differ = any(each.details.get("marks_may_differ") for each in self._layouts.values())
@@ -291,13 +291,13 @@ def _opened(source: Source, params: Any, part: FoundPart) -> Iterator[Reading]:
         except DataError as error:
             if not part.is_remote:
                 raise
-            told = [
+            placed = [
                 replace(each, place=replace(each.place, file=part.path))
                 if each.place is not None and each.place.file == str(path)
                 else each
                 for each in error.problems
             ]
-            raise type(error)(told) from None
+            raise type(error)(placed) from None
 
 
 def _path(part: FoundPart) -> Path:

@@ -192,7 +192,7 @@ def found_values(original: Dataset, released: Dataset, name: str, known: Sequenc
 def unchanged_doubts(
     found: Iterable[UnchangedCells],
     plan: Plan,
-    told: Iterable[Doubt] = (),
+    known: Iterable[Doubt] = (),
     files: tuple[Dataset, Dataset] | None = None,
 ) -> Iterator[Doubt]:
     """Doubts about masked variables that are mostly, or altogether, as they were.
@@ -207,7 +207,7 @@ def unchanged_doubts(
     `files`: original and released records; None: they are not in memory together, and what remains altogether is a
     doubt.
     """
-    messages = {doubt.subject for doubt in told if doubt.kind == "step-changed-nothing"}
+    messages = {doubt.subject for doubt in known if doubt.kind == "step-changed-nothing"}
     derived = {each.name for each in plan.derived}
     changed_by: dict[str, list[Step]] = {}
     for group in plan.groups:

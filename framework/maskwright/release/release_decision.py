@@ -52,7 +52,7 @@ class ReleaseDecision:
 
     @property
     def notices(self) -> Iterator[Notice]:
-        """Waivers that were not needed: perhaps a name is misspelt, perhaps the cause has gone."""
+        """Waivers that were not needed: perhaps a name is misspelt, perhaps there is no such cause any more."""
         for waiver in self.unneeded:
             named = f" of {', '.join(waiver.subjects)}" if waiver.subjects != ("",) else ""
             message = f"the waiver of {waiver.kind.name}{named} was not needed: there is no such doubt"

@@ -222,7 +222,7 @@ def _is_kept(error: BaseException, *, resume: bool) -> bool:
 
 @contextmanager
 def passing_scratch_folder(parent: Path) -> Iterator[Path]:
-    """Folder for what the tasks of a plan write, which is gone with whatever was made for it."""
+    """Folder for what the tasks of a plan write, which is removed with whatever was made for it."""
     made = [each for each in (parent, *parent.parents) if not each.exists()]
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)

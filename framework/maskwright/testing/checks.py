@@ -129,7 +129,7 @@ def checks_of_all(
 
 
 def _without_an_exit(kind: str, name: str, check: Check) -> None:
-    """Do a check; a plugin that ends the program is told so, and ends nothing."""
+    """Do a check; a plugin that ends the program is reported, and ends nothing."""
     try:
         check()
     except SystemExit:
@@ -177,7 +177,7 @@ def collected(checks: Iterable[tuple[str, str, Check]], excuses: Excuses) -> lis
     found = list(checks)
     names = {f"{plugin}-{check}" for plugin, check, _ in found}
     unknown = sorted(set(excuses) - names - {check for _, check, _ in found})
-    # Of a plugin that breaks the contract, nothing else is checked, and that is what has to be told.
+    # Of a plugin that breaks the contract, nothing else is checked, and that is what is reported.
     if unknown and 1 not in Counter(plugin for plugin, _, _ in found).values():
         raise ValueError(f"excuses for no check: {', '.join(unknown)}; the checks are: {', '.join(sorted(names))}")
     parameters = []

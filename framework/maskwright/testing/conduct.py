@@ -35,10 +35,10 @@ RECOGNISABLE_FROM = 1e6
 
 def prints_nothing(work: Callable[[], object]) -> None:
     """Require that standard output stays empty: it belongs to ``--json`` and to whoever pipes it."""
-    told = io.StringIO()
-    with _descriptor_kept() as written, contextlib.redirect_stdout(told), contextlib.suppress(MaskwrightError):
+    printed = io.StringIO()
+    with _descriptor_kept() as written, contextlib.redirect_stdout(printed), contextlib.suppress(MaskwrightError):
         work()
-    said = len(told.getvalue()) + len(written)
+    said = len(printed.getvalue()) + len(written)
     require(said == 0, f"{said} characters were printed on standard output: return notes, or log")
 
 

@@ -116,7 +116,7 @@ def _done_counts(engine: Engine, given: Params) -> None:
 def _failing_named(engine: Engine, given: Params) -> None:
     said = _raised(engine, given, trial_tasks.fail, TaskFailed)
     require(trial_tasks.POISONED in said, "a task that fails must be named")
-    require(trial_tasks.MESSAGE not in said, "what a task raised was told; it may hold values")
+    require(trial_tasks.MESSAGE not in said, "what a task raised was reported; it may hold values")
 
 
 def _errors_pass(engine: Engine, given: Params) -> None:

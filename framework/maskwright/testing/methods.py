@@ -249,7 +249,7 @@ def _clusters(method: Method, given: Params, block: Block) -> None:
 
 
 def _any_cut(method: Method, given: Params, block: Block) -> None:
-    """Of a method that says that a file may be cut anyhow, mask a file in two cuts and compare."""
+    """Of a method that says that a file may be cut anywhere, mask a file in two cuts and compare."""
     params = params_of(method, given)
     if method.with_params(params).claims.cut != "any":
         return
@@ -287,15 +287,15 @@ def _gathering(method: Method, given: Params, block: Block) -> None:
         except InputError as error:
             require(bool(str(error).strip()), "a refusal must say why")
             return
-        told = gathering.merged(facts, params)
+        merged = gathering.merged(facts, params)
         if gathering.notes is not None:
-            gathering.notes(told, block.variables, params)
+            gathering.notes(merged, block.variables, params)
         for part, rows in zip(parts, cut, strict=True):
-            found = protected(method, params, replace(part, gathered=told), generator())
+            found = protected(method, params, replace(part, gathered=merged), generator())
             same = np.array_equal(found.values, whole.values[rows], equal_nan=True)
             require(
                 same and np.array_equal(found.missing, whole.missing[rows]) and found.variables == whole.variables,
-                "gathering: records of a part, told what all parts say, come out otherwise than in the whole file; "
+                "gathering: records of a part, with the facts of all parts, come out otherwise than in the whole file; "
                 "draw with uniform_by_record, add up without rounding, and look at no other record",
             )
 

@@ -280,11 +280,11 @@ class _Trial:
         reveals_no_values(repr(dict(layout.details)), recognisable_values(values), "details of the layout")
 
     def _progress(self) -> None:
-        told: list[float] = []
+        shares: list[float] = []
         with self._file() as path:
-            self._read(path, told.append)
-        require(all(0.0 <= share <= 1.0 for share in told), "progress must be given a share between 0 and 1")
-        require(told == sorted(told), "the share given to progress must not fall")
+            self._read(path, shares.append)
+        require(all(0.0 <= share <= 1.0 for share in shares), "progress must be given a share between 0 and 1")
+        require(shares == sorted(shares), "the share given to progress must not fall")
 
     def _concurrent(self) -> None:
         with self._file(1) as one, self._file(2) as two, self._file(3) as three, self._file(4) as four:

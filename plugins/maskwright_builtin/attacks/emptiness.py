@@ -27,7 +27,7 @@ class EmptinessParams(BaseModel, extra="forbid", frozen=True):
 
 
 def infer_by_emptiness(published: Published, params: EmptinessParams) -> Iterator[Inference]:
-    """What nearly all other records show in which the same cells are empty: of another variable, and of all others.
+    """What nearly all other records with the same empty cells show: those of one other variable, and of all others.
 
     Who has no employer has no job; where questions are skipped, or cells were emptied for what they say, an empty cell
     says which answer led to it. Of a cell that is published, its own record is left out.

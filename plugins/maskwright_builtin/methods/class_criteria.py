@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Classes, CompanionVariables, InputError, KeyVariables, PromisesK
+from maskwright import Classes, CompanionVariables, InputError, KeyVariables, NamesVariables, PromisesK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -306,7 +306,7 @@ LargestDistance = Annotated[
     ),
 ]
 
-Importance = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+Importance = Annotated[dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]], NamesVariables()]
 """What a key is worth beside the others, by name; 1 by default."""
 
 
@@ -360,6 +360,15 @@ def class_size(codes: Integers, households: Integers | None) -> Integers:
     """
     classes = Classes.of(list(codes.T), units=households)
     return classes.size[classes.codes]
+
+
+def members_emptied(codes: Integers, households: Integers | None) -> Floats:
+    """Cells that go with one of each key on average: those of all members where it is the same in every household."""
+    if households is None:
+        return np.ones(codes.shape[1])
+    _, first, homes = np.unique(households, return_index=True, return_inverse=True)
+    is_shared = (codes[first[homes]] == codes).all(axis=0)
+    return np.where(is_shared, len(codes) / len(first), 1.0)
 
 
 def kept_in_households(reached: Integers, codes: Integers, households: Integers) -> Integers:

@@ -131,8 +131,8 @@ async def start(session: Session, form: Form) -> Answer:
     rules = [inside(session.folder, str(name)) for name in (given if isinstance(given, list) else [given])]
     others = session.pipelines()
     found = await session.commands.answer("init", str(data), "--to", str(to), *_flags(form))
-    text, beside = to.read_bytes().decode("utf-8"), shown(session.folder, to.parent)
-    own = with_own_outputs(text, to.stem, beside, data.stem, _written(session, others))
+    text, folder = to.read_bytes().decode("utf-8"), shown(session.folder, to.parent)
+    own = with_own_outputs(text, to.stem, folder, data.stem, _written(session, others))
     if own != text:
         write_whole(to, own)
     pipeline = session.pipeline = PipelineFile(to)

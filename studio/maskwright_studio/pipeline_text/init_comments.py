@@ -63,35 +63,35 @@ def _without_decided(text: str, before: Any, after: Any) -> str:
     changed = {name for name in {*old, *new} if not same(old.get(name), new.get(name))}
     decided = changed | (_masked(after) - _masked(before))
     lines = text.splitlines(keepends=True)
-    gone: set[int] = set()
+    removed: set[int] = set()
     for head in [at for at, line in enumerate(lines) if decided and HEADS.match(line)]:
-        _leave_out(lines, head, decided, gone)
-    return "".join(line for at, line in enumerate(lines) if at not in gone)
+        _leave_out(lines, head, decided, removed)
+    return "".join(line for at, line in enumerate(lines) if at not in removed)
 
 
-def _leave_out(lines: list[str], head: int, decided: set[str], gone: set[int]) -> None:
+def _leave_out(lines: list[str], head: int, decided: set[str], removed: set[int]) -> None:
     """Leave decided variables out of one list, and count what is left of it."""
-    left, goes = 0, False
+    left, is_removed = 0, False
     for at in range(head + 1, len(lines)):
         if not lines[at].startswith("#   "):
             break
         if not lines[at].startswith("#     ") and (found := ENTRY.match(lines[at])):
             names = found["names"].split(", ")
             others = [name for name in names if name not in decided]
-            goes = not others
-            left += not goes
+            is_removed = not others
+            left += not is_removed
             if others and len(others) < len(names):
                 several = f" ({int(found['count']) - len(names) + len(others)} variables)" if found["count"] else ""
                 rest = lines[at][found.end() :]
                 lines[at] = f"#   {', '.join(others)}{several.replace(' (1 variables)', '')}: {rest}"
         elif not lines[at].startswith("#     "):
-            goes, left = False, left + 1
-        if goes:
-            gone.add(at)
+            is_removed, left = False, left + 1
+        if is_removed:
+            removed.add(at)
     many = "1 decision is" if left == 1 else f"{left} decisions are"
     lines[head] = DECISIONS.sub(f"# {many} to be made before it runs", lines[head])
     if not left:
-        gone.add(head)
+        removed.add(head)
 
 
 def _variables(settings: Any) -> dict[str, Any]:

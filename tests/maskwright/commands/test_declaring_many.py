@@ -270,7 +270,27 @@ def test_init_of_a_wide_panel_is_short_and_one_answer_lets_it_run(
     assert main(["plan", str(path)]) == 0
 
 
+def test_what_was_guessed_of_several_variables_is_said_once_without_their_counts(tmp_path: Path) -> None:
+    rows = [f"{20 + row % 40},{'many' if row < 2 else 7 * row},{'few' if row == 9 else 5 * row}" for row in range(90)]
+    (tmp_path / "in.csv").write_text("\n".join(["age,amount,total", *rows, ""]), encoding="utf-8")
+    assert main(["init", str(tmp_path / "in.csv"), "--to", str(tmp_path / "p.yaml")]) in (0, 2)
+    text = " ".join((tmp_path / "p.yaml").read_text(encoding="utf-8").replace("\n#", " ").split())
+    said = "most cells are numbers and some are not: declare `missing: [...]`, or correct them"
+    assert f"amount, total (2 variables): {said}" in text
+
+
 @pytest.mark.parametrize("answer", ["kode=other", "code=public", "code"])
 def test_an_answer_of_another_kind_is_refused(tmp_path: Path, answer: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", str(panel(tmp_path, 12)), "--to", str(tmp_path / "p.yaml"), "--answer", answer]) == 2
     assert f"--answer {answer}: no " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [" income ", 'in"come', "in, come", "it's", "null", "*income"])
+def test_init_writes_names_that_its_plan_finds(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({" age ": rng.integers(20, 80, 80), name: rng.normal(2000, 300, 80).round(2)})
+    frame.to_csv(tmp_path / "in.csv", index=False)
+    assert main(["init", str(tmp_path / "in.csv"), "--to", str(tmp_path / "p.yaml")]) == 0
+    assert "no variable called" not in capsys.readouterr().out
+    declared = read_pipeline(tmp_path / "p.yaml").data.variables
+    assert {" age ", name} <= set(declared)

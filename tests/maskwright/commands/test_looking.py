@@ -92,7 +92,7 @@ def test_an_office_file_is_read_with_what_it_needs_and_understood(office: Path) 
     assert (looks["sexo"].type, looks["sexo"].looks_like, looks["sexo"].distinct) == ("nominal", "code", 2)
     assert looks["nacimiento"].looks_like == "date"
     assert looks["observaciones"].looks_like == "free text"
-    assert any("9" in said for said in looks["estudios"].unsure)
+    assert any("9" in said.text for said in looks["estudios"].unsure)
     assert looks["codigo"].unsure
 
 
@@ -256,7 +256,8 @@ def test_a_column_of_numbers_and_texts_is_read_and_told(tmp_path: Path) -> None:
     found = described(tmp_path, "years,amount\n" + rows)
     (amount,) = (each for each in found.variables if each.name == "amount")
     assert (amount.type, amount.role) == ("continuous", "confidential")
-    assert "59 of its 60 cells are numbers and 1 is not: declare `missing: [...]`, or correct it" in amount.unsure
+    (unsure,) = amount.unsure
+    assert unsure.text == "59 of its 60 cells are numbers and 1 is not: declare `missing: [...]`, or correct it"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +357,7 @@ def test_keys_of_households_are_seen_by_what_members_share_and_amounts_are_none(
     )  # fmt: skip
     found = mw.describe(frame)
     assert found.household == "grp"
-    assert any("its name does not say so" in said for said in found.variables[0].unsure)
+    assert any("its name does not say so" in said.text for said in found.variables[0].unsure)
     assert mw.describe(frame.iloc[shuffled].drop(columns="grp")).household is None
 
 

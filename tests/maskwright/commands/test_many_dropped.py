@@ -60,6 +60,25 @@ def test_a_few_are_dropped_and_counted(tmp_path: Path) -> None:
     assert mw.run(flat(tmp_path, 0)).record["left_out"] == {}
 
 
+@pytest.mark.parametrize("repeated", [True, False])
+def test_no_field_is_adjusted_for_an_edit_about_several_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, repeated: bool
+) -> None:
+    """The sum that some violate too is adjusted where the numbers of the records differ."""
+    path = flat(tmp_path, 3)
+    rows = (tmp_path / "in.csv").read_text(encoding="utf-8").split()
+    keys = ["number", *(str(1000 + 71 * row % 200) for row in range(RECORDS))]
+    keys[-1] = keys[-2] if repeated else keys[-1]
+    (tmp_path / "in.csv").write_text("".join(f"{key},{row}\n" for key, row in zip(keys, rows, strict=True)))
+    text = path.read_text(encoding="utf-8").replace("[net", "[unique(number), net").replace("drop", "localize")
+    path.write_text(text.replace("in.csv}", "in.csv, variables: {number: {role: other}}}"), encoding="utf-8")
+    assert main(["run", str(path)]) == int(repeated)
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert ("records of the original violate edits (edit-1: 2) on_input_violation is 'localize'" in said) is repeated
+    assert ("`on_input_violation: drop` leaves these records out, with their groups" in said) is repeated
+    assert (tmp_path / "out.csv").exists() is not repeated
+
+
 def levels(folder: Path, declared: str, on_violation: str, more: str = "") -> Path:
     """Households of two; in 3 of 50 the rows differ in their rent, in most in the sex of members."""
     rows = []

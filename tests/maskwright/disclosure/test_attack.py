@@ -107,6 +107,16 @@ def test_a_sorted_file_gives_the_variable_away_by_which_it_is_sorted() -> None:
     assert (found.decision, found.rule) == ("certain", "records that are next to each other in the file")
 
 
+def test_members_of_households_that_stand_together_give_away_what_they_have_in_common() -> None:
+    rng = np.random.default_rng(5)
+    homes = np.repeat(np.arange(300), rng.integers(1, 5, 300))
+    original = pd.DataFrame({"region": rng.choice(list("nswe"), 300)[homes], "sex": rng.choice(["f", "m"], len(homes))})
+    (found,) = mw.attack(emptied(original, "region", 4), original, ["position"])
+    assert (found.decision, found.rule) == ("certain", "the records before and after")
+    alone = original.sample(frac=1, random_state=1, ignore_index=True)
+    assert {each.decision for each in mw.attack(emptied(alone, "region", 4), alone, ["position"])} <= {"figure"}
+
+
 def test_changed_cells_are_hidden_too() -> None:
     original = survey()[["town", "region"]]
     released = original.copy()

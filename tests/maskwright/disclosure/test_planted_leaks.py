@@ -210,6 +210,28 @@ def test_a_number_that_says_nothing_stays() -> None:
     assert cells(done, "y").notna().all()
 
 
+@pytest.mark.parametrize("is_key", [False, True])
+@pytest.mark.parametrize("seed", [1, 3, 5])
+def test_a_variable_that_adds_nothing_loses_no_cell(seed: int, *, is_key: bool) -> None:
+    """The young are single, but for few owners: of tenants all are, by chance, and what gives them away is the age."""
+    rng = np.random.default_rng(seed)
+    band = rng.choice(["young", "middle", "old"], 600, p=[0.25, 0.5, 0.25])
+    tenure = rng.choice(["own", "rent", "social"], 600, p=[0.5, 0.4, 0.1])
+    young = np.flatnonzero(band == "young")
+    states = rng.choice(["single", "married", "divorced"], 600, p=[0.2, 0.6, 0.2])
+    states[young] = "single"
+    states[young[tenure[young] == "own"][: len(young) // 14]] = "married"
+    frame = pd.DataFrame({
+        "marital": states, "tenure": tenure, "band": band, "region": drawn(rng, 8, 1.5, 600),
+        "area": drawn(rng, 8, 1.5, 600),
+    }).astype(str)  # fmt: skip
+    done = suppressed(frame, ["marital", "region", "area", *(["band"] if is_key else [])], "marital", 3)
+    tenants = cells(done, "marital").isna() & (frame["band"] == "young") & (frame["tenure"] != "own")
+    assert tenants.any()
+    assert cells(done, "band")[tenants].isna().all()
+    assert cells(done, "tenure").notna().all()
+
+
 @pytest.mark.parametrize("seed", [3, 6, 20])
 def test_few_hidden_cells_of_a_rule_that_holds_are_not_read_off_where_another_rule_is_wrong(seed: int) -> None:
     """All children are single; nearly all spouses are married, and those who are divorced are among the hidden."""

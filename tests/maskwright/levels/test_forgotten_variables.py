@@ -148,7 +148,7 @@ def test_a_name_that_yaml_would_not_take_is_quoted(planned: Planned) -> None:
 
 
 def test_a_plan_that_is_refused_tells_it_before_its_reasons(tmp_path: Path) -> None:
-    steps = "  - {method: local_suppression, params: {k: 3, keys: [region, heating]}}\n"
+    steps = "  - {method: local_suppression, params: {k: 3, keys: [region, heating], count: wildcard}}\n"
     with pytest.raises(InputError) as refused:
         mw.run(pipeline(tmp_path, steps=steps))
     first, second = refused.value.problems
@@ -165,7 +165,7 @@ def test_an_edit_that_cannot_be_bound_tells_it_before_its_reasons(tmp_path: Path
 
 
 def test_a_waiver_covers_it_also_where_the_plan_is_refused(tmp_path: Path) -> None:
-    steps = "  - {method: local_suppression, params: {k: 3, keys: [region, heating]}}\n"
+    steps = "  - {method: local_suppression, params: {k: 3, keys: [region, heating], count: wildcard}}\n"
     more = "waive: [{doubt: constant-within-groups, variable: heating, because: each pays}]\n"
     with pytest.raises(InputError) as refused:
         mw.run(pipeline(tmp_path, steps=steps, more=more))

@@ -302,8 +302,13 @@ def test_an_identifier_is_not_measured(failing: Failing) -> None:
     assert "region cannot be measured: no step masks the level household" in said
 
 
+def test_a_key_that_is_given_by_both_its_names_is_said_so(failing: Failing) -> None:
+    said = failing(TWO_FILES.replace("in: household", "in: household, above: household", 1))
+    assert "'in' and 'above' are the same key: both are given" in said
+
+
 def test_keys_of_two_levels_are_each_named_once(failing: Failing) -> None:
-    step = "{method: local_suppression, variables: [region, age], params: {k: 2, keys: [region, age]}}"
+    step = "{method: local_suppression, variables: [region, age], params: {k: 2, keys: [region, age], count: wildcard}}"
     rows: Rows = [(*row, "age" if row[0] == "hhid" else 3) for row in PERSONS]
     said = failing(TWO_FILES.replace("{method: rounding, variables: [income], params: {base: 4}}", step), persons=rows)
     assert "step 1: age and region are variables of different levels" in said

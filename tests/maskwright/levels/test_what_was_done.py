@@ -291,7 +291,7 @@ def test_an_edit_across_levels_that_distorts_and_is_violated_may_be_wrong(tmp_pa
     assert "and keeping it did 100 % of what moved a variable too far" in wrong
     (distorts,) = (each for each in messages if each.startswith("W309"))
     assert "rent" in distorts
-    assert "to keep edit-1 (100 % of the records moved)" in distorts
+    assert "to keep edit-1 (100 % of its moves)" in distorts
 
 
 def test_no_column_of_the_structure_is_proposed_in_a_rule(tmp_path: Path) -> None:

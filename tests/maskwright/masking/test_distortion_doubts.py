@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import maskwright as mw
+from maskwright.masking.distortion_doubts import computes_another
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,8 +117,6 @@ def test_another_variable_that_is_computed_leads_out(firms: pd.DataFrame, tmp_pa
 
 
 def test_it_is_not_advised_where_the_total_is_computed_all_the_same() -> None:
-    from maskwright.planning.make_plan import computes_another
-
     frame = pd.DataFrame({"a": range(2, 40), "b": range(3, 41), "d": 1})
     frame["c"] = frame["a"] * frame["b"] + frame["d"]
     plan = mw.plan(frame, "microaggregation", edits=["a * b + d == c"])

@@ -11,6 +11,11 @@ import yaml
 from tests.maskwright.commands.parted.parted_world import pipeline, read_parts, survey, write_parts
 
 import maskwright as mw
+from maskwright.data.frames import dataset_from_frame
+from maskwright.masking.masked_value_checks import zero_counts, zero_doubts
+from maskwright.planning.make_plan import make_plan
+from maskwright.planning.model import PlanningParams, Step
+from maskwright.plugins.registry import plugins
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,6 +145,70 @@ def test_zeros_of_many_that_few_share_are_a_doubt() -> None:
         mw.protect(data, "microaggregation", params=params, seed=1)
     assert "fewer than k = 5 records share the zeros of" in str(caught.value)
     assert "name fewer variables in 'structural_zeros'" in str(caught.value)
+    assert "available_cases" not in str(caught.value), "no cell is missing"
+
+
+@pytest.mark.parametrize("rare", [2, 4])
+def test_rare_zeros_over_parts_are_those_in_memory(rare: int, tmp_path: Path) -> None:
+    data = rare_zeros(rare)[["home", "export", "tax"]].assign(
+        region=np.arange(200) < 150, age=np.arange(200) * 7 % 90.0
+    )
+    data.loc[::20, "age"] = np.nan
+    step = {
+        "method": "microaggregation", "variables": ["home", "export", "tax", "age"], "within": "region",
+        "params": {"k": 5, "group_size": "all", "structural_zeros": ["export", "tax"]},
+    }  # fmt: skip
+    variables = {"region": {"role": "other"}} | {
+        name: {"role": "confidential", "distortion": 1} for name in step["variables"]
+    }
+    released = []
+    for parts in (0, 1, 3, 7):
+        source = write_parts(data, tmp_path / f"in{parts}", max(parts, 1))
+        settings: dict[str, Any] = {
+            "maskwright": 1, "protect": [step], "edits": [], "seed": 1,
+            "data": {"source": str(source if parts else source / "part-0.parquet"), "variables": variables},
+            "output": {"data": str(tmp_path / f"out{parts}") + ("/" if parts else ".parquet")},
+            "execution": {"block_size": 200} | ({"engine": "local"} if parts else {}),
+        }  # fmt: skip
+        mw.run(settings)
+        out = tmp_path / f"out{parts}"
+        released.append(read_parts(out, parts) if parts else pd.read_parquet(f"{out}.parquet"))
+    moved = (released[0][["export", "tax"]] == 0) != (data[["export", "tax"]] == 0)
+    assert 1 <= moved.any(axis=1).sum() <= rare
+    assert all(each.equals(released[0]) for each in released[1:])
+
+
+def zeros_step(number: int, *names: str) -> Step:
+    """Microaggregation in clusters of five that keeps these zeros."""
+    method = plugins().methods["microaggregation"]
+    planning = PlanningParams(structural_zeros=list(names))
+    return Step(method, method.params(k=5), variables=names, number=number, planning=planning)
+
+
+def test_each_step_answers_for_the_zeros_that_it_joined() -> None:
+    """Two steps that change four records each, of 200, are not held to what both change together."""
+    data = dataset_from_frame(rare_zeros(4))
+    names = ("home", "export", "tax")
+    plan = make_plan([zeros_step(1, *names), zeros_step(2, *names)], data.variables, mw.EditSet(), data)
+    zeros = zero_counts(plan, data)
+
+    def doubts(moved: int, **joined: int) -> list[int | None]:
+        by_step = {(int(step[1:]), "tax"): count for step, count in joined.items()}
+        found = zero_doubts(plan, dict.fromkeys(names, (0, 0)) | {"tax": (moved, 0)}, zeros, len(data), by_step)
+        return [each.step for each in found]
+
+    assert doubts(8, _1=4, _2=4) == []
+    assert doubts(9, _1=4, _2=4) == [1, 2], "one zero moved in neither"
+    assert doubts(9, _1=4, _2=5) == [2], "fewer than five have rare zeros"
+
+
+@pytest.mark.waived("zeros-not-kept")
+def test_a_missing_cell_is_not_a_value_beside_zero() -> None:
+    """Of ten in one cluster eight have 0, one 40 and one nothing: the zeros stay, and the 40 goes."""
+    data = pd.DataFrame({"x": [*[0.0] * 8, 40.0, np.nan]})
+    params = {"k": 9, "structural_zeros": ["x"], "missing": "available_cases", "k_guarantee": "report"}
+    masked = mw.protect(data, "microaggregation", params=params, seed=1)
+    assert (masked["x"].dropna() == 0).all()
 
 
 def test_zeros_among_few_with_cells_missing_stay_with_available_cases() -> None:

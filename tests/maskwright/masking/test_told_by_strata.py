@@ -52,9 +52,9 @@ def test_a_weight_tells_which_of_the_regions_that_are_published_as_one() -> None
     frame = people().assign(w=lambda each: each["region"].map(TWO_WEIGHTS))
     said = doubts(frame, "recoding", RECODE)
     assert counts(said) == (400, 400)
-    assert "is told by w: records with the same weight had the same category" in said
+    assert "follows from w: records with the same weight had the same category" in said
     assert "leave the weights out (`w: {role: identifier}`)" in said
-    assert not re.search(r"\b(10|12)(\.0)?\b", said.split("told by w")[1]), "no value is told"
+    assert not re.search(r"\b(10|12)(\.0)?\b", said.split("follows from w")[1]), "no value is told"
     assert set(masked(frame, "recoding", RECODE, waive=WAIVED)["region"]) == {"N", "S"}
 
 
@@ -261,7 +261,7 @@ def test_weights_of_either_level_tell_categories_of_both(tmp_path: Path, form: s
     for weights in {"members": ("v",), "groups": ("w",), "both": ("w", "v")}[form]:
         total = sum(SIZES.values()) * (2 if name == "area" else 1)
         assert f"W307 weights-tell-categories: {name}: the original category of {total} of {total} cells" in said
-        assert f"is told by {weights}: " in said
+        assert f"follows from {weights}: " in said
 
 
 def test_a_weight_that_one_firm_has_tells_nothing_of_its_plants(tmp_path: Path) -> None:
@@ -276,6 +276,6 @@ def test_the_share_of_a_stratum_tells_the_region_that_is_recoded(tmp_path: Path,
     said = levels(tmp_path, "drawn", drawing.format("") + recoding(name), name)
     assert re.search(rf"W307 weights-tell-categories: {name}: the original category of (\d+) of \1 cells", said)
     for weights in "wv":
-        assert f"told by {weights}, whose values were divided by another share where {name} was another" in said
+        assert f"follows from {weights}, whose values were divided by another share where {name} was another" in said
     kept = levels(tmp_path, "drawn", drawing.format(", adjust_weights: false") + recoding(name), name)
     assert "W307" not in kept

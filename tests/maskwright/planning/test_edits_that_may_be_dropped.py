@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pytest
 import yaml
 
 import maskwright as mw
 from maskwright.cli.main import main
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-    import pytest
+    from maskwright.testing import RunPipeline
+
+pytest_plugins = ["maskwright.testing.fixtures"]
 
 
 def test_the_plan_says_that_the_edit_may_be_dropped_and_the_run_that_it_is(
@@ -82,6 +86,64 @@ def test_a_plan_refuses_what_the_run_would_refuse_of_categories_made_of_the_data
     assert all("edit 'edit-1' cannot be said of them with the same meaning" in each for each in said)
     path.write_text(PERSONS.replace("EDIT", "age >= 0"), encoding="utf-8")
     assert [main([command, str(path)]) for command in ("plan", "run")] == [0, 0]
+
+
+UNTRANSLATABLE = "edit 'edit-1' cannot be said of them with the same meaning"
+OVER_PARTS = {"engine": "local", "block_size": 100}
+
+
+@pytest.mark.parametrize("form", ["parts", "levels"])
+def test_a_plan_of_parts_or_of_levels_refuses_it_too(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_csv(persons(tmp_path))[["age", "birth_year", "wage"]]
+    path, settings = tmp_path / "p.yaml", yaml.safe_load(PERSONS)
+    if form == "parts":
+        (tmp_path / "in").mkdir()
+        for part in range(3):
+            frame[part * 100 : part * 100 + 100].to_csv(tmp_path / "in" / f"part-{part}.csv", index=False)
+        settings |= {"execution": OVER_PARTS, "output": {"data": "out/"}}
+        settings["data"]["source"] = "in/"
+    else:
+        homes = frame.index // 2
+        frame.assign(home=homes, line=frame.index, rooms=homes % 5).to_csv(tmp_path / "in.csv", index=False)
+        levels = {"home": {"key": "home", "variables": ["rooms"]}, "person": {"key": "line", "in": "home"}}
+        settings["data"] |= {"levels": levels, "undeclared": "other"}
+    said = {}
+    for edit in ("age + birth_year == 2024", "age >= 0"):
+        path.write_text(yaml.safe_dump(settings | {"edits": [edit]}), encoding="utf-8")
+        said[edit] = main(["plan", str(path)]), " ".join(capsys.readouterr().err.split())
+    assert said["age + birth_year == 2024"][0] == 2
+    assert UNTRANSLATABLE in said["age + birth_year == 2024"][1]
+    assert said["age >= 0"][0] == 0
+
+
+def raises(block: mw.Block, *_: object) -> mw.Masked:
+    raise KeyError(block.names[0])
+
+
+def returns_too_little(block: mw.Block, *_: object) -> mw.Masked:
+    return mw.Masked(values=block.values[:1], missing=block.missing[:1])
+
+
+@pytest.mark.parametrize(
+    ("protect", "said"),
+    [(raises, "failed in step 2: KeyError at test_edits"), (returns_too_little, "in step 2 returned values of shape")],
+)
+def test_a_plugin_that_fails_where_the_plan_needs_its_categories_is_named_with_its_step(
+    protect: Callable[..., mw.Masked], said: str, run_pipeline: RunPipeline, tmp_path: Path
+) -> None:
+    claims = mw.Claims(
+        cut="none", within_strata=False, removes={"detail"}, deterministic=True, preserves={"equals"}
+    )  # fmt: skip
+    spoiler = mw.Method(name="spoiler", protect=protect, params=mw.NoParams, scope="variable", claims=claims)
+    persons(tmp_path)
+    settings = yaml.safe_load(PERSONS.replace("EDIT", "age + birth_year == 2024"))
+    settings["protect"][1] = {"method": "spoiler", "variables": ["age", "birth_year"]}
+    files = {"in.csv": (tmp_path / "in.csv").read_text(encoding="utf-8")}
+    ran = run_pipeline(settings, plugins=[spoiler], files=files)
+    assert ran.exit_code == 3
+    assert f"method 'spoiler' of package not-installed 0 {said}" in str(ran.error)
 
 
 def test_a_plan_without_data_says_that_the_run_may_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
     from maskwright.testing import RunPipeline
 
-# Records are in order, by which each is found in what is released.
-pytestmark = pytest.mark.waived("follows-from-published")
-
 pyreadstat = pytest.importorskip("pyreadstat")
 pytest_plugins = ["maskwright.testing.fixtures"]
 
 PEOPLE = pd.DataFrame(
     {
-        "age": [20.0 + row for row in range(40)],
+        "age": [20.0 + row * 17 % 40 for row in range(40)],
         "sex": [1.0 + row % 2 for row in range(40)],
-        "income": [100.0 * row if row % 7 else -9.0 for row in range(40)],
+        "income": [100.0 * (row * row % 41) if row % 7 else -9.0 for row in range(40)],
     }
 )
 FACTS: dict[str, Any] = {

@@ -66,6 +66,18 @@ def test_numbers_that_have_nothing_to_do_with_each_other_give_no_certainty() -> 
     assert {each.decision for each in found.values()} == {"figure"}
 
 
+@pytest.mark.parametrize("place", ["last", "random"])
+def test_a_sector_is_known_from_the_last_character_of_a_code(place: str) -> None:
+    original, rng = frame(), np.random.default_rng(2)
+    letters = original["sector"] if place == "last" else rng.permutation(original["sector"])
+    original["code"] = [f"{number:04}{letter}" for number, letter in zip(rng.permutation(ROWS), letters, strict=True)]
+    found = decision(original, {"sector": 20}, "dependency")["sector"]
+    assert (found.decision == "certain") == (place == "last")
+    if place == "last":
+        assert found.rule == "records that agree in character 5 of code"
+        assert found.right == found.hidden
+
+
 def test_a_skipped_question_says_what_the_filter_was() -> None:
     original = frame()
     original.loc[original["sector"] == "c", "hours"] = np.nan

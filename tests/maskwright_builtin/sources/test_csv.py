@@ -202,6 +202,11 @@ def test_a_first_row_that_may_be_a_record_is_refused_without_its_values(first: s
     assert table(path, header=False).column_names == ["V1", "V2", "V3"]
 
 
+def test_a_name_that_is_a_value_of_its_column_is_one_beside_a_name_of_numbers(tmp_path: Path) -> None:
+    path = saved(tmp_path, "urban,wages\nrural,12\nurban,30\n")
+    assert table(path).column_names == ["urban", "wages"]
+
+
 def test_names_that_are_numbers_are_names_when_it_is_said(tmp_path: Path) -> None:
     path = saved(tmp_path, "region,2019,2020\nnorth,1,2\n")
     assert table(path, header=True).column_names == ["region", "2019", "2020"]

@@ -164,7 +164,7 @@ def _print_source(out: Console, found: Description) -> None:
 def print_unsure(out: Console, found: Description) -> None:
     """Print what a person should decide, of the file and of each variable."""
     messages = [("the file", text) for text in found.unsure]
-    messages += [(each.name, text) for each in found.variables for text in each.unsure]
+    messages += [(each.name, unsure.text) for each in found.variables for unsure in each.unsure]
     if messages:
         out.print()
         heading(out, "Unsure")
@@ -200,8 +200,7 @@ def print_started(started: StartedPipeline) -> None:
         heading(out, "Its plan has doubts, which stand in it as comments: nothing is released until you decide")
         alike: dict[str, list[str]] = {}
         for doubt in started.doubts:
-            name, _, text = doubt.rpartition(": W")
-            alike.setdefault(f"W{text}" if name else doubt, []).append(name)
+            alike.setdefault(doubt.text, []).append(doubt.variable)
         for text, names in alike.items():
             shown = ", ".join(names[:MOST_ALIKE]) + (f" and {len(names) - MOST_ALIKE} more" * (len(names) > MOST_ALIKE))
             item(out, "  ", f"{shown}: {text}" if names[0] else text)

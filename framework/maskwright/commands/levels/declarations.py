@@ -109,7 +109,7 @@ def refuse_rules_on_identifiers(edits: EditSet, levels: LevelSources) -> None:
     names = names_of_files(levels)
     wrong = [] if names is None else wrong_level_names(levels, names)
     if names is not None and wrong:
-        # A misspelt pointer is told where it is declared, not in every edit that names it rightly.
+        # A misspelt pointer is reported where it is declared, not in every edit that names it rightly.
         meant = with_nearest_names(levels, names)
         raise InputError([*wrong, *(() if wrong_level_names(meant, names) else _refused(edits, meant))])
     raise EditError(problems)

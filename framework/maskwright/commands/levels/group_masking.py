@@ -23,7 +23,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Quiet
 from maskwright.foundation.randomness import generator
-from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_level
+from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_joined, cost_of_level
 from maskwright.masking.context import Execution
 from maskwright.masking.distortion_doubts import DistortionDoubts, EditEffects, distortion_beyond_errors
 from maskwright.masking.levels.distortion import distortion_of_composition, variables_of_cells
@@ -159,7 +159,7 @@ def _joined_steps(
             cell: weight for name, weight in step.planning.adjustment_weights.items() for cell in names.get(name, ())
         }
         planning = step.planning.model_copy(update={"structural_zeros": zeros, "adjustment_weights": weights})
-        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None, apart=apart)
+        yield replace(step, variables=own, groups=(own,), planning=planning, unit=None, zeros_apart=apart)
 
 
 def rare_by_pattern(
@@ -317,10 +317,9 @@ def mask_grouped(
         result = mask(ready.original, ready.edits, ready.plan, own, execution, Quiet(), is_part=True)
         parts.append((found, {column.name: column for column in result.masked}))
         costs.append((found.groups, result.cost))
-        for _, own_cells in variables_of_cells(loaded.linked, whole.rules, found, result.cost.moves.keys()):
-            for cell, variable in own_cells.items():
-                for name, moved_by in result.cost.moves[cell].items():
-                    total_cost += Cost(moves={variable: {written.stated.get(name, name): moved_by}})
+        cells = variables_of_cells(loaded.linked, whole.rules, found, result.cost.moves.keys())
+        variables = {cell: variable for _, own_cells in cells for cell, variable in own_cells.items()}
+        total_cost += cost_of_joined(result.cost.moves, variables, written.stated)
         assert result.distortion is not None
         for total, measured in (
             (distortion, result.distortion), (of_obeying, result.distortion_of_obeying or result.distortion)
@@ -334,7 +333,7 @@ def mask_grouped(
                     reported[stated] = reported.get(stated, 0) + count
         with_progress((number + 1) / len(whole.parts))
     names = tuple({name: None for own in distortion.values() for name in own.adjusted.names})
-    effects = EditEffects(names, total_cost.moves, adjusted)
+    effects = EditEffects(names, total_cost.moves)
     edits = EditSet(tuple({edit.name: edit for edit, _ in whole.rules.edits}.values()))
     return MaskedGroups(
         put_back(loaded.linked, whole.rules, parts),

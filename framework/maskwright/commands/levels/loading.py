@@ -256,7 +256,7 @@ def _unknown(levels: LevelSources, files: Mapping[str, Dataset], uses: Sequence[
 def _as_an_engine_finds(
     described: Pipeline, linked: LinkedData, bound: BoundEdits, arrival: Mapping[str, Outcome], reporter: Reporter
 ) -> FalseOnMissing:
-    """Verdicts on arrival, with the tests of Schematron that are false where cells are missing."""
+    """Verdicts on the original, with the tests of Schematron that are false where cells are missing."""
     rules = engine_rules(described)
     if rules is None:
         return FalseOnMissing(arrival)

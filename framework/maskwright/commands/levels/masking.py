@@ -15,13 +15,14 @@ from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
+from maskwright.masking.adjusting.adjustment_loss import Cost
 from maskwright.masking.context import Standardisation
 from maskwright.masking.levels.adjustment import Repaired, repaired, with_derived
 from maskwright.masking.levels.distortion import doubts_across_levels, suppression_doubts, wrong_edits_across_levels
+from maskwright.masking.levels.group_weights import weight_factors, with_weights_of_groups
 from maskwright.masking.levels.moving import MovedTogether, Moving, put_on
 from maskwright.masking.levels.suppression_state import SuppressionState, codes_taken, suppress_across_levels
 from maskwright.masking.promised_classes import smallest_classes
-from maskwright.masking.protecting.assembling import WEIGHT_DECIMALS
 from maskwright.masking.spikes import lost_spikes, spike_notices
 from maskwright.planning.levels.level_steps import takes_records
 from maskwright.planning.levels.steps import guaranteed_variables, lets_k_go
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
-    from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import LinkedData
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -77,12 +78,15 @@ def level_by_level(
         kept = result.masked.origin
         if kept is not None:
             rows[top] = kept
-            factors = _factors(planned.ready[top].original.taken(kept), result.masked)
-            left = _weighted(planned.loaded.linked.taken(kept), factors)
+            factors = weight_factors(planned.ready[top].original.taken(kept), result.masked)
+            left = with_weights_of_groups(planned.loaded.linked.taken(kept), factors)
             message = _removed(planned.loaded.linked, left)
             notices = (Notice("groups-taken-away", "", message, level=top),)
             planned = run.on(planned, left, lower)
-    results |= {name: run.masked(planned, name) for name in lower if name in planned.ready}
+    for name in lower:
+        if name in planned.ready:
+            planned = run.with_keys_above(planned, name, results)
+            results[name] = run.masked(planned, name)
     return LevelResults(planned, results, rows, notices)
 
 
@@ -99,17 +103,38 @@ class _Run:
 
     def masked(self, planned: PlannedLevels, name: str) -> MaskingResult:
         found = masked_by_plan(planned.ready[name], self.described, self.seed, self.reporter)
-        return replace(found, notices=tuple(each for each in found.notices if each.kind not in OUT_OF_RANGE))
+        # What becomes of keys of the levels above is examined, counted and said of their own records.
+        above = {key for step in planned.steps[name].steps for key in step.keys_above}
+        removal = found.removal
+        if removal is not None and above:
+            own = tuple(each for each in removal.suppressed if each["variable"] not in above)
+            doubts = tuple(each for each in found.doubts if each.subject not in above)
+            found = replace(found, removal=replace(removal, suppressed=own), doubts=doubts)
+        return replace(
+            found,
+            notices=tuple(
+                each for each in found.notices if each.kind not in OUT_OF_RANGE and each.subject not in above
+            ),
+        )
 
-    def on(self, planned: PlannedLevels, left: LinkedData, names: Sequence[str]) -> PlannedLevels:
-        """Plan of some levels on the groups that are left."""
+    def on(
+        self, planned: PlannedLevels, left: LinkedData, names: Sequence[str], above: LinkedData | None = None
+    ) -> PlannedLevels:
+        """Plan of some levels on the groups that are left; `above`: with the levels above as they are masked."""
         planned = replace(planned, loaded=replace(planned.loaded, linked=left))
         again = {
-            name: ready_level(self.described, planned, name, self.reporter, self.clock)
+            name: ready_level(self.described, planned, name, self.reporter, self.clock, above)
             for name in names
             if name in planned.ready
         }
         return replace(planned, ready={**planned.ready, **again})
+
+    def with_keys_above(self, planned: PlannedLevels, name: str, results: Mapping[str, MaskingResult]) -> PlannedLevels:
+        """Plan of a level whose steps count k with keys of levels above: as these are published."""
+        if not any(step.keys_above for step in planned.steps[name].steps):
+            return planned
+        linked = planned.loaded.linked
+        return self.on(planned, linked, (name,), linked.with_data({of: each.masked for of, each in results.items()}))
 
     def from_below(self, planned: PlannedLevels, low: str) -> LevelResults:
         before = planned.loaded.linked
@@ -147,36 +172,6 @@ class _Run:
 def _removed(before: LinkedData, left: LinkedData) -> str:
     counts = ", ".join(f"{len(a) - len(b)} {a.name}" for a, b in zip(before, left, strict=True))
     return f"records are taken away in whole {before.levels[0].name} groups: {counts}"
-
-
-def _factors(before: Dataset, after: Dataset) -> NDArray[np.float64] | None:
-    """What a step that took records away multiplied the weight of each record by; None: it left weights alone."""
-    name = next((each.name for each in before.variables if each.role == "weight"), None)
-    if name is None or name not in after:
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factors = np.asarray(after[name].values / before[name].values, dtype=np.float64)
-    return np.where(np.isfinite(factors), factors, 1.0)
-
-
-def _weighted(left: LinkedData, factors: NDArray[np.float64] | None) -> LinkedData:
-    """Groups whose members' weights are multiplied as those of the groups were."""
-    if factors is None or (factors == 1.0).all():
-        return left
-    top, *lower = left
-    changed = {}
-    for level in lower:
-        name = next((each.name for each in level.data.variables if each.role == "weight"), None)
-        if name is None:
-            continue
-        column = level.data[name]
-        places = column.variable.decimals
-        values = column.values * factors[left.groups_in(level.name, top.name)]
-        decimals = None if places is None else max(places, WEIGHT_DECIMALS)
-        values = values if decimals is None else np.round(values, decimals)
-        weights = column.changed(values, variable=replace(column.variable, type="continuous", decimals=decimals))
-        changed[level.name] = level.data.with_columns({name: weights})
-    return left.with_data(changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,8 +261,14 @@ def mask_levels(
         ),
     )  # fmt: skip
     if masked.repaired or masked.together:
+        costs = [*(each.cost for each in masked.repaired), *(each.cost for each in masked.together)]
         distorted = doubts_across_levels(
-            loaded, planned, returned, masked.linked, masked.adjusted, lambda level: _shaped(planned, returned, level)
+            loaded,
+            planned,
+            returned,
+            masked.linked,
+            sum(costs, Cost()).moves,
+            lambda level: _shaped(planned, returned, level),
         )
         in_doubt = wrong_edits_across_levels(loaded, distorted.doing_most, loaded.doubts)
         masked = replace(

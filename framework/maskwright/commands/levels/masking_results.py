@@ -246,7 +246,7 @@ class DoneToVariables:
         ]  # fmt: skip
 
     def plan_of_unmasked(self, level: str) -> PlanRecord:
-        """Plan of a level without steps, of which cells may have gone because of other records."""
+        """Plan of a level without steps, of which cells may be suppressed because of other records."""
         plan = PlanRecord.model_validate(self.masked.planned.unmasked[level].plan.to_json())
         gone = tuple(name for (of, name), cells in self._cells.items() if of == level and cells.any())
         return plan.model_copy(update={"may_lose_cells": gone})

@@ -50,16 +50,8 @@ def named_variables(measure: Measure, params: BaseModel) -> Iterator[str]:
 def names_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
     """Variables of levels above that a measure of a lower one names."""
     named = dict.fromkeys(named_variables(request.measure, request.params))
-    above = _of_groups_above(linked, level)
+    above = linked.variables_above(level)
     return tuple(name for name in named if name in above)
-
-
-def _of_groups_above(linked: LinkedData, level: str) -> dict[str, str]:
-    """Variables of the levels above one, keys left out, with their levels."""
-    uppers = [upper for upper, lower in linked.pairs if lower == level]
-    return {
-        name: upper for upper in uppers for name in linked[upper].data.names if name not in linked[upper].key_columns
-    }  # fmt: skip
 
 
 def with_group_variables(
@@ -67,7 +59,7 @@ def with_group_variables(
 ) -> Measurable:
     """What a measure of members is given where it names variables of their groups: these too."""
     stated, published = {}, {}
-    for name, upper in _of_groups_above(linked, level).items():
+    for name, upper in linked.variables_above(level).items():
         variable = linked[upper].data[name].variable
         if variable.role != "identifier":
             stated[name] = variable
@@ -92,7 +84,8 @@ def joined_to_groups(
         names = names_of_group(each, original[1], level)
         by_names.setdefault((names, _weights_of_group(each, original[1], level)), []).append(each)
     for (names, weights), own in by_names.items():
-        yield tuple(own), _joined(*original, level, (*names, *weights)), _joined(*masked, level, names)
+        before, beneath = original[1].with_columns_above(original[0], level, (*names, *weights)), masked[1]
+        yield tuple(own), before, beneath.with_columns_above(masked[0], level, names)
 
 
 def _weights_of_group(request: MeasureRequest, linked: LinkedData, level: str) -> tuple[str, ...]:
@@ -105,16 +98,6 @@ def _weights_of_group(request: MeasureRequest, linked: LinkedData, level: str) -
         for name in (own, *uppers)
     }
     return () if weights[own] else next((weights[name] for name in uppers if weights[name]), ())
-
-
-def _joined(members: Dataset, linked: LinkedData, level: str, names: Sequence[str]) -> Dataset:
-    """Members, each with these variables of its groups."""
-    above = _of_groups_above(linked, level)
-    added = [
-        linked[above[name]].data[name].taken(linked.groups_in(level, above[name]))
-        for name in dict.fromkeys(names) if name not in members
-    ]  # fmt: skip
-    return replace(members, columns=(*members.columns, *added)) if added else members
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from maskwright.commands.levels.group_masking import GroupMasking, across_of_gro
 from maskwright.commands.running.input_violations import violated_edits, violation_counts
 from maskwright.commands.running.loading import reasons_first
 from maskwright.commands.running.preparation import ReadyRun, prepare
+from maskwright.data.record_order import RANDOM_ORDER_OF_LEVEL
 from maskwright.disclosure.attacks.group_members import level_disclosure_doubts
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.levels.column_values import with_linked_columns
@@ -33,10 +34,12 @@ from maskwright.planning.levels.level_steps import (
     made_for_drawing,
     maskable,
     masks_as_groups,
+    read_only,
     refuse_taking_by_derived,
     refuse_two_removals,
     refuse_unknown_variables,
     steps_of_level,
+    with_keys_above,
     without_derived,
 )
 from maskwright.planning.levels.recoded_edits import (
@@ -59,7 +62,6 @@ from maskwright.planning.levels.steps import (
 from maskwright.planning.plan import computed_json, step_json
 from maskwright.planning.recoded_edits import recoded_edit_notices
 from maskwright.planning.step_variables import variables_of_steps
-from maskwright.planning.warnings.record_order import with_remedy_of_level
 from maskwright.release.levels.record import CrossLevelPlan, plan_of_levels
 from maskwright.release.record.record_parts import PlanRecord, StepRecord
 
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
     from maskwright.data.dataset import Dataset
-    from maskwright.data.levels.linked_data import Level
+    from maskwright.data.levels.linked_data import Level, LinkedData
     from maskwright.data.variable import Variable
     from maskwright.edits.edit import Edit
     from maskwright.edits.levels.binding import BoundEdits
@@ -256,13 +258,16 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
     return replace(planned, unmasked=unmasked, disclosed=notes)
 
 
-def ready_level(described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock) -> ReadyRun:
-    """One level as a file of its own, with the edits that its steps keep."""
+def ready_level(
+    described: Pipeline, planned: PlannedLevels, name: str, reporter: Reporter, clock: Clock,
+    above: LinkedData | None = None,
+) -> ReadyRun:  # fmt: skip
+    """One level as a file of its own, with the edits that its steps keep; `above`: levels above that are masked."""
     across, loaded = planned.across, planned.loaded
     derived = {each.variable for each in across.derived}
     return _ready(
         described, loaded, loaded.linked[name], planned.steps[name], across.inside[name], derived, reporter, clock,
-        planned.categories,
+        planned.categories, above,
     )  # fmt: skip
 
 
@@ -304,24 +309,27 @@ def _ready(
     reporter: Reporter,
     clock: Clock,
     categories: Mapping[Source, Variable] | None = None,
+    above: LinkedData | None = None,
 ) -> ReadyRun:
     """A level as a file of its own, with its plan; `categories`: that edits read of other levels as published."""
     around = loaded.linked.names[: loaded.linked.names.index(level.name) + 1]
     keeps_order = any(loaded.linked[name].declared.keep_order for name in around)
     data = _to_mask(loaded, level, edits, derived, steps.steps, categories or {})
+    handed = steps.handed({each.name: each for each in maskable(level)})
+    data = with_keys_above(data, above or loaded.linked, level.name, handed)
     request = MaskingRequest(
         data=DataInMemory(data), edits=edits,
-        on_input_violation="mask", steps=steps.steps, seed=described.seed, execution=described.execution,
+        on_input_violation="mask", steps=handed, seed=described.seed, execution=described.execution,
         waivers=described.waivers,
         release=ReleaseSection(order="kept" if keeps_order else "random"), file=described.file,
     )  # fmt: skip
     computed = [name for name in data.names if name not in level.data or name in level.key_columns]
-    ready = prepare(request, reporter, clock, computed=computed)
+    ready = prepare(request, reporter, clock, computed=computed, remedy_of_order=RANDOM_ORDER_OF_LEVEL)
     totals = tuple(each.variable for each in level.data if each.name in derived)
     dropped = dropped_identifiers(described.level_sources)
     untouched = tuple(name for name in ready.plan.untouched if name not in computed)
     plan = replace(ready.plan, derived=totals, dropped=dropped, untouched=untouched)
-    ready = replace(ready, plan=plan, doubts=tuple(map(with_remedy_of_level, ready.doubts)))
+    ready = replace(ready, plan=plan)
     if not any(len(each) for each in loaded.bound.edits.values()):
         return ready
     return replace(ready, notices=tuple(each for each in ready.notices if each.kind != NO_EDITS.kind))
@@ -339,8 +347,7 @@ def _to_mask(
     keys = [name for name in level.key_columns if name in edits.variables]
     left = data.without([*(name for name in level.key_columns if name not in keys), *derived])
     # Edits may read them; no step does.
-    plain = {name: replace(left[name].variable, role="other", inferred_role=False) for name in keys}
-    left = left.with_columns({name: replace(left[name], variable=variable) for name, variable in plain.items()})
+    left = read_only(left, keys)
     read = (name for step in steps for name in step.companions)
     added = [each for each in composition_columns(read, loaded.linked, level.name) if each.name not in left]
     if level.groups is None:

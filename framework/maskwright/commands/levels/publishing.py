@@ -213,7 +213,7 @@ class LevelFiles:
         return f"data.{level}" if self._levels.form == "linked" else "data"
 
     def _first_rows(self) -> dict[str, NDArray[np.int64]] | None:
-        """First rows of the groups of a flat file, ascending: groups are counted in this order, as on arrival."""
+        """First rows of the groups of a flat file, ascending: groups are counted in this order, as in the original."""
         if self._levels.form != "flat":
             return None
         file = next(iter(self.originals.values()))

@@ -38,7 +38,6 @@ from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
 from maskwright.planning.warnings.publication_warnings import undecided_doubts
-from maskwright.planning.warnings.record_order import with_remedy_of_level
 from maskwright.release.levels.arrangement import ArrangedLevels, arranged_levels, level_arrangement_notices, places_of
 from maskwright.release.levels.engine_validation import (
     BARE_TOTAL,
@@ -63,10 +62,8 @@ if TYPE_CHECKING:
 
     from maskwright.commands.levels.loading import LoadedLevels
     from maskwright.commands.running.loading import Clock
-    from maskwright.data.dataset import Dataset, Layout
+    from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import LinkedData
-    from maskwright.data.variable import Variable
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.doubts import Doubt
     from maskwright.foundation.progress import Reporter
@@ -98,26 +95,17 @@ class PlannedOnLevels(PlannedRun):
             for level in planned.loaded.linked
         }
         doubts, notices = output_findings(described, tables)
+        variables = [each for level in planned.loaded.linked for each in level.data.variables]
         return PlannedOnLevels(
             pipeline=described, doubts=(*planned.loaded.doubts, *planned.doubts, *measures.doubts, *doubts),
             notices=(*planned.loaded.notices, *planned.notices, *measures.notices, *notices), reporter=reporter,
             clock=clock, planned=planned, engine=engine, measures=measures,
+            rules=(planned.loaded.rules, variables, None), variables={each.name: each for each in variables},
         )  # fmt: skip
-
-    @property
-    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
-        """Rules that are to be kept, and variables of all levels."""
-        loaded = self.planned.loaded
-        return loaded.rules, [each for level in loaded.linked for each in level.data.variables], None
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
         return self.planned.to_json()
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Variables that are published, by name."""
-        return {each.name: each for level in self.planned.loaded.linked for each in level.data.variables}
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return the records of each level; what these cost is not estimated."""
@@ -319,12 +307,15 @@ class _LevelsRun:
         for name, run in runs.items():
             ready = run.ready
             result = ready.with_doubts_once_masked(self.masked.results[name])
-            result = replace(result, doubts=tuple(map(with_remedy_of_level, result.doubts)))
             # What the steps of a level got: all its records where these steps took some away.
             got = (self.start.planned if name in self.masked.rows else self.planned).loaded.linked[name].data
-            original = with_totals(ready.original, got, [each.name for each in ready.plan.derived])
+            above = [key for step in ready.plan.steps for key in step.keys_above]
+            original = with_totals(
+                ready.original.without(above), got, [each.name for each in ready.plan.derived]
+            )  # fmt: skip
             inside = self._inside_outcome(name, released, result)
-            levels[name] = ReleasedLevel.of(run, result, original, data[name], inside, measured[name])
+            counted = released.with_columns_above(data[name], name, above)
+            levels[name] = ReleasedLevel.of(run, result, original, data[name], inside, measured[name], counted)
         return levels
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:
@@ -342,7 +333,8 @@ class _LevelsRun:
         whole, linked = self.start.planned, self.loaded.linked
         places = places_of(arranged.linked, linked)[name]
         totals = [each.name for each in run.ready.plan.derived]
-        original = with_totals(whole.ready[name].original, linked[name].data, totals)
+        above = [key for step in run.ready.plan.steps for key in step.keys_above]
+        original = with_totals(whole.ready[name].original.without(above), linked[name].data, totals)
         found: dict[str, Measurement] = {}
         for requests, before, after in joined_to_groups(
             run.pipeline.measures, name, (original, linked), (masked, released)

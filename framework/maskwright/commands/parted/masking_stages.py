@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,26 +11,30 @@ import numpy as np
 
 from maskwright.commands.parted.feasibility import is_by_record, needs_one_place
 from maskwright.commands.parted.protecting import (
+    CANDIDATES,
     GATHERED,
     VARIABLES,
     BlockMasking,
     Masking,
     MaskingInOnePlace,
     PartMasking,
+    PatternSearch,
     collect,
+    find_candidates,
     gather_part,
     protect_block,
     protect_in_one_place,
     protect_part,
 )
 from maskwright.commands.parted.shuffling import MaskedGroup, Shuffle, borders_of, shuffle
-from maskwright.commands.parted.strata import Combinations, Conditions, blocks_of, conditions_of, cut_of_group, survey
+from maskwright.commands.parted.strata import Combinations, StratumOf, blocks_of, conditions_of, cut_of_group, survey
 from maskwright.commands.parted.task_settings import as_published
 from maskwright.foundation.errors import InputError
 from maskwright.masking.context import WholeFile
 from maskwright.masking.mask import group_work, limits_found, with_found_limits
 from maskwright.masking.protecting.assembling import merged_strata, notes_of_all
 from maskwright.planning.make_plan import smallest_stratum
+from maskwright.planning.small_strata import Candidates
 from maskwright.planning.strata import cut
 from maskwright.release.record.record_parts import GroupCutRecord
 
@@ -37,9 +42,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from maskwright.commands.parted.planning import PartsPlan, ScannedFile
+    from maskwright.commands.parted.strata import Conditions, WholeStrata
     from maskwright.commands.parted.task_run import PartedRun
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.planning.plan import Plan
+    from maskwright.planning.small_strata import ZeroPatterns
     from maskwright.plugins.block import Gathered
 
 
@@ -47,7 +54,7 @@ def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: Part
     """Mask every group of every step."""
     conditions = conditions_of(plan.plan, plan.edits, found.variables)
     strata = _strata(run, settings, found, plan.plan, conditions, plan)
-    groups = tuple(replace(group, strata=each[0]) for group, each in zip(plan.plan.groups, strata, strict=True))
+    groups = tuple(replace(group, strata=each.strata) for group, each in zip(plan.plan.groups, strata, strict=True))
     whole_plan = replace(plan.plan, groups=groups)
     present = {name: each.present for name, each in found.variables.items()}
     numeric = [name for name in plan.plan.masked if plan.plan.variables[name].is_numeric]
@@ -58,14 +65,16 @@ def mask_groups(run: PartedRun, settings: Stored, found: ScannedFile, plan: Part
     for number, step in enumerate(plan.plan.steps, 1):
         own = [at for at, group in enumerate(groups) if group.step == number]
         if is_by_record(step.method):
-            masked = [_by_part(run, settings, done, at, conditions[at], strata[at][1]) for at in own]
+            masked = [_by_part(run, settings, done, at, conditions[at], strata[at].stratum_of) for at in own]
         else:
             known = done.published
             at_once = [
                 at for at in own
                 if needs_one_place(step.method, (known[name].variable for name in groups[at].variables))
             ]  # fmt: skip
-            masked = [_in_one_place(run, settings, found, done, at, conditions[at], strata[at][1]) for at in at_once]
+            masked = [
+                _in_one_place(run, settings, found, done, at, conditions[at], strata[at].stratum_of) for at in at_once
+            ]
             own = [at for at in own if at not in at_once]
             masked += _by_block(run, settings, found, done, own, conditions, strata) if own else []
             masked.sort(key=lambda each: each.group)
@@ -97,8 +106,8 @@ def _strata(
     plan: Plan,
     conditions: Sequence[Conditions],
     parts_plan: PartsPlan,
-) -> list[tuple[Any, dict[tuple[int, ...], int], list[int]]]:
-    """Strata of each group, the stratum of each combination of conditions, and the records of each stratum."""
+) -> list[WholeStrata]:
+    """Strata of each group over the whole file."""
     counts = [Combinations() for _ in conditions]
     known = [each.only_combination(found.variables) for each in conditions]
     requested = [at for at, codes in enumerate(known) if codes is None]
@@ -113,18 +122,32 @@ def _strata(
         if codes is not None:
             zeros = [["0x0"] * len(group.variables), [0] * len(group.variables)]
             counts[at].add([[codes, found.records, *zeros]])
-        scale = [parts_plan.standardisation.scale[name] for name in group.variables]
+        center, scale = (
+            [each[name] for name in group.variables]
+            for each in (parts_plan.standardisation.center, parts_plan.standardisation.scale)
+        )
+        among = partial(_candidates, run, reported, at, conditions[at], center, scale)
         step = plan.steps[group.step - 1]
         cuts = cut(found.sample, group.cut_by, conditions[at].edits)
         least = smallest_stratum(step, group.variables, group.cut_by, found.records)
         keep = step.planning.small_strata == "keep"
-        result.append(counts[at].strata(cuts, scale, least, keep=keep))
+        result.append(counts[at].strata(cuts, center, scale, least, among, keep=keep))
     return result
 
 
+def _candidates(
+    run: PartedRun, reported: Stored, at: int, conditions: Conditions, center: Sequence[float], scale: Sequence[float],
+    numbers: Mapping[tuple[int, ...], int], patterns: ZeroPatterns,
+) -> Candidates:  # fmt: skip
+    """Records of all parts that patterns of zeros of a group may move; `numbers`: of the combinations."""
+    name = f"zeros-{at}"
+    about = run.store(name, PatternSearch(conditions, StratumOf(numbers), patterns, tuple(center), tuple(scale)))
+    run.run(name, "Looking for records near rare zeros", find_candidates, run.part_keys, reported, about)
+    return Candidates.stacked([*run.read(name, CANDIDATES)])
+
+
 def _by_part(
-    run: PartedRun, reported: Stored, before: MaskedSteps, at: int, conditions: Conditions,
-    stratum_of: Mapping[tuple[int, ...], int],
+    run: PartedRun, reported: Stored, before: MaskedSteps, at: int, conditions: Conditions, stratum_of: StratumOf
 ) -> MaskedGroup:  # fmt: skip
     """Mask a group whose method changes each record by itself, once it knows what it asks of all of them."""
     masking = before.masking
@@ -162,7 +185,7 @@ def _with_answers(
 
 def _in_one_place(
     run: PartedRun, reported: Stored, found: ScannedFile, before: MaskedSteps, at: int, conditions: Conditions,
-    stratum_of: Mapping[tuple[int, ...], int],
+    stratum_of: StratumOf,
 ) -> MaskedGroup:  # fmt: skip
     """Mask a group of all records in one task."""
     masking, known = before.masking, before.published
@@ -183,7 +206,7 @@ def _in_one_place(
 
 def _by_block(
     run: PartedRun, reported: Stored, found: ScannedFile, before: MaskedSteps, own: Sequence[int],
-    conditions: Sequence[Conditions], strata: Sequence[tuple[Any, dict[tuple[int, ...], int], list[int]]],
+    conditions: Sequence[Conditions], strata: Sequence[WholeStrata],
 ) -> list[MaskedGroup]:  # fmt: skip
     """Shuffle the records of a step to blocks, and mask these."""
     masking = before.masking
@@ -194,11 +217,8 @@ def _by_block(
         group = plan.groups[at]
         center = np.array([standardisation.center[name] for name in group.variables])
         scale = np.array([standardisation.scale[name] for name in group.variables])
-        _, stratum_of, records = strata[at]
         cuts.append(
-            cut_of_group(
-                at, conditions[at], stratum_of, records, found.sample, found.hashes, center, scale, run.block_size
-            )
+            cut_of_group(at, conditions[at], strata[at], found.sample, found.hashes, center, scale, run.block_size)
         )
         units.append(tuple(n for n, unit in enumerate(plan.units) if unit.group == at))
         columns.append(_needed(masking, at, units[-1], found))

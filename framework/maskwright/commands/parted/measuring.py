@@ -15,11 +15,11 @@ from maskwright.commands.parted.task_settings import PartAtWork, Stored, in_file
 from maskwright.commands.reading import load
 from maskwright.commands.running.stages import measured_files
 from maskwright.data.dependencies import FEW_VALUES, ValueCodes
+from maskwright.disclosure.attacks.record_order import file_order_doubts, masked_in_rows
 from maskwright.disclosure.attacks.weight import masked_categories, original_category_doubts
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
-from maskwright.planning.warnings.record_order import file_order_doubts, masked_in_rows
 from maskwright.plugins.measure import Comparison
 from maskwright.plugins.measurement import Further, PartOfFile
 from maskwright.release.measures.measuring import unusable_weights, weight_variable

@@ -11,10 +11,11 @@ import numpy as np
 from maskwright.commands.parted.task_settings import Stored, WholeVariable, in_file_terms, stacked, whole_variables
 from maskwright.commands.running.input_violations import WAYS_OUT, input_violation, violated_edits
 from maskwright.commands.running.loading import explained_by, identifier_notices, read_rules, reasons_first
-from maskwright.commands.running.preparation import dropped_edits, plan_of_steps, refuse_impossible_limits
+from maskwright.commands.running.preparation import dropped_edits, plan_of_steps
 from maskwright.data.column_doubts import missing_notes, missing_sentences
 from maskwright.data.sketches.record_hashes import record_hashes, sampled
 from maskwright.data.variable import Variable
+from maskwright.disclosure.attacks.record_order import file_order_doubts, number_order_doubts
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -40,7 +41,6 @@ from maskwright.planning.warnings.publication_warnings import (
     refuse_arithmetic_on_text,
     undecided_doubts,
 )
-from maskwright.planning.warnings.record_order import file_order_doubts, number_order_doubts
 from maskwright.planning.warnings.wrong_edits import wrong_edit_doubts
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
         rules = refuse_contradictions(edits, variables, thorough=True)
         refuse_arithmetic_on_text(edits, sample)
         hidden = [Variable(name, "nominal", "identifier") for name in found.identifiers]
-        plan = plan_of_steps(pipeline.steps, [*hidden, *variables], edits, sample, broken)
-        refuse_impossible_limits(plan)
+        is_whole = len(sample) == found.records
+        plan = plan_of_steps(pipeline.steps, [*hidden, *variables], edits, sample, broken, is_whole=is_whole)
     dropped = dropped_edits(edits, plan)
     plan = replace(plan, records=found.records)
     notices = (
@@ -211,13 +211,10 @@ def planned(pipeline: Pipeline, found: ScannedFile) -> PartsPlan:
 
 def standardisation_of(variables: Mapping[str, WholeVariable], names: Sequence[str]) -> Standardisation:
     """Centre and scale of the named variables, from exact moments of the whole file."""
-    center, scale = {}, {}
-    for name in names:
-        moments = variables[name].moments
-        center[name], deviation = moments.mean, moments.deviation
-        largest = max(abs(moments.low), abs(moments.high)) if moments.n else 0.0
-        scale[name] = deviation if deviation > 1e-12 * (abs(center[name]) + largest) else 1.0
-    return Standardisation(center, scale)
+    moments = {name: variables[name].moments for name in names}
+    return Standardisation(
+        {name: each.mean for name, each in moments.items()}, {name: each.scale for name, each in moments.items()}
+    )
 
 
 SCANNED = "scanned"

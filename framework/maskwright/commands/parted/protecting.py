@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.parted.shuffling import MaskedGroup, arrays_of, dataset_of, gathered, spill, with_masked
-from maskwright.commands.parted.strata import GroupCut, strata_of
 from maskwright.commands.parted.task_settings import PartAtWork, Stored, empty, of_each_part
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.progress import Quiet
@@ -20,6 +19,7 @@ from maskwright.masking.masked_value_checks import unchanged_counts
 from maskwright.masking.protecting.assembling import with_group
 from maskwright.masking.protecting.local import facts_of_records, protect_group
 from maskwright.masking.unit_adjustment import adjust_unit, with_adjusted_values
+from maskwright.planning.small_strata import standardised
 from maskwright.planning.strata import Strata
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from maskwright.commands.parted.strata import Conditions
+    from maskwright.commands.parted.strata import Conditions, GroupCut, StratumOf
     from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.edits.edit_set import EditSet
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from maskwright.masking.protecting.assembling import GroupResult
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
+    from maskwright.planning.small_strata import ZeroPatterns
     from maskwright.plugins.block import Gathered
 
 OVERSIZE = 1.25
@@ -69,6 +70,31 @@ class Masking:
         own = int(generator(self.seed, "parted", *name).integers(2**63))
         execution = Execution(1, int(self.block_size * OVERSIZE))
         return MaskingContext(data.as_published(), self.edits, self.plan, own, execution, Quiet(), whole=self.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class PatternSearch:
+    """What finding the records takes that patterns of zeros may move; `numbers`: of combinations of conditions."""
+
+    conditions: Conditions
+    numbers: StratumOf
+    patterns: ZeroPatterns
+    center: tuple[float, ...]
+    scale: tuple[float, ...]
+
+
+CANDIDATES = "candidates"
+"""File with the records of a part that patterns of zeros may move."""
+
+
+@of_each_part
+def find_candidates(part: PartAtWork, folder: Path) -> Mapping[str, object]:
+    """Find the records of one part that patterns of zeros may move; a task."""
+    task, original = part.content, part.original
+    points = standardised(original.matrix(task.conditions.variables), np.array(task.center), np.array(task.scale))
+    numbers = task.numbers.of(task.conditions, original, part.first)
+    Stored.of(task.patterns.candidates(numbers, points, part.first), folder / CANDIDATES)
+    return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +158,7 @@ class MaskingInOnePlace:
     masking: Masking
     group: int
     conditions: Conditions
-    stratum_of: Mapping[tuple[int, ...], int]
+    stratum_of: StratumOf
     columns: tuple[str, ...]
     units: tuple[int, ...]
     before: tuple[MaskedGroup, ...]
@@ -151,7 +177,7 @@ def collect(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     current, _ = with_masked(original, task.before, part.position)
     columns: dict[str, NDArray[np.generic]] = {
         "row": np.arange(len(original), dtype=np.int32),
-        "stratum": strata_of(task.conditions, task.stratum_of, original),
+        "stratum": task.stratum_of.of(task.conditions, original, part.first),
         **arrays_of(current, task.columns, task.known),
         **{ORIGINAL + name: own for name, own in arrays_of(original, [*task.categories], task.categories).items()},
     }
@@ -192,7 +218,7 @@ class PartMasking:
     masking: Masking
     group: int
     conditions: Conditions
-    stratum_of: Mapping[tuple[int, ...], int]
+    stratum_of: StratumOf
     before: tuple[MaskedGroup, ...]
     gathered: Mapping[int, Gathered] | None = None
 
@@ -203,9 +229,9 @@ class PartMasking:
         context = self.masking.context(data)
         return replace(context, seed=self.masking.seed, execution=Execution(), whole=whole, gathered=self.gathered)
 
-    def strata(self, original: Dataset) -> Strata:
-        """Strata of the records of a part."""
-        return Strata(strata_of(self.conditions, self.stratum_of, original), (), frozenset())
+    def strata(self, original: Dataset, first: int) -> Strata:
+        """Strata of the records of a part, of which `first` is the number of the first one."""
+        return Strata(self.stratum_of.of(self.conditions, original, first), (), frozenset())
 
 
 VARIABLES = "variables"
@@ -221,7 +247,7 @@ def gather_part(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     task = part.content
     current, _ = with_masked(part.original, task.before, part.position)
     masking: Masking = task.masking
-    planned = replace(masking.plan.groups[task.group], strata=task.strata(part.original))
+    planned = replace(masking.plan.groups[task.group], strata=task.strata(part.original, part.first))
     step = masking.plan.steps[planned.step - 1]
     with step.placed(step.number, step.method.name):
         work = group_work(planned, step, masking.edits, masking.plan.masked)
@@ -236,7 +262,9 @@ def protect_part(part: PartAtWork, folder: Path) -> Mapping[str, object]:
     task = part.content
     current, _ = with_masked(part.original, task.before, part.position)
     context = task.context(current, part.first)
-    columns, facts, result = _masked_group(current, task.group, task.strata(part.original), (), task.masking, context)
+    columns, facts, result = _masked_group(
+        current, task.group, task.strata(part.original, part.first), (), task.masking, context
+    )
     _refuse_changes(result, current, task.masking.plan, task.group)
     Stored.of((result.variables, ()), folder / VARIABLES)
     rows = np.arange(len(current), dtype=np.int32)

@@ -86,7 +86,7 @@ def masking_result(
     notes = [_notes(facts) for facts in tasks.groups]
     masked = tasks.finished.masked
     distortion = tasks.drift.distortion
-    effects = [EditEffects(each.unit.variables, each.cost.moves, each.touched, each.unit.computed) for each in units]
+    effects = [EditEffects(each.unit.variables, each.cost.moves, each.unit.computed) for each in units]
     distorted = DistortionDoubts()
     if distortion is not None:
         distorted = distortion_beyond_errors(
@@ -112,7 +112,7 @@ def masking_result(
         zeros=zeros,
         notices=(
             *method_warnings(plan, notes), *(each for each in equal if isinstance(each, Notice)),
-            *zero_notices(zeros, zeros_of_others(notes)),
+            *zero_notices(zeros, zeros_of_others(plan, notes)),
             *spike_notices(lost, plan), *distorted.notices,
             *range_notices(_left(tasks.parts), edits),
             *conflict_notices(names for unit in units for names in unit.conflicts), *category_notices(counts, plan),
@@ -214,6 +214,6 @@ def _doubts(
     yield from class_doubts(plan, gaps, reported.k["groups"])
     off = {name: each.unit.edits for each in units if each.without_multiples for name in each.unit.variables}
     yield from multiple_doubts(plan, [each["beside_multiples"] for each in reported.parts], off)
-    moved, joined = _zeros([each["zeros_moved"] for each in reported.parts]), zeros_of_others(notes)
+    moved, joined = _zeros([each["zeros_moved"] for each in reported.parts]), zeros_of_others(plan, notes)
     yield from zero_doubts(plan, moved, zeros, reported.records, joined)
     yield from reported.finished.doubts.values()

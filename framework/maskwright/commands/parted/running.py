@@ -62,17 +62,14 @@ from maskwright.release.reference_validation import no_reference_doubts
 from maskwright.release.work_folders import passing_scratch_folder, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from maskwright.commands.parted.masking_stages import MaskedSteps
     from maskwright.commands.parted.planning import PartsPlan, ScannedFile
     from maskwright.commands.parted.task_settings import WholeVariable
     from maskwright.commands.running.loading import Clock
-    from maskwright.data.dataset import Layout
     from maskwright.data.parts.model import Parts
-    from maskwright.data.variable import Variable
-    from maskwright.edits.edit_set import EditSet
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
@@ -153,7 +150,8 @@ def _planned_by_part(
     doubts = (*plan.doubts, *doubts_of_measures(run.pipeline, plan.plan), *written)
     return PlannedOverParts(
         pipeline=run.pipeline, doubts=doubts, notices=notices, reporter=reporter, clock=clock, run=run, found=found,
-        plan=plan,
+        plan=plan, variables=plan.plan.variables,
+        rules=(plan.edits, [each.variable for each in found.variables.values()], found.layout),
     )  # fmt: skip
 
 
@@ -175,19 +173,9 @@ class PlannedOverParts(PlannedRun):
     found: ScannedFile
     plan: PartsPlan
 
-    @property
-    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
-        """Rules that are to be kept, variables, and the layout of the parts."""
-        return self.plan.edits, [each.variable for each in self.found.variables.values()], self.found.layout
-
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.plan.plan.to_json()
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Variables that are published, by name."""
-        return self.plan.plan.variables
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return expected memory of each worker, and time."""
@@ -219,7 +207,7 @@ class PlannedOverParts(PlannedRun):
         wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, self.doubts)
         notify(run.reporter, result.notices)
         return CandidateOverParts(
-            doubts=(*result.doubts, *wrong, *left, *seen), violated=violated_problems(result, outcome),
+            doubts=(*result.doubts, *wrong, *left, *seen), violated=violated_problems(result, outcome, plan.plan),
             requests=described.measures, measured=measured(run, plan.plan, masked.published, reported, first),
             rules=result.edits, columns=result.masked.columns, layout=found.layout,
             planned=self, release=release, masked=masked, result=result, outcome=outcome, unchanged=unchanged,

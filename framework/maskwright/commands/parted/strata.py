@@ -7,21 +7,24 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from maskwright.commands.parted.feasibility import AllRecordsNeededError
 from maskwright.data.classes.classes import Classes
-from maskwright.data.sketches.exact_sums import UNIT, exact_sum
+from maskwright.data.sketches.exact_sums import exact_cell_sums
 from maskwright.data.sketches.kd_tree import KdTree
+from maskwright.data.sketches.record_hashes import record_hashes
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError
+from maskwright.foundation.randomness import mixed
 from maskwright.planning.model import with_steps
+from maskwright.planning.small_strata import Moved, standardised, standardised_means
 from maskwright.planning.strata import MISSING_CELLS, Strata, cut, joined_values, merged_strata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,8 +32,12 @@ if TYPE_CHECKING:
     from maskwright.commands.parted.task_settings import Stored, WholeVariable
     from maskwright.data.dataset import Dataset
     from maskwright.planning.plan import Plan
+    from maskwright.planning.small_strata import Candidates, ZeroPatterns
     from maskwright.planning.strata import Criterion, Cut
 
+
+CandidateSearch: TypeAlias = "Callable[[Mapping[tuple[int, ...], int], ZeroPatterns], Candidates]"
+"""Finds, among all records, those that patterns of zeros may move, by the number of each combination of conditions."""
 
 LARGEST = 2**62
 """Combinations of values that are numbered."""
@@ -145,14 +152,54 @@ def survey(settings: Stored, conditions: tuple[Conditions, ...], folder: Path, k
 
 def _counted(conditions: Conditions, data: Dataset) -> list[list[object]]:
     found, places = distinct_rows(conditions.combinations(data))
-    values = data.matrix(conditions.variables)
-    rows: list[list[object]] = []
-    for number, codes in enumerate(found.tolist()):
-        own = values[places == number]
-        there = ~np.isnan(own)
-        sums = [hex(exact_sum(own[there[:, j], j])) for j in range(own.shape[1])]
-        rows.append([codes, len(own), sums, there.sum(axis=0).tolist()])
-    return rows
+    sums, present = exact_cell_sums(data.matrix(conditions.variables), places, len(found))
+    records = np.bincount(places, minlength=len(found)).tolist()
+    return [
+        [codes, count, [hex(each) for each in own], there]
+        for codes, count, own, there in zip(found.tolist(), records, sums, present, strict=True)
+    ]
+
+
+class StratumOf:
+    """Stratum of each record of a whole file.
+
+    `combinations`: of each combination of conditions. `moved`: records that are in another one.
+    """
+
+    def __init__(self, combinations: Mapping[tuple[int, ...], int], moved: Moved | None = None) -> None:
+        moved = Moved.none() if moved is None else moved
+        hashes = mixed(moved.numbers.astype(np.uint64))
+        order = np.argsort(hashes)
+        self._combinations, self._hashes, self._strata = combinations, hashes[order], moved.strata[order]
+
+    def of(self, conditions: Conditions, data: Dataset, hashes: NDArray[np.uint64] | int) -> NDArray[np.int64]:
+        """Stratum of each record; shape (n,).
+
+        `hashes`: of the records, shape (n,); or the number of the first one, of records in their order.
+        """
+        alike = len(set(self._combinations.values())) == 1
+        found = np.zeros(len(data), dtype=np.int64) if alike else self._of_combinations(conditions, data)
+        if len(self._hashes):
+            hashes = record_hashes(hashes, len(data)) if isinstance(hashes, int) else hashes
+            places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+            found = np.where(self._hashes[places] == hashes, self._strata[places], found)
+        return found
+
+    def _of_combinations(self, conditions: Conditions, data: Dataset) -> NDArray[np.int64]:
+        found, places = distinct_rows(conditions.combinations(data))
+        return np.array([self._combinations[tuple(codes)] for codes in found.tolist()], dtype=np.int64)[places]
+
+    def __repr__(self) -> str:
+        return repr((sorted(self._combinations.items()), self._hashes.tolist(), self._strata.tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class WholeStrata:
+    """Strata of a group over a whole file: the stratum of each record, and the records of each stratum."""
+
+    strata: Strata
+    stratum_of: StratumOf
+    records: Sequence[int]
 
 
 class Combinations:
@@ -176,11 +223,12 @@ class Combinations:
         )
 
     def strata(
-        self, cuts: Sequence[Cut], scale: Sequence[float], least: int, *, keep: bool = False
-    ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
-        """Strata with at least so many records, the stratum of each combination, and the records of each stratum.
+        self, cuts: Sequence[Cut], center: Sequence[float], scale: Sequence[float], least: int,
+        candidates: CandidateSearch, *, keep: bool = False,
+    ) -> WholeStrata:  # fmt: skip
+        """Strata with at least so many records.
 
-        `keep`: those of `within` stay, however small.
+        `candidates`: finds the records that patterns of zeros may move. `keep`: those of `within` stay, however small.
         """
         records = sum(each for each, _, _ in self._found.values())
         if records < least:
@@ -188,63 +236,71 @@ class Combinations:
                 f"k = {least} is larger than the number of records, {records}: no group of {least} records exists"
             )
         if not cuts or not cuts[0].criterion.apart:
-            return self._merged(cuts, scale, least)
+            found = self._merged(cuts, center, scale, least, candidates)
+            return _whole(*found, self._sizes())
         outer = Combinations()
         for codes, counted in self._found.items():
             outer._add(codes[:1], counted)
-        values, sizes = outer._sizes()
-        whole = outer._merged(cuts[:1], scale, 1 if keep else least)[0]
-        became = {codes[0]: int(number) for codes, number in zip(values, whole.codes, strict=True)}
+        sizes = np.array([*outer._sizes().values()], dtype=np.int64)
+        whole, became, _ = outer._merged(cuts[:1], center, scale, 1 if keep else least, candidates)
+        inside = {codes: (became[codes[:1]], *codes[1:]) for codes in self._found}
         inner = Combinations()
         for codes, counted in self._found.items():
-            inner._add((became[codes[0]], *codes[1:]), counted)
+            inner._add(inside[codes], counted)
         joined = [replace(cuts[0], meanings=joined_values(cuts[0].criterion, whole.codes)), *cuts[1:]]
-        strata, stratum_of, totals = inner._merged(joined, scale, 1 if keep else least)
+
+        def among(numbers: Mapping[tuple[int, ...], int], patterns: ZeroPatterns) -> Candidates:
+            return candidates({codes: numbers[own] for codes, own in inside.items()}, patterns)
+
+        strata, stratum_of, moved = inner._merged(joined, center, scale, 1 if keep else least, among)
         small = sizes < least
         strata = replace(
-            strata, least=least, small=(int(small.sum()), int(sizes[small].sum())), within=len(values),
+            strata, least=least, small=(int(small.sum()), int(sizes[small].sum())), within=len(sizes),
             left=whole.count,
         )  # fmt: skip
-        return strata, {codes: stratum_of[became[codes[0]], *codes[1:]] for codes in self._found}, totals
+        return _whole(strata, {codes: stratum_of[own] for codes, own in inside.items()}, moved, self._sizes())
 
-    def _sizes(self) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
-        """Combinations in order, and the records of each."""
-        ordered = sorted(self._found)
-        return ordered, np.array([self._found[codes][0] for codes in ordered], dtype=np.int64)
+    def _sizes(self) -> dict[tuple[int, ...], int]:
+        """Records of each combination, in order."""
+        return {codes: self._found[codes][0] for codes in sorted(self._found)}
 
     def _merged(
-        self, cuts: Sequence[Cut], scale: Sequence[float], least: int
-    ) -> tuple[Strata, dict[tuple[int, ...], int], list[int]]:
-        ordered, sizes = self._sizes()
-        centres = partial(self._centres, ordered, scale)
-        combinations = np.array(ordered, dtype=np.int64).reshape(len(ordered), len(cuts))
-        strata = merged_strata(combinations, cuts, sizes, sizes, centres, least)
-        totals = np.bincount(strata.codes, weights=sizes, minlength=strata.count).astype(np.int64)
-        return strata, dict(zip(ordered, strata.codes.tolist(), strict=True)), totals.tolist()
+        self, cuts: Sequence[Cut], center: Sequence[float], scale: Sequence[float], least: int,
+        candidates: CandidateSearch,
+    ) -> tuple[Strata, dict[tuple[int, ...], int], Moved]:  # fmt: skip
+        found = self._sizes()
+        ordered, sizes = [*found], np.array([*found.values()], dtype=np.int64)
 
-    def _centres(self, ordered: Sequence[tuple[int, ...]], scale: Sequence[float]) -> NDArray[np.float64]:
-        return np.array(
-            [
-                [
-                    total / (present << UNIT) / spread if present else 0.0
-                    for total, present, spread in zip(*self._found[codes][1:], scale, strict=True)
-                ]
-                for codes in ordered
-            ]
-        )
+        def centres() -> NDArray[np.float64]:
+            known = [self._found[codes] for codes in ordered]
+            return standardised_means([each for _, each, _ in known], [each for *_, each in known], center, scale)
+
+        combinations = np.array(ordered, dtype=np.int64).reshape(len(ordered), len(cuts))
+        among = partial(candidates, {codes: at for at, codes in enumerate(ordered)})
+        strata, moved = merged_strata(combinations, cuts, sizes, sizes, centres, least, candidates=among)
+        return strata, dict(zip(ordered, strata.codes.tolist(), strict=True)), moved
+
+
+def _whole(
+    strata: Strata, stratum_of: Mapping[tuple[int, ...], int], moved: Moved, sizes: Mapping[tuple[int, ...], int]
+) -> WholeStrata:
+    records = np.zeros(strata.count, dtype=np.int64)
+    np.add.at(records, [stratum_of[codes] for codes in sizes], [*sizes.values()])
+    np.add.at(records, moved.strata, 1)
+    np.subtract.at(records, strata.codes[moved.combinations], 1)
+    return WholeStrata(strata, StratumOf(stratum_of, moved), records.tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class GroupCut:
     """The cut of one variable group.
 
-    `group`: its position in the plan. `stratum_of`: stratum of each combination of conditions. `center`, `scale`: of
-    the group's variables over the whole file; shape (g,).
+    `group`: its position in the plan. `center`, `scale`: of the group's variables over the whole file; shape (g,).
     """
 
     group: int
     conditions: Conditions
-    stratum_of: Mapping[tuple[int, ...], int]
+    stratum_of: StratumOf
     trees: tuple[KdTree, ...]
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -266,15 +322,14 @@ class GroupCut:
 
     def points(self, data: Dataset) -> NDArray[np.float64]:
         """Records in standard deviations, a missing cell at the mean; shape (n, g)."""
-        points: NDArray[np.float64] = np.nan_to_num((data.matrix(self.conditions.variables) - self.center) / self.scale)
-        return points
+        return standardised(data.matrix(self.conditions.variables), self.center, self.scale)
 
     def leaf_of(self, data: Dataset, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Leaf of each record of a part; shape (n,).
 
         `hashes`: shape (n,).
         """
-        strata, points = strata_of(self.conditions, self.stratum_of, data), self.points(data)
+        strata, points = self.stratum_of.of(self.conditions, data, hashes), self.points(data)
         found = np.zeros(len(data), dtype=np.int64)
         for number, tree in enumerate(self.trees):
             own = np.flatnonzero(strata == number)
@@ -283,24 +338,14 @@ class GroupCut:
 
     def fingerprint(self) -> str:
         """SHA-256 of its strata and cuts."""
-        message = repr(sorted(self.stratum_of.items())) + "".join(tree.fingerprint() for tree in self.trees)
+        message = repr(self.stratum_of) + "".join(tree.fingerprint() for tree in self.trees)
         return hashlib.sha256(message.encode()).hexdigest()
-
-
-def strata_of(conditions: Conditions, stratum_of: Mapping[tuple[int, ...], int], data: Dataset) -> NDArray[np.int64]:
-    """Stratum of each record; shape (n,)."""
-    if len(set(stratum_of.values())) == 1:
-        return np.zeros(len(data), dtype=np.int64)
-    found, places = distinct_rows(conditions.combinations(data))
-    numbers = np.array([stratum_of[tuple(codes)] for codes in found.tolist()], dtype=np.int64)
-    return numbers[places] if len(numbers) else np.zeros(len(data), dtype=np.int64)
 
 
 def cut_of_group(
     group: int,
     conditions: Conditions,
-    stratum_of: Mapping[tuple[int, ...], int],
-    records: Sequence[int],
+    whole_strata: WholeStrata,
     sample: Dataset,
     hashes: NDArray[np.uint64],
     center: NDArray[np.float64],
@@ -311,13 +356,13 @@ def cut_of_group(
 
     `hashes`: of the sampled records; shape (m,). `center`, `scale`: shape (g,).
     """
-    whole = GroupCut(group, conditions, stratum_of, (), center, scale)
-    strata, points = strata_of(conditions, stratum_of, sample), whole.points(sample)
+    whole = GroupCut(group, conditions, whole_strata.stratum_of, (), center, scale)
+    strata, points = whole.stratum_of.of(conditions, sample, hashes), whole.points(sample)
     trees = []
-    for number, n in enumerate(records):
+    for number, n in enumerate(whole_strata.records):
         own = np.flatnonzero(strata == number)
         trees.append(KdTree.of(points[own], hashes[own], -(-n // block_size)))
-    return GroupCut(group, conditions, stratum_of, tuple(trees), center, scale)
+    return replace(whole, trees=tuple(trees))
 
 
 def blocks_of(sizes: NDArray[np.int64], strata: NDArray[np.int64], least: int) -> list[tuple[int, int]]:

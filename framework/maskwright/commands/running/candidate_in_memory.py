@@ -48,8 +48,8 @@ def carried_out(
     level = ReleasedLevel.of(running, result, ready.original, released, outcome, found)
     return CandidateInMemory(
         doubts=(*level.doubts, *undecided_doubts(outcome, ready.arrival)),
-        violated=violated_problems(result, outcome), requests=described.measures, measured=found, rules=result.edits,
-        columns=result.masked.columns, layout=result.masked.layout, level=level,
+        violated=violated_problems(result, outcome, ready.plan), requests=described.measures, measured=found,
+        rules=result.edits, columns=result.masked.columns, layout=result.masked.layout, level=level,
         texts={} if described.output.codebook is None else HeldTexts.of(released),
     )  # fmt: skip
 

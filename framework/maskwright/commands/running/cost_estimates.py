@@ -108,7 +108,7 @@ def _shape_of(data: DataSource, open_file: Callable[[Path, Any, Progress], Readi
     rows = columns = 0
     with written_batches_of(open_file(data.path, data.params, shares.append)) as batches:
         for batch in batches:
-            # What is told of the file is told between two batches: of the records before this one.
+            # What is reported of the file is reported between two batches: of the records before this one.
             if shares[-1] > 0.0 and rows:
                 return round(rows / min(shares[-1], 1.0)), columns
             rows, columns = rows + batch.cells.num_rows, batch.cells.num_columns

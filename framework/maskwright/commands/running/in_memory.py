@@ -12,14 +12,9 @@ from maskwright.plugins.registry import plugins
 from maskwright.release.measures.variable_selection import with_usual_losses
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from maskwright.commands.running.loading import Clock
     from maskwright.commands.running.preparation import ReadyRun
     from maskwright.commands.running.release_candidate import ReleaseCandidate
-    from maskwright.data.dataset import Layout
-    from maskwright.data.variable import Variable
-    from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
     from maskwright.release.files import Release
@@ -44,21 +39,12 @@ class PlannedInMemory(PlannedRun):
             pipeline=with_usual_losses(described, ready.plan, plugins()),
             doubts=(*ready.doubts, *doubts_of_measures(described, ready.plan), *doubts),
             notices=(*ready.notices, *notices), reporter=reporter, clock=clock, ready=ready,
+            rules=(ready.edits, ready.original.variables, ready.original.layout), variables=ready.plan.variables,
         )  # fmt: skip
-
-    @property
-    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
-        """Rules that are to be kept, variables, and the layout of the file."""
-        return self.ready.edits, self.ready.original.variables, self.ready.original.layout
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.ready.plan.to_json()
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Variables that are published, by name."""
-        return self.ready.plan.variables
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
         """Return expected memory and time, for the records of the file or as many as are assumed."""

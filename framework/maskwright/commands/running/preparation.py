@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from maskwright.commands.running.cost_estimates import refuse_unreadable
 from maskwright.commands.running.loading import CheckedInput, Clock, explained_by, load_input, reasons_first
 from maskwright.data.dataset import Dataset
+from maskwright.data.record_order import RANDOM_ORDER
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.findings import Notice
@@ -117,12 +118,13 @@ class ReadyRun(CheckedInput):
     """A request with its data and edits read, and the plan made.
 
     `edits`: that fire on these data, and that the steps do not drop. `dropped`: those that they drop, because what they
-    read is published as categories.
+    read is published as categories. `remedy_of_order`: how its records are published in random order.
     """
 
     request: MaskingRequest
     plan: Plan
     dropped: tuple[Edit, ...] = ()
+    remedy_of_order: str = RANDOM_ORDER
 
     @property
     def is_shuffled(self) -> bool:
@@ -140,8 +142,10 @@ class ReadyRun(CheckedInput):
             from maskwright.masking.suppressing.inference_findings import order_doubts  # of suppressed cells
 
             inferred = {each.subject for each in found if each.kind == "suppressed-cells-follow"}
-            shuffled = self.is_shuffled
-            found += order_doubts(removal.shown, removal.data, self.plan.untouched, inferred, is_shuffled=shuffled)
+            found += order_doubts(
+                removal.shown, removal.data, self.plan.untouched, inferred, is_shuffled=self.is_shuffled,
+                remedy=self.remedy_of_order,
+            )  # fmt: skip
         return replace(result, doubts=tuple(found))
 
     def arranged(self, masked: Dataset, seed: int) -> Arranged:
@@ -158,9 +162,10 @@ def prepare(
     *,
     thorough: bool = True,
     computed: Collection[str] = (),
+    remedy_of_order: str = RANDOM_ORDER,
 ) -> ReadyRun:
     """Read data and edits, check the original, make the plan."""
-    from maskwright.planning.warnings.record_order import file_order_doubts, number_order_doubts
+    from maskwright.disclosure.attacks.record_order import file_order_doubts, number_order_doubts
 
     timed = clock or Clock()
     refuse_steps(request)
@@ -177,9 +182,9 @@ def prepare(
         *plan.warnings,
         *publication_notices(loaded.original, plan, loaded.broken, computed),
     )
-    ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped)
+    ready = ReadyRun(**vars(loaded), request=request, plan=plan, dropped=dropped, remedy_of_order=remedy_of_order)
     shown = [name for name in plan.untouched if name not in computed and not plan.variables[name].renewed]
-    by_order = [] if ready.is_shuffled else [*file_order_doubts(plan, ready.original)]
+    by_order = [] if ready.is_shuffled else [*file_order_doubts(plan, ready.original, remedy=remedy_of_order)]
     by_order += number_order_doubts(plan, ready.original, shown)
     by_order += household_doubts(ready.original, plan, is_shuffled=ready.is_shuffled)
     return replace(ready, edits=plan.edits, notices=notices, doubts=(*loaded.doubts, *plan.doubts, *by_order))
@@ -249,11 +254,6 @@ def plan_of(request: MaskingRequest, loaded: CheckedInput, computed: Collection[
         plan = plan_of_steps(
             request.steps, variables, loaded.edits, loaded.original, loaded.broken, computed, is_whole=True
         )  # fmt: skip
-        refuse_impossible_limits(plan)
-        if len(plan.coarse.steps):
-            from maskwright.masking.context import refuse_untranslatable  # with all that masks
-
-            refuse_untranslatable(plan, variables, loaded.original)
     return replace(plan, disclosure=request.disclosure)
 
 
@@ -269,6 +269,7 @@ def plan_of_steps(
 ) -> Plan:
     """Plan with what becomes of the edits on recoded variables, as far as that is known before masking.
 
+    Steps are refused whose limits no record could satisfy, or in whose categories an edit cannot be expressed.
     `is_whole`: whether the data are those that the steps get.
     """
     coarse = recoded_variables(edits, steps, variables, broken or {}, data)
@@ -276,17 +277,18 @@ def plan_of_steps(
     tried = recoded_alone(steps, variables, coarse) if is_whole else {}
     coarse = replace(coarse, foreseen=frozenset(known), tried=frozenset(tried))
     found = settled(edits, coarse, known, lambda _: None, coarse.steps.keys() - known.keys())
-    gone = {edit.name for edit in found.dropped}
-    kept = EditSet(tuple(edit for edit in edits if edit.name not in gone), edits.notes)
-    return make_plan(
+    dropped = {edit.name for edit in found.dropped}
+    kept = EditSet(tuple(edit for edit in edits if edit.name not in dropped), edits.notes)
+    plan = make_plan(
         steps, variables, kept, data, broken, coarse=coarse, translations=found.translations, elsewhere=computed
     )
-
-
-def refuse_impossible_limits(plan: Plan) -> None:
-    """Stop when no record could satisfy the edits within the limits that the steps set."""
     if len(plan.limits):
         refuse_contradictions(plan.edits + plan.limits, tuple(plan.variables.values()), thorough=False)
+    if data is not None and tried:
+        from maskwright.masking.context import refuse_untranslatable  # with all that masks
+
+        refuse_untranslatable(plan, variables, data)
+    return plan
 
 
 def doubts_of_measures(request: Pipeline, plan: Plan) -> tuple[Doubt, ...]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from maskwright.edits.evaluation.check import Outcome
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import MaskingRequest, MeasureRequest
+    from maskwright.planning.plan import Plan
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.codebook import HeldTexts
     from maskwright.release.files import Release
@@ -160,14 +161,24 @@ def publish_record(
     return record
 
 
-def violated_problems(result: MaskingResult, outcome: Outcome) -> list[Problem]:
+def violated_problems(result: MaskingResult, outcome: Outcome, plan: Plan) -> list[Problem]:
     """A problem for each edit that does not hold in the masked records."""
+    least = {
+        name: group.strata.least for group in plan.groups if group.strata is not None for name in group.strata.mixed
+    }  # fmt: skip
     problems = []
     for each in violated_edits(outcome.edits):
         failed = result.infeasible.get(each.name)
         infeasible = f"no feasible point was found for {plural(failed, 'row')}" if failed else None
         message = f"edit {each.name!r} does not hold in {each.violations} of {outcome.records} masked records"
-        problems.append(Problem(message, hint="; ".join(filter(None, (infeasible, *each.undecidable_because))) or None))
+        few = None
+        if each.name in least:
+            few = (
+                f"fewer than {least[each.name]} records are on one side of its condition, and are masked with others: "
+                "join categories of the condition (recoding), lower k, or leave these records out"
+            )
+        hint = "; ".join(filter(None, (infeasible, few, *each.undecidable_because)))
+        problems.append(Problem(message, hint=hint or None))
     return problems
 
 

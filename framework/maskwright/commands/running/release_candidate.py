@@ -35,7 +35,8 @@ class PlannedRun(ABC):
     """A run whose data and edits are read, and whose plan is made. Nothing is masked or written.
 
     `pipeline`: with the measures that are usual where it names none. `doubts`: about the data, the plan, and what is to
-    be measured. `notices`: what a person should know before anything is masked.
+    be measured. `notices`: what a person should know before anything is masked. `rules`: that are to be kept, variables
+    of all levels, and the layout of their file; None with several files. `variables`: that are published, by name.
     """
 
     pipeline: Pipeline
@@ -43,20 +44,12 @@ class PlannedRun(ABC):
     notices: tuple[Notice, ...]
     reporter: Reporter
     clock: Clock
-
-    @property
-    @abstractmethod
-    def rules(self) -> tuple[EditSet, Sequence[Variable], Layout | None]:
-        """Rules that are to be kept, variables of all levels, and the layout of their file; None with several files."""
+    rules: tuple[EditSet, Sequence[Variable], Layout | None]
+    variables: Mapping[str, Variable]
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it and checks of plans get it."""
-
-    @property
-    @abstractmethod
-    def variables(self) -> Mapping[str, Variable]:
-        """Variables that are published, by name."""
 
     @abstractmethod
     def extent(self, assumed: int | None) -> dict[str, Any]:

@@ -172,12 +172,15 @@ class ReleasedLevel:
     @staticmethod
     def of(
         run: PipelineRun, result: MaskingResult, original: Dataset, released: Dataset, outcome: Outcome,
-        measured: Mapping[str, Measurement],
+        measured: Mapping[str, Measurement], counted: Dataset | None = None,
     ) -> ReleasedLevel:  # fmt: skip
-        """Compare what was read back with the records that the steps got, totals that are derived afterwards too."""
+        """Compare what was read back with the records that the steps got, totals that are derived afterwards too.
+
+        `counted`: records in whose classes k is counted, where it is counted with keys of the levels above.
+        """
         with run.clock("unchanged values"):
             unchanged = unchanged_cells(original, released)
-            seen = last_doubts(run.ready.plan, original, released, unchanged, result.doubts)
+            seen = last_doubts(run.ready.plan, original, released, unchanged, result.doubts, counted)
         return ReleasedLevel(run, result, outcome, measured, unchanged, (*result.doubts, *seen))
 
     def record(self, judgement: ReleaseDecision) -> RunRecord:
@@ -234,8 +237,9 @@ def observer_of_steps() -> Observer | None:
 
 
 def last_doubts(
-    plan: Plan, original: Dataset, released: Dataset, unchanged: Iterable[UnchangedCells], known_doubts: Sequence[Doubt]
-) -> tuple[Doubt, ...]:
+    plan: Plan, original: Dataset, released: Dataset, unchanged: Iterable[UnchangedCells],
+    known_doubts: Sequence[Doubt], counted: Dataset | None = None,
+) -> tuple[Doubt, ...]:  # fmt: skip
     """Doubts about the released file: variables that are as they were, and classes smaller than promised.
 
     Every release of data in memory is counted here, after the last cell went.
@@ -243,10 +247,12 @@ def last_doubts(
     if released.households is None and original.households is not None:
         origin = slice(None) if released.origin is None else rows_of(original, released)
         released = replace(released, households=original.households[origin])
-    classes = promised_classes(released, plan)
+    counted = counted or released
     return (
         *unchanged_doubts(unchanged, plan, known_doubts, (original, released)),
-        *class_doubts(plan, {column.name for column in released if column.missing.any()}, classes),
+        *class_doubts(
+            plan, {column.name for column in counted if column.missing.any()}, promised_classes(counted, plan)
+        ),
         *_weight_doubts(plan, original, released),
         *_attack_doubts(plan, original, released, known_doubts),
     )

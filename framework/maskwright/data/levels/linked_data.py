@@ -13,7 +13,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -158,6 +158,22 @@ class LinkedData:
     def above(self, cells: NDArray[np.bool_], level: str, above: str) -> NDArray[np.bool_]:
         """Records of a level above, or of its own, that have any of these records of a level; shape (groups,)."""
         return cells if level == above else np.bincount(self.groups_in(level, above), cells, len(self[above])) > 0
+
+    def variables_above(self, level: str) -> dict[str, str]:
+        """Variables of the levels above one, keys left out, with their levels."""
+        uppers = [upper for upper, lower in self.pairs if lower == level]
+        return {
+            name: upper for upper in uppers for name in self[upper].data.names if name not in self[upper].key_columns
+        }  # fmt: skip
+
+    def with_columns_above(self, data: Dataset, level: str, names: Iterable[str]) -> Dataset:
+        """Records of a level, each with these variables of its groups."""
+        above = self.variables_above(level)
+        added = [
+            self[above[name]].data[name].taken(self.groups_in(level, above[name]))
+            for name in dict.fromkeys(names) if name not in data and name in above
+        ]  # fmt: skip
+        return replace(data, columns=(*data.columns, *added)) if added else data
 
     def starts(self, name: str) -> NDArray[np.int64]:
         """Position of the first record of each group, and the number of records at the end; shape (groups + 1,)."""

@@ -31,6 +31,24 @@ LikelyType = Literal["number", "code", "category", "identifier", "date", "free t
 
 
 @dataclass(frozen=True)
+class Unsure:
+    """What a person should decide of a variable; never holds a value.
+
+    `text`: a sentence about this one. `without_counts`: the same of several; empty: the text, which has no counts.
+    `asks_role`: it says no more than that nothing says what the variable is.
+    """
+
+    text: str
+    without_counts: str = ""
+    asks_role: bool = False
+
+    @property
+    def of_several(self) -> str:
+        """The sentence about this variable and others like it."""
+        return self.without_counts or self.text
+
+
+@dataclass(frozen=True)
 class ColumnProfile:
     """One variable as it looks; `type`, `role` and `release` as they would be declared.
 
@@ -51,7 +69,7 @@ class ColumnProfile:
     missing_codes: Mapping[str, int] = field(default_factory=dict)
     decimals: int | None = None
     date_format: str | None = None
-    unsure: tuple[str, ...] = ()
+    unsure: tuple[Unsure, ...] = ()
     lowest: float | None = None
     highest: float | None = None
     release: Literal["new"] | None = None
@@ -69,7 +87,7 @@ class ColumnProfile:
             values = {"lowest": self.lowest, "highest": self.highest}
         if self.categories is not None:
             values = {"categories": dict(self.categories)}
-        listed = {"missing_codes": dict(self.missing_codes), "unsure": list(self.unsure)}
+        listed = {"missing_codes": dict(self.missing_codes), "unsure": [each.text for each in self.unsure]}
         return {name: listed.get(name, getattr(self, name)) for name in _IN_JSON} | values
 
 
@@ -91,7 +109,7 @@ class Facts:
     distinct: int
     missing_codes: Mapping[str, int]
     values: NDArray[np.float64]
-    unsure: tuple[str, ...] = ()
+    unsure: tuple[Unsure, ...] = ()
 
 
 MAY_BE_CATEGORIES = frozenset({"none", "unknown", "nil", "x", "*", "missing", "nan", "null", "not available"})

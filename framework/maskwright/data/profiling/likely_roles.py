@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import ValueCodes, determines
-from maskwright.data.profiling.column_profile import KEYS, Meaning
+from maskwright.data.profiling.column_profile import KEYS, Meaning, Unsure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Guess:
 
     role: Role | None
     why: str
-    unsure: tuple[str, ...] = ()
+    unsure: tuple[Unsure, ...] = ()
     counts: bool = False
 
 
@@ -68,13 +68,15 @@ def _may_weigh(facts: Facts) -> bool:
 
 def _weight(facts: Facts) -> Guess:
     mean = float(np.mean(facts.values))
-    unsure = []
+    unsure, named = [], "a weight by its name"
     if facts.values.min() == 0:
-        unsure.append("a weight by its name, and some cells are 0")
+        unsure.append(Unsure(f"{named}, and some cells are 0"))
     if facts.missing:
-        unsure.append(f"a weight by its name, and {facts.missing} cells have no value")
+        unsure.append(
+            Unsure(f"{named}, and {facts.missing} cells have no value", f"{named}, and some cells have no value")
+        )
     if BODY[0] <= mean <= BODY[1] and facts.values.max() < 3 * BODY[1]:
-        unsure.append("a sampling weight by its name; if it is the weight of a body, it is confidential")
+        unsure.append(Unsure("a sampling weight by its name; if it is the weight of a body, it is confidential"))
     sums = "they sum to more than the records" if mean > 1.5 else "their mean is about 1"
     return Guess("weight", f"its name; none is negative, and {sums}", tuple(unsure), counts=True)
 
@@ -83,15 +85,16 @@ def _identifier(facts: Facts, meaning: Meaning) -> Guess:
     if facts.distinct == facts.cells:
         return Guess("identifier", "its name, and every cell differs", counts=True)
     if meaning == "identifier" and facts.looks_like != "code":
-        message = f"an identifier by its name, and its {facts.distinct} values repeat: the key of something else?"
-        return Guess("identifier", "its name", (message,), counts=True)
+        lead, asked = "an identifier by its name, and its", "values repeat: the key of something else?"
+        unsure = Unsure(f"{lead} {facts.distinct} {asked}", f"{lead} {asked}")
+        return Guess("identifier", "its name", (unsure,), counts=True)
     whole = not facts.column.variable.is_numeric or facts.column.variable.decimals == 0
     if meaning == "household" and whole and facts.cells <= MOST_MEMBERS * facts.distinct:
-        message = (
+        unsure = Unsure(
             "the key of households by its name, though no variable is the same within them; if it is: `cluster` in the "
             "data section names it"
         )
-        return Guess("identifier", "its name, and its values repeat", (message,), counts=True)
+        return Guess("identifier", "its name, and its values repeat", (unsure,), counts=True)
     if meaning == "a person's name" and 2 * facts.distinct > facts.cells and not facts.column.variable.is_numeric:
         return Guess("identifier", "its name, and most cells differ")
     return _by_cells(facts)
@@ -108,13 +111,13 @@ def _order(facts: Facts) -> Guess | None:
         return None
     steps = np.diff(facts.values)
     if variable.decimals == 0 and steps[0] != 0 and bool(np.all(steps == steps[0])):
-        unsure = "a sequence number? it is dropped unless you declare another role"
+        unsure = Unsure("a sequence number? it is dropped unless you declare another role")
         return Guess("identifier", "it counts the records in their order", (unsure,), counts=True)
     ranked, counts = np.unique(facts.values, return_counts=True)
     last = np.cumsum(counts)
     first = last - counts + 1
     if any(np.array_equal(ranked, each) for each in (first, (first + last) / 2, last)):
-        unsure = "a rank? it singles every record out, and is dropped unless you declare another role"
+        unsure = Unsure("a rank? it singles every record out, and is dropped unless you declare another role")
         return Guess("identifier", "its cells are the ranks of the records by something", (unsure,), counts=True)
     return None
 
@@ -124,22 +127,24 @@ def _key(facts: Facts, meaning: Meaning) -> Guess:
     if facts.looks_like in ("date", "identifier", "free text") and not (numeric and facts.looks_like == "identifier"):
         what = "days" if facts.looks_like == "date" else "nearly all different texts"
         text = f"others know it ({meaning}), and it holds {what}: it is dropped unless you publish it more coarsely"
-        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (text,))
+        return Guess("identifier", f"its name says {meaning}, and it singles persons out", (Unsure(text),))
     unsure = []
     if not numeric and facts.distinct > MOST_KEY_VALUES:
-        unsure.append(f"{facts.distinct} categories single out many records: join them first (method recoding)")
+        joined = "categories single out many records: join them first (method recoding)"
+        unsure.append(Unsure(f"{facts.distinct} {joined}", f"many {joined}"))
     if meaning in ("occupation", "region", "industry") and numeric and facts.looks_like != "code":
-        unsure.append(f"numbers that are probably codes ({meaning}): `type: nominal` keeps them as they are")
+        unsure.append(Unsure(f"numbers that are probably codes ({meaning}): `type: nominal` keeps them as they are"))
     return Guess("quasi_identifier", f"its name says {meaning}", tuple(unsure), counts=meaning in COUNTED)
 
 
 def _amount(facts: Facts, why: str) -> Guess:
     unsure = []
     if facts.cells >= OFTEN * facts.distinct and facts.distinct <= MOST_KEY_VALUES:
-        unsure.append(
-            f"only {facts.distinct} different values: means of equal ones change nothing (perhaps rank_swapping, or "
-            "`role: other` if it may be published as it is)"
+        said = (
+            "different values: means of equal ones change nothing (perhaps rank_swapping, or `role: other` if it may "
+            "be published as it is)"
         )
+        unsure.append(Unsure(f"only {facts.distinct} {said}", f"few {said}"))
     return Guess("confidential", why, tuple(unsure), counts=True)
 
 
@@ -148,20 +153,20 @@ def _by_cells(facts: Facts) -> Guess:
         case "identifier":
             return Guess(
                 "identifier", "every cell differs, or nearly every one",
-                ("an identifier? it is dropped unless you declare another role",), counts=True,
+                (Unsure("an identifier? it is dropped unless you declare another role"),), counts=True,
             )  # fmt: skip
         case "free text":
             return Guess(
                 "identifier", "most cells are different texts",
-                ("free text? it is dropped unless you declare another role",),
+                (Unsure("free text? it is dropped unless you declare another role"),),
             )  # fmt: skip
         case "date":
-            return Guess(None, "days", ("a date of which nothing says what it is: " + DECIDE,))
+            return Guess(None, "days", (_role_of("a date of which nothing says what it is"),))
         case "code":
-            sentence = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are: "
-            return Guess(None, "few whole numbers", (sentence + DECIDE,))
+            sentence = "few whole numbers, codes or counts (a count: `type: integer`), and nothing says what they are"
+            return Guess(None, "few whole numbers", (_role_of(sentence),))
         case "category":
-            return Guess(None, "categories", ("categories of which nothing says what they are: " + DECIDE,))
+            return Guess(None, "categories", (_role_of("categories of which nothing says what they are"),))
         case _:
             return _amount(facts, "an undeclared number")
 
@@ -170,6 +175,10 @@ DECIDE = (
     "`role: quasi_identifier` if others know it (add it to the step), `role: other` if it may be published as it is, "
     "`role: identifier` drops it"
 )
+
+
+def _role_of(what: str) -> Unsure:
+    return Unsure(f"{what}: {DECIDE}", asks_role=True)
 
 
 LARGEST_HOUSEHOLD = 60
@@ -182,7 +191,7 @@ MOST_TRIED = 5
 SCATTERED = 1.05
 """Runs of equal values, for each value, up to which they stand together."""
 
-FoundKey = tuple[str | None, str, tuple[str, ...]]
+FoundKey = tuple[str | None, str, tuple[Unsure, ...]]
 
 
 def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, Meaning | None]) -> FoundKey:
@@ -207,10 +216,10 @@ def household_key(data: Dataset, facts: Sequence[Facts], meanings: Mapping[str, 
         return None, "", ()
     is_named, alike, name = max(found)
     why = f"its values repeat, and {alike} variables are the same within them"
-    unsure = () if is_named else ("perhaps the key of households or groups, though its name does not say so",)
+    unsure = () if is_named else (Unsure("perhaps the key of households or groups, though its name does not say so"),)
     if len(found) > 1:
         rest = ", ".join(repr(other) for *_, other in found if other != name)
-        unsure = (*unsure, f"{rest} would do for the key of households as well")
+        unsure = (*unsure, Unsure(f"{rest} would do for the key of households as well"))
     return name, f"its name, and {why}" if is_named else why, unsure
 
 

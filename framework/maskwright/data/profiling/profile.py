@@ -14,7 +14,7 @@ from maskwright.data.column_doubts import DATE, LEADING_ZERO, codes_apart
 from maskwright.data.date_columns import compact_form
 from maskwright.data.date_texts import read_dates
 from maskwright.data.notations import FEWEST_CELLS, fitting_formats
-from maskwright.data.profiling.column_profile import CellKinds, ColumnProfile, Facts, LikelyType, meaning_of
+from maskwright.data.profiling.column_profile import CellKinds, ColumnProfile, Facts, LikelyType, Unsure, meaning_of
 from maskwright.data.profiling.likely_roles import Guess, household_key, likely_role
 from maskwright.foundation.progress import Progress, silent
 
@@ -84,27 +84,30 @@ def profile_columns(
 def facts_of(column: Column, codes: Collection[str], kinds: CellKinds | None = None) -> Facts:
     """Counts of a column."""
     present = column.values[~column.missing].astype(np.float64, copy=False)
-    found, unsure = _written_codes(column), list[str]()
+    found, unsure = _written_codes(column), list[Unsure]()
     if column.variable.is_numeric:
         apart = {code: count for code, count in codes_apart(column).items() if count >= FEWEST_CELLS}
         if apart:
             present = present[~np.isin(present, list(apart))]
             found |= {f"{code:.0f}": count for code, count in apart.items()}
-            counted = " and ".join(f"{code:.0f} ({count} cells)" for code, count in apart.items())
-            unsure.append(f"{counted}, far from all others: taken to mean 'no value'")
+            unsure.append(_taken_for_missing(apart, "far from all others"))
     for word in codes:
         count = found.get(word, 0)
-        unsure.append(f"{count} {'cell says' if count == 1 else 'cells say'} {word!r}: taken to mean 'no value'")
+        meant = f"{word!r}: taken to mean 'no value'"
+        unsure.append(
+            Unsure(f"{count} {'cell says' if count == 1 else 'cells say'} {meant}", f"some cells say {meant}")
+        )
     distinct = np.unique(present)
-    looks_like, odd = _likely_type(column, present, distinct)
+    looks_like = _likely_type(column, present, distinct)
     if kinds is not None:
         looks_like = "number" if _are_nearly_numbers(column, kinds) else looks_like
-        unsure.append(f"{kinds.mixture}: declare `missing: [...]`, or correct {'it' if kinds.odd == 1 else 'them'}")
+        way = "declare `missing: [...]`, or correct"
+        mixed = f"{kinds.mixture}: {way} {'it' if kinds.odd == 1 else 'them'}"
+        unsure.append(Unsure(mixed, f"most cells are numbers and some are not: {way} them"))
     if looks_like == "category":
         below = _below_zero(column, present)
         if below:
-            listed = " and ".join(f"{code} ({count} cells)" for code, count in below.items())
-            unsure.append(f"{listed}, below zero among codes: taken to mean 'no value'")
+            unsure.append(_taken_for_missing(below, "below zero among codes"))
             found |= below
             present = present[~np.isin(present, [column.variable.categories.index(code) for code in below])]
             distinct = np.unique(present)
@@ -112,12 +115,18 @@ def facts_of(column: Column, codes: Collection[str], kinds: CellKinds | None = N
         apart, present, distinct = _apart_from_codes(present, distinct)
         found |= {f"{code:.0f}": count for code, count in apart.items()}
         if apart:
-            listed = " and ".join(f"{code:.0f} ({count} cells)" for code, count in apart.items())
-            unsure.append(f"{listed}, below zero among codes: taken to mean 'no value'")
+            unsure.append(_taken_for_missing(apart, "below zero among codes"))
         if len(distinct) > 2 and distinct[-1] == NINE and distinct[-2] <= NINE / 2 + 1:
-            unsure.append("9 stands apart from the other codes: perhaps 'no value' (declare `missing: [9]`)")
+            unsure.append(Unsure("9 stands apart from the other codes: perhaps 'no value' (declare `missing: [9]`)"))
     cells = len(present)
-    return Facts(column, looks_like, cells, len(column) - cells, len(distinct), found, present, (*unsure, *odd))
+    return Facts(column, looks_like, cells, len(column) - cells, len(distinct), found, present, tuple(unsure))
+
+
+def _taken_for_missing(codes: Mapping[str, int] | Mapping[float, int], where: str) -> Unsure:
+    meant = f"{where}: taken to mean 'no value'"
+    plain = {code if isinstance(code, str) else f"{code:.0f}": count for code, count in codes.items()}
+    counted = " and ".join(f"{code} ({count} cells)" for code, count in plain.items())
+    return Unsure(f"{counted}, {meant}", f"{' and '.join(plain)}, {meant}")
 
 
 def _are_nearly_numbers(column: Column, kinds: CellKinds) -> bool:
@@ -158,17 +167,15 @@ def _apart_from_codes(
     return counts, present[present >= 0], distinct[~below]
 
 
-def _likely_type(
-    column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]
-) -> tuple[LikelyType, tuple[str, ...]]:
+def _likely_type(column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]) -> LikelyType:
     if not len(present):
-        return "empty", ()
+        return "empty"
     if len(distinct) == 1:
-        return "constant", ()
+        return "constant"
     if column.variable.is_date:
-        return "date", ()
+        return "date"
     if column.variable.is_numeric:
-        return _likely_type_of_numbers(column, present, distinct), ()
+        return _likely_type_of_numbers(column, present, distinct)
     return _likely_type_of_texts(column, present, distinct)
 
 
@@ -185,20 +192,18 @@ def _likely_type_of_numbers(column: Column, present: NDArray[np.float64], distin
     return "number"
 
 
-def _likely_type_of_texts(
-    column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]
-) -> tuple[LikelyType, tuple[str, ...]]:
+def _likely_type_of_texts(column: Column, present: NDArray[np.float64], distinct: NDArray[np.float64]) -> LikelyType:
     texts = column.variable.category_texts
     if _share(pc.match_substring_regex(texts, DATE)) >= NEARLY_ALL:
-        return "date", ()
+        return "date"
     lengths = np.array(pc.utf8_length(texts))
     many = len(present) >= FEWEST_CELLS_OF_A_KEY
     spaced = _share(pc.match_substring(texts, " "))
     if many and len(distinct) == len(present) and lengths.max() <= LONGEST_IDENTIFIER and spaced < NEARLY_ALL:
-        return "identifier", ()
+        return "identifier"
     if many and (2 * len(distinct) > len(present) or lengths.max() > 4 * LONGEST_IDENTIFIER):
-        return ("identifier", ()) if spaced == 0 and lengths.max() <= LONGEST_IDENTIFIER else ("free text", ())
-    return "category", ()
+        return "identifier" if spaced == 0 and lengths.max() <= LONGEST_IDENTIFIER else "free text"
+    return "category"
 
 
 def _share(true: object) -> float:

@@ -52,7 +52,7 @@ def exact_sum(values: NDArray[np.float64]) -> int:
 def _sum_of_some(values: NDArray[np.float64]) -> int:
     if not len(values):
         return 0
-    if np.abs(values).max() * len(values) <= 2.0**53 and np.all(values == np.rint(values)):
+    if _adds_exactly(values):
         return int(values.sum()) << UNIT
     fractions, exponents = np.frexp(values)
     whole = np.ldexp(fractions, 53).astype(np.int64)
@@ -67,6 +67,37 @@ def _sum_of_some(values: NDArray[np.float64]) -> int:
         sum_here = (int(highs[place]) << 26) + int(lows[place])
         units += sum_here << shift if shift >= 0 else sum_here >> -shift
     return units
+
+
+def _adds_exactly(values: NDArray[np.float64]) -> bool:
+    """Whether numbers are whole and so small that no sum of some of them is rounded."""
+    largest = float(np.abs(values).max(initial=0.0)) * len(values)
+    return largest <= 2.0**53 and bool(np.all(values == np.rint(values)))
+
+
+def exact_cell_sums(
+    values: NDArray[np.float64], codes: NDArray[np.int64], count: int
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Sums of the cells that are not NaN, as `exact_sum` gives them, and how many these are: of each code and column.
+
+    `values`: shape (n, p). `codes`: of each record, 0 .. `count` - 1; shape (n,).
+    """
+    sums: list[list[int]] = [[] for _ in range(count)]
+    present = np.zeros((count, values.shape[1]), dtype=np.int64)
+    for place, column in enumerate(values.T):
+        known = ~np.isnan(column)
+        present[:, place] = np.bincount(codes[known], minlength=count)
+        for own, total in zip(sums, _sums_by_code(column[known], codes[known], count), strict=True):
+            own.append(total)
+    return sums, present.tolist()
+
+
+def _sums_by_code(values: NDArray[np.float64], codes: NDArray[np.int64], count: int) -> list[int]:
+    if _adds_exactly(values):
+        return [int(each) << UNIT for each in np.bincount(codes, values, minlength=count)]
+    order = np.argsort(codes, kind="stable")
+    borders = np.cumsum(np.bincount(codes, minlength=count))[:-1]
+    return [exact_sum(each) for each in np.split(values[order], borders)]
 
 
 @dataclass(frozen=True)
@@ -120,6 +151,13 @@ class Moments:
             return 0.0
         above = Fraction(self.squares, 1 << UNIT) - Fraction(self.total * self.total, self.n << (2 * UNIT))
         return math.sqrt(max(float(above / (self.n - 1)), 0.0))
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation; 1 where it is rounding noise: dividing by that would make noise count as distance."""
+        largest = max(abs(self.low), abs(self.high)) if self.n else 0.0
+        deviation = self.deviation
+        return deviation if deviation > 1e-12 * (abs(self.mean) + largest) else 1.0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, the sums as texts of whole numbers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -257,9 +256,19 @@ class Reader:
             attack = POSITION if similarity.near else DEPENDENCY
             yield InferencePath(off, similarity.given, attack), similarity.given, rows
 
-    def _cost(self, name: str, one: str) -> tuple[float, bool, bool]:
-        """Order in which variables lose cells: by importance; first those that lost some for the same variable."""
-        return self._importance.get(one, 1.0), one in self._last, (name, one) not in self._complements
+    def _in_order(self, name: str, given: tuple[str, ...], rows: Integers, gone: CellMasks) -> list[str]:
+        """Variables that may lose cells of these records, the first to lose them first.
+
+        One that adds nothing to what the others show comes last, then by importance; of those alike one that lost
+        cells for the same variable.
+        """
+
+        def cost(one: str) -> tuple[bool, float, bool, bool]:
+            superfluous = self._singles.is_superfluous(name, one, given, rows, gone)
+            is_new = (name, one) not in self._complements
+            return superfluous, self._importance.get(one, 1.0), one in self._last, is_new
+
+        return sorted((each for each in given if each not in self._never), key=cost)
 
     def _way(self, given: tuple[str, ...], *, by_count: bool = False) -> InferencePath:
         said, ends = ({}, {}) if self._spanning is None else (self._spanning.said, self._spanning.ends)
@@ -275,9 +284,9 @@ class Reader:
             follows |= self._of_unpublished_codes(dependency, gone)
         if not follows.any():
             return False
-        free = [name for name in dependency.given if name not in self._never]
+        free = self._in_order(dependency.name, dependency.given, np.flatnonzero(follows), gone)
         if free:
-            name = min(free, key=partial(self._cost, dependency.name))
+            name = free[0]
             gone[name] = gone.get(name, np.False_) | follows
             self._count({name: follows}, DEPENDENCY)
             self._complements.setdefault((dependency.name, name), {})[dependency.given] = None
@@ -314,8 +323,8 @@ class Reader:
                 rows = np.union1d(rows, self._singles.unexplained(name, given[0], gone))
             # Where one value gives the cell away for good, suppressing another is of no use.
             rows = rows[~lost[rows]]
-            for one in sorted((each for each in given if each not in self._never), key=partial(self._cost, name)):
-                # A cell that is gone already may read as an empty one, and that gives another away.
+            for one in self._in_order(name, given, rows, gone) if len(rows) else ():
+                # A cell that is suppressed already may read as an empty one, and that gives another away.
                 spent = self._singles.unchanged_by_suppression((one,)) | gone.get(one, np.False_)
                 able = rows[~spent[rows]]
                 if len(able):

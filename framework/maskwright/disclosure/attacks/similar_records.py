@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, Field
 
+from maskwright.data.code_parts import CodePart, CodeParts
 from maskwright.data.dependencies import BY_CHANCE, CERTAINTY, ValueCodes
+from maskwright.disclosure.attacks.record_order import in_runs, rules_of_neighbours
 from maskwright.disclosure.decision import LEVEL, certain_cells, claims_of, relations
 from maskwright.plugins.attack import Attack, Inference, Published
 
@@ -162,14 +164,20 @@ MOST_PAIRED = 6
 
 @dataclass(frozen=True)
 class Similarity:
-    """In which variables records are similar: equal in one, near in one or in two, or in one interval of one."""
+    """In which variables records are similar: equal in one, near in one or in two, or in one interval of one.
+
+    `part`: of the code, that is equal.
+    """
 
     given: tuple[str, ...]
     near: bool = False
     interval: bool = False
+    part: CodePart | None = None
 
     def __str__(self) -> str:
         names = " and ".join(self.given)
+        if self.part is not None:
+            return f"agree in {self.part} of {names}"
         if self.interval:
             return f"lie in one interval of {names}"
         return f"are nearest in {names}" if self.near else f"agree in {names}"
@@ -195,15 +203,30 @@ class SimilarRecords:
         self._places: dict[str, Floats] = {}
         self._orders: dict[str, Integers] = {}
         self._related: dict[tuple[str, Similarity], Integers] = {}
+        self._of: dict[str, tuple[Similarity, ...]] = {}
+        self._parts = {name: CodeParts(shown, name, codes) for name in self._columns}
         self._similarities = (*self._tried(), *self._pairs(paired))
 
     def of(self, name: str) -> tuple[Similarity, ...]:
         """Similarities that are examined for a variable."""
-        return tuple(each for each in self._similarities if name not in each.given)
+        if name not in self._of:
+            tried = (each for each in self._similarities if name not in each.given)
+            self._of[name] = (*tried, *self._of_parts(name))
+        return self._of[name]
+
+    def _of_parts(self, name: str) -> Iterator[Similarity]:
+        """Of parts of codes those that say something of a variable in a sample, wider ones only if they say more."""
+        for other, parts in self._parts.items():
+            held: dict[CodePart, int] = {}
+            for part in parts.tried if other != name else ():
+                right = self._right_in_sample(name, other, part)
+                if right > max((held[each] for each in held if part.has(each)), default=0):
+                    held[part] = right
+                    yield Similarity((other,), part=part)
 
     def certain_records(self, name: str, similarity: Similarity, hidden: CellMasks) -> Integers:
         """Records whose suppressed cell is known by similar ones, rightly, as positions, ascending."""
-        own, families = self._codes.of(name), len(self._similarities) * (1 + self._codes.distinct(name))
+        own, families = self._codes.of(name), self._families(name)
         key = (name, similarity)
         if key not in self._related:
             nothing = np.zeros(len(own), dtype=np.bool_)
@@ -220,7 +243,7 @@ class SimilarRecords:
         """What similar records show of each cell of a variable: codes of its values, -1 for nothing; shape (n,)."""
         own, gone = self._codes.of(name), hidden[name]
         if not similarity.near:
-            codes = self._codes.together(similarity.given)
+            codes = self._together(similarity)
             for other in similarity.given:
                 codes = np.where(hidden[other], -1, codes) if other in hidden else codes
             return shown_by_equal(codes, own, gone)
@@ -230,6 +253,22 @@ class SimilarRecords:
         if len(places) == 1:
             return shown_by_nearest(places[0], own, gone, self._order(*similarity.given))
         return shown_by_nearest_of_two((places[0], places[1]), own, gone)
+
+    def _families(self, name: str) -> int:
+        parts = sum(len(each.tried) for each in self._parts.values())
+        return (len(self._similarities) + parts) * (1 + self._codes.distinct(name))
+
+    def _together(self, similarity: Similarity) -> Integers:
+        if similarity.part is None:
+            return self._codes.together(similarity.given)
+        return self._parts[similarity.given[0]].of(similarity.part)
+
+    def _right_in_sample(self, name: str, code: str, part: CodePart) -> int:
+        """Cells of a sample that records with the same part of a code name rightly; 0 where that is by chance."""
+        rows = self._parts[code].rows
+        own = self._codes.of(name)[rows]
+        claims = claims_of(shown_by_equal(self._parts[code].of(part, rows), own, own < 0), own, own)
+        return int(claims.seen_right[0]) if len(relations(claims, self._families(name), self._certainty)) else 0
 
     def _tried(self) -> list[Similarity]:
         distinct = {name: self._codes.distinct(name) for name in self._columns}
@@ -275,7 +314,7 @@ class DependencyParams(BaseModel, extra="forbid", frozen=True):
 
 
 def infer_by_dependencies(published: Published, params: DependencyParams) -> Iterator[Inference]:
-    """What nearly all other records show that agree in one variable, or in two.
+    """What nearly all other records show that agree in one variable, in a part of its codes, or in two variables.
 
     Of a cell that is published, its own record is left out. At least three others have to be there, and 95 % of them
     to agree.
@@ -286,15 +325,20 @@ def infer_by_dependencies(published: Published, params: DependencyParams) -> Ite
 def infer_by_position(published: Published, params: NoParams) -> Iterator[Inference]:  # noqa: ARG001 - of every attack
     """What the nearest records show: in a number, in the first letters of a code, in two coordinates, in the file.
 
+    In the file the records before and after, too, in the order that it has: members of households stand together.
+
     Of a cell that is published, its own record is left out. The four nearest have to agree; or all of an interval, and
     these have to be many: the youngest, the largest.
     """
     yield from _inferred(published, 0, near=True)
     order = np.arange(len(published.data), dtype=np.float64)
     codes = ValueCodes(published.data)
+    common = in_runs(published.data, published.data.names, codes)
     for name in published.targets:
         named = shown_by_nearest(order, codes.of(name), published.data[name].missing, order.astype(np.int64))
         yield Inference(name, "records that are next to each other in the file", _values(published, name, codes, named))
+        for rule, named in rules_of_neighbours(codes, name, common):
+            yield Inference(name, rule, _values(published, name, codes, named))
 
 
 def _inferred(published: Published, paired: int, *, near: bool) -> Iterator[Inference]:

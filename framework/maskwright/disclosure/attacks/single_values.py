@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import bdtrc
 
 from maskwright.data.dependencies import (
     BY_CHANCE,
@@ -122,6 +123,35 @@ class SingleValues:
                     found.append(question.certain_records(named, original, self._certainty))
             known = self._found[name, given] = (state, np.unique(np.concatenate(found)))
         return known[1]
+
+    def is_superfluous(self, name: str, one: str, given: tuple[str, ...], rows: Integers, hidden: CellMasks) -> bool:
+        """Whether a variable adds nothing to what the others of the rules show of the cells of these records.
+
+        Of the published records with both values as many would by chance show the same, as they do with the others
+        alone: so many pairs are tried that some seem to show more.
+        """
+        others = tuple(each for each in given if each != one)
+        if not others:
+            return False
+        (both, right), (alone, share) = (self._showing(name, names, rows, hidden) for names in (given, others))
+        by_chance = bdtrc(right - 1, both, share / np.maximum(alone, 1))
+        return bool((by_chance * BY_CHANCE * self._tests(name, len(given)) >= 1).all())
+
+    def _showing(
+        self, name: str, given: tuple[str, ...], rows: Integers, hidden: CellMasks
+    ) -> tuple[Integers, Integers]:
+        """How many published records have the same values as each of these, and how many of them its cell as well."""
+        cells, codes = self._codes.of(name), np.zeros(self._n, dtype=np.int64)
+        there = (cells >= 0) & ~hidden[name]
+        for each in given:
+            values = self._published(each, hidden)
+            codes, there = codes * (self._values(each)[1] + 1) + values + 1, there & (values >= 0)
+        both = codes * (int(cells.max(initial=0)) + 2) + cells
+        counts = []
+        for group in (codes, both):
+            groups = np.unique(group, return_inverse=True)[1]
+            counts.append(np.bincount(groups[there], minlength=self._n)[groups[rows]])
+        return counts[0], counts[1]
 
     def _of_original(
         self, question: _Question, given: tuple[str, ...], queried: Integers, tests: int, groups: Integers | None

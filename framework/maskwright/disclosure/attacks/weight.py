@@ -292,7 +292,7 @@ def _disclosed_by_weight(given: Integers, values: Integers, tests: int, groups: 
 
 def _disclosure_message(weights: str, name: str, by_value: Booleans, by_factor: Booleans, total: int) -> str:
     count = int((by_value | by_factor).sum())
-    lead = f"the original category of {count} of {total} cells that do not show it is told by {weights}"
+    lead = f"the original category of {count} of {total} cells that do not show it follows from {weights}"
     if not (by_factor & ~by_value).any():
         return f"{lead}: records with the same weight had the same category"
     return f"{lead}, whose values were divided by another share where {name} was another"

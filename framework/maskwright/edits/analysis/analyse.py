@@ -45,8 +45,8 @@ def redundant(component: Sequence[Statement]) -> tuple[list[Finding], int]:
     other the last is reported; rules already reported are not used to show that another follows.
     """
     found = _weaker(component)
-    gone = {finding.edits[0] for finding in found}
-    left = [each for each in component if each.name not in gone]
+    redundant = {finding.edits[0] for finding in found}
+    left = [each for each in component if each.name not in redundant]
     if len(left) > MOST_RULES:
         return found, sum(each.edit is not None for each in left)
     open_ones = 0
@@ -145,7 +145,7 @@ def equalities(component: Sequence[Statement]) -> tuple[list[Finding], int]:
         needed = _needed(equal, tuple(dict.fromkeys(row.source for row in equal)), name)
         causes = {source for place, sources in tight.items() if rows[place].source in needed for source in sources}
         because = tuple(sorted({*needed, *causes}, key=lambda each: order[each]))
-        # A rule that states the value itself is no news.
+        # A rule that states the value itself is not reported.
         if len(because) > 1:
             message = f"{name} can only be {plain_text(float(value))} under {listed(because)}"
             found.append(Finding("fixed", because, message, places.get(because[0])))

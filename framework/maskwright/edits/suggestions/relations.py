@@ -94,7 +94,7 @@ def shorter(found: list[Relation], known: set[tuple[int | Fraction, ...]]) -> It
 
 
 def multiples(table: Table, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Variables that are so many times a larger one, up to rounding: a fit on both could tell neither; shape (p,)."""
+    """Variables that are so many times a larger one, up to rounding: a fit on both identifies neither; shape (p,)."""
     cells, errors = table.cells[rows], table.errors[rows]
     typical = np.array([np.median(np.abs(each[each != 0])) if each.any() else 0.0 for each in cells.T])
     found = np.zeros(len(typical), dtype=np.bool_)

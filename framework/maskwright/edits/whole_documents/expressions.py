@@ -35,7 +35,7 @@ _REACH_OUT = {
     ),
     **dict.fromkeys(
         ("environment-variable", "available-environment-variables", "system-property"),
-        "asks for the computer it runs on, which rules are not told",
+        "asks for the computer it runs on, which rules do not know",
     ),
     **dict.fromkeys(
         ("transform", "load-xquery-module", "evaluate", "function-lookup", "parse-xml", "parse-xml-fragment"),

@@ -104,9 +104,8 @@ def start_linked_pipeline(
             first = error.problems[0]
             doubts, problem, violation, hint = [], _about_file(first, data), "", first.hint or ""
     put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
-    messages = tuple(each.with_variable for each in doubts)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
-    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, messages, problem, code, hint)
+    return StartedPipeline(to, to.read_text(encoding="utf-8"), together, tuple(doubts), problem, code, hint)
 
 
 def _read_with_same_options(
@@ -142,7 +141,7 @@ def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[s
 
 
 def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
-    """Doubts of the plan, why there is none, and what the data break on arrival."""
+    """Doubts of the plan, why there is none, and which edits the original violates."""
     try:
         return doubts_of_plan(text(None)), "", ""
     except EditViolation as error:

@@ -139,7 +139,7 @@ LARGEST = 1 << 16
 """Bytes of a message to the process, and from it."""
 
 FORK, KILL, WAIT = b"fork", b"kill", b"wait"
-"""What it is told: `KILL` and `WAIT` are followed by the number of a copy."""
+"""What it is sent: `KILL` and `WAIT` are followed by the number of a copy."""
 
 ALIVE = b"alive"
 """Its answer to `WAIT` where there is no code yet."""

@@ -19,7 +19,7 @@ from maskwright.foundation.processes.function_pool import Answer, sendable
 from maskwright.foundation.processes.signals import prevent_core_dumps
 
 SECONDS_BETWEEN = 0.2
-"""At least so long between two shares of the work that are told: a function may tell thousands."""
+"""At least so long between two shares of the work that are reported: a function may report thousands."""
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:

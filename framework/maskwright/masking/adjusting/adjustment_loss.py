@@ -173,3 +173,16 @@ def cost_of_level(
         adjustment, rounding = cost.adjustment * share, cost.rounding * share
         total += Cost(amount - adjustment - rounding, adjustment, rounding)
     return total
+
+
+def cost_of_joined(moves: Moves, variables: Mapping[str, str], stated: Mapping[str, str]) -> Cost:
+    """Moves of joined records as those of the levels.
+
+    `moves`: of cells of joined records. `variables`: of which they are cells; others are left out. `stated`: edits as
+    they were stated, by the name of each in joined records.
+    """
+    total = Cost()
+    for cell, own in moves.items():
+        for name, moved in own.items() if cell in variables else ():
+            total += Cost(moves={variables[cell]: {stated.get(name, name): moved}})
+    return total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
 from maskwright.edits.levels.column_values import with_linked_columns
 from maskwright.masking.adjusting.adjust import adjust
+from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_joined, moves_by_edit
 from maskwright.masking.adjusting.targets import Targets
 
 if TYPE_CHECKING:
@@ -74,11 +75,12 @@ def _in_units(data: Dataset, derived: DerivedVariable, decimals: int | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class Repaired:
-    """What meeting the bounds did; `by_edit`: records that broke each bound before."""
+    """What meeting the bounds did; `by_edit`: records that broke each before; `cost`: how far each moved a variable."""
 
     data: Dataset
     moved: int
     by_edit: dict[str, int]
+    cost: Cost = field(default_factory=Cost)
 
 
 def repaired(
@@ -128,7 +130,10 @@ def repaired(
     }
     after = with_derived(data.with_columns(columns), across.derived)
     changed = int(np.any((moved != values) & ~np.isnan(values), axis=1).sum())
-    return Repaired(after, changed, broken)
+    read = {edit.name: edit.variables for edit in together}
+    moves = moves_by_edit(adjustment, values[first], labels, names, np.asarray(scale), read, {})
+    as_stated = {bound.name: edit.name for bound, (edit, _) in zip(edits, stated, strict=True)}
+    return Repaired(after, changed, broken, cost_of_joined(moves, {name: name for name in names}, as_stated))
 
 
 def _whole(part: LinearPart) -> LinearPart:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from maskwright.edits.levels.joint_rules import JoinedGroups, JointRules
     from maskwright.foundation.arrays import Integers
     from maskwright.foundation.doubts import Doubt
+    from maskwright.masking.adjusting.adjustment_loss import Moves
     from maskwright.masking.levels.suppression_state import SuppressionState
 
 
@@ -61,17 +62,19 @@ def doubts_across_levels(
     planned: PlannedLevels,
     returned: LinkedData,
     kept: LinkedData,
-    adjusted: Mapping[str, int],
+    moves: Moves,
     shaped: Callable[[str], list[str]],
 ) -> DistortionDoubts:
     """Doubts about variables that keeping edits across levels moved farther than the steps did.
 
-    `returned`, `kept`: levels as the steps made them, and with the edits. `shaped`: variables of a level that steps
-    mask.
+    `returned`, `kept`: levels as the steps made them, and with the edits. `moves`: by which edits across levels moved
+    each variable; totals that are derived move by the edit that they are computed by. `shaped`: variables of a level
+    that steps mask.
     """
     every = DistortionDoubts()
     edits = EditSet(tuple(edit for own in loaded.bound.edits.values() for edit in own))
     left = _obeying_records(loaded)
+    moves = {**{each.variable: {each.edit: 1.0} for each in planned.across.derived}, **moves}
     for level in loaded.linked:
         ready = planned.every[level.name]
         names = shaped(level.name)
@@ -80,7 +83,7 @@ def doubts_across_levels(
         states = (level.data, returned[level.name].data, kept[level.name].data)
         found = Distortion.of(*states, names, standardisation)
         variables = {each.name: each for each in level.data.variables}
-        effects = [EditEffects(tuple(names), {}, adjusted)]
+        effects = [EditEffects(tuple(names), moves)]
 
         def obeying(
             states: tuple[Dataset, Dataset, Dataset] = states, names: list[str] = names, name: str = level.name,

@@ -29,6 +29,7 @@ from maskwright.edits.levels.structure import sources_of
 from maskwright.foundation.findings import Notice
 from maskwright.foundation.randomness import generator
 from maskwright.masking.adjusting.adjust import adjust
+from maskwright.masking.adjusting.adjustment_loss import Cost, cost_of_joined, moves_by_edit
 from maskwright.masking.adjusting.targets import Targets, take_cells
 from maskwright.masking.levels.adjustment import derived_instead
 from maskwright.planning.levels.bound_edits import outcomes
@@ -170,8 +171,9 @@ class MovedTogether:
 
     `moved`: groups that were moved onto their edits; shape (g,). `infeasible`: groups that break an edit and for which
     no values were found; shape (g,). `large`: groups that break an edit and have too many members; shape (g,).
-    `by_edit`: groups that broke each edit. `failing`: infeasible groups that break it still. `left_by_edit`: the same
-    with the large groups that break it. `in_decimals`: groups in which edits hold in decimal arithmetic only.
+    `by_edit`: groups that broke each edit. `cost`: how far each edit moved each variable. `failing`: infeasible groups
+    that break it still. `left_by_edit`: the same with the large groups that break it. `in_decimals`: groups in which
+    edits hold in decimal arithmetic only.
     """
 
     linked: LinkedData
@@ -182,6 +184,7 @@ class MovedTogether:
     failing: Mapping[str, int] = field(default_factory=dict)
     left_by_edit: Mapping[str, int] = field(default_factory=dict)
     in_decimals: int = 0
+    cost: Cost = field(default_factory=Cost)
 
     @property
     def left(self) -> Booleans:
@@ -246,7 +249,7 @@ def moved_together(
     columns = LevelColumns.of(linked, bound, rules)
     writer, parts, infeasible = JointWriter(rules), [], none.copy()
     still: dict[str, int] = {}
-    in_decimals = 0
+    in_decimals, cost = 0, Cost()
     for number, found in enumerate(joined_groups(columns, among=np.flatnonzero(failing & ~large))):
         written = writer.edits(found.composition)
         rng = generator(seed, "levels", "together", number)
@@ -255,6 +258,7 @@ def moved_together(
         lost = [np.zeros(len(found), dtype=np.bool_), *done.lost.values()]
         infeasible[found.groups[np.logical_or.reduce(lost)]] = True
         in_decimals += done.in_decimals
+        cost += done.cost
         for name, rows in done.lost.items():
             stated = written.stated[name]
             still[stated] = still.get(stated, 0) + int(rows.sum())
@@ -263,7 +267,7 @@ def moved_together(
         left[name] = left.get(name, 0) + count
     return MovedTogether(
         put_back(linked, rules, parts), failing & ~large & ~infeasible, infeasible, large, by_edit, still, left,
-        in_decimals,
+        in_decimals, cost,
     )  # fmt: skip
 
 
@@ -313,7 +317,8 @@ def _adjusted(
     edits, changed = EditSet(written.edits), values.copy()
     stuck = _stuck(values, names, data, written)
     tried = np.flatnonzero(~np.logical_or.reduce([np.zeros(len(found), dtype=np.bool_), *stuck.values()]))
-    in_decimals, bad = 0, np.arange(len(tried))
+    in_decimals, bad, cost = 0, np.arange(len(tried)), Cost()
+    of_cells, read = {cell.name: cell.variable for cell in moving}, {edit.name: edit.variables for edit in edits}
     targets = Targets(variables, {name: take_cells(cells, tried) for name, cells in companions.items()})
     for alone in (False, True) if is_last_way else (False,):
         own = {name: take_cells(cells, tried) for name, cells in companions.items()}
@@ -322,6 +327,9 @@ def _adjusted(
         adjustment = adjust(values[tried], targets, edits, unit, rng, held=held)
         done = ~adjustment.infeasible
         changed[tried[done]] = adjustment.values[done]
+        taken = replace(adjustment, start=values[tried], values=changed[tried])
+        moves = moves_by_edit(taken, values[tried], None, names, unit, read, {})
+        cost += cost_of_joined(moves, of_cells, written.stated)
         in_decimals += int(done.sum()) if alone else 0
         tried, bad = tried[~done], np.flatnonzero(~done)
         if not len(tried):
@@ -336,7 +344,7 @@ def _adjusted(
     columns_on_edits = {
         name: data[name].changed(changed[:, place], data[name].missing) for place, name in enumerate(names)
     }
-    return _Adjusted(columns_on_edits, lost, in_decimals)
+    return _Adjusted(columns_on_edits, lost, in_decimals, cost)
 
 
 class _Adjusted(NamedTuple):
@@ -349,6 +357,7 @@ class _Adjusted(NamedTuple):
     columns: dict[str, Column]
     lost: dict[str, Booleans]
     in_decimals: int
+    cost: Cost
 
 
 def _stuck(

@@ -24,6 +24,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
 from maskwright.masking.levels.complementary_suppression import complement_across
+from maskwright.masking.levels.keys_above import cells_of_keys_above, hidden_keys_above, keys_above, on_own_levels
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
@@ -71,8 +72,9 @@ def suppress_across_levels(
     reporter: Reporter,
 ) -> SuppressionState:
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
-    cells = _cells_of_steps(shown, results)
-    uncoded: dict[str, CellMasks] = {name: codes_taken(result) for name, result in results.items()}
+    lifted = cells_of_keys_above(shown, results)
+    cells = joined_cells(_cells_of_steps(shown, results), lifted)
+    uncoded = on_own_levels(shown, results, {name: codes_taken(result) for name, result in results.items()})
     if not cells:
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
@@ -111,7 +113,7 @@ def suppress_across_levels(
                 more, disclosed = joined_cells(more, further), joined_cells(disclosed, following)
         if not more:
             # What went besides makes other classes of keys: every step has to keep what it promises.
-            more, uncoded = _for_guarantees(levels, results, cells, uncoded)
+            more, uncoded = _for_guarantees(shown, results, cells, uncoded)
             promised = joined_cells(promised, more)
         if not more and not across.extend_inference(cells, by_edits):
             break
@@ -127,13 +129,21 @@ def suppress_across_levels(
         linked,
         shown,
         {
-            name: _with_cells(result, hidden[name], uncoded[name], complementary, name, plans[name])
+            name: _with_cells(
+                result,
+                hidden[name],
+                hidden_keys_above(shown, result, cells, name),
+                uncoded[name],
+                of_level(complementary, name),
+                of_level(lifted, name),
+                plans[name],
+            )
             for name, result in results.items()
         },
         cells,
         complementary,
         tuple(_doubts(replace(found, disclosed=disclosed), levels, hidden, complementary, across.left(cells))),
-        tuple(_suppression_notices(complementary, by_edits, promised)),
+        tuple(_suppression_notices(complementary, by_edits, promised, lifted)),
     )
 
 
@@ -149,7 +159,7 @@ def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> 
 
 
 def _for_guarantees(
-    levels: Mapping[str, _Level],
+    linked: LinkedData,
     results: Mapping[str, MaskingResult],
     cells: dict[Source, Booleans],
     uncoded: Mapping[str, CellMasks],
@@ -161,20 +171,26 @@ def _for_guarantees(
         removal = result.removal
         if removal is None or removal.again is None:
             continue
-        own = of_level(cells, name)
-        level = levels[name].shown
-        shown = removal.shown.with_columns({column.name: column for column in level if column.name in removal.shown})
-        hidden, codes[name] = removal.again.cells(shown, own, uncoded[name])
+        above = keys_above(linked, result, name)
+        own = {**of_level(cells, name), **hidden_keys_above(linked, result, cells, name)}
+        columns = {column.name: column for column in linked[name].data if column.name in removal.shown}
+        hidden, codes[name] = removal.again.cells(removal.shown.with_columns(columns), own, uncoded[name])
         for variable, gone in hidden.items():
             added = gone & ~own.get(variable, np.False_)
+            level = above.get(variable, name)
             if added.any():
-                more[name, variable] = added
-    return more, codes
+                there = ~linked[level].data[variable].missing if variable in above else np.True_
+                more = joined_cells(more, {(level, variable): linked.above(added, name, level) & there})
+    return more, on_own_levels(linked, results, codes)
 
 
 def _suppression_notices(
-    complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans]
-) -> Iterator[Notice]:
+    complementary: dict[Source, Booleans], by_edits: dict[Source, Booleans], promised: dict[Source, Booleans],
+    lifted: dict[Source, Booleans],
+) -> Iterator[Notice]:  # fmt: skip
+    for (level, name), cells in lifted.items():
+        message = f"{cells_suppressed(count := int(cells.sum()), name)} as well: k is counted with keys of its members"
+        yield Notice("cells-suppressed", name, message, count, level=level)
     for source, gone in complementary.items():
         edits = gone & by_edits.get(source, np.False_)
         own = gone & ~edits & promised.get(source, np.False_)
@@ -306,33 +322,35 @@ def dropped_names(result: MaskingResult | None) -> frozenset[str]:
 def _with_cells(
     result: MaskingResult,
     hidden: CellMasks,
+    hidden_above: CellMasks,
     uncoded: CellMasks,
-    complementary: LevelCellMasks,
-    level: str,
+    complementary: CellMasks,
+    lifted: CellMasks,
     plan: Plan,
 ) -> MaskingResult:
-    """Result of a level with the cells that went besides."""
-    own = of_level(complementary, level)
-    if not own or result.removal is None:
+    """Result of a level with the cells that went besides; `lifted`: those that keys of its members took."""
+    own = joined_cells(complementary, lifted)
+    if not (own or hidden_above) or result.removal is None:
         return result
-    gone_now = joined_cells(own, uncoded)
+    gone_now = {**joined_cells(own, uncoded), **hidden_above}
     masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
     stated = result.removal.stated
+    hidden = {**hidden, **hidden_above}
     emptied = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
         result.removal, data=masked, edits=when_present(stated, with_any(emptied)),
-        not_applicable=not_applicable(stated, emptied), suppressed=tuple(_counts(result, own)),
+        not_applicable=not_applicable(stated, emptied), suppressed=tuple(_counts(result, own, complementary)),
     )  # fmt: skip
     return replace(result, masked=masked, removal=removal, k=smallest_classes(masked, plan))
 
 
-def _counts(result: MaskingResult, complementary: CellMasks) -> Iterator[Mapping[str, Any]]:
+def _counts(result: MaskingResult, gone: CellMasks, complementary: CellMasks) -> Iterator[Mapping[str, Any]]:
     assert result.removal is not None
     before = {each["variable"]: each for each in result.removal.suppressed}
-    for name in dict.fromkeys((*before, *complementary)):
+    for name in dict.fromkeys((*before, *gone)):
         known = before.get(name, {"variable": name, "cells": 0, "complementary": 0, "for_dependencies": 0})
-        more = int(complementary[name].sum()) if name in complementary else 0
-        yield {**known, "cells": known["cells"] + more, "complementary": known["complementary"] + more}
+        cells, of_others = (int(np.sum(each.get(name, False))) for each in (gone, complementary))
+        yield {**known, "cells": known["cells"] + cells, "complementary": known["complementary"] + of_others}
 
 
 def _doubts(

@@ -101,7 +101,7 @@ def protect_group(
         notes = dict(result.notes)
         gather_notes(notes, notes_of_all(work, gathered, source.variables))
         result = replace(result, notes=notes)
-    return _with_zeros_of_most(_with_guaranteed_counts(result, work, source), work, source)
+    return _with_majority_zeros(_with_guaranteed_counts(result, work, source), work, source)
 
 
 def facts_of_records(
@@ -279,25 +279,28 @@ def _with_guaranteed_counts(result: GroupResult, work: GroupWork, source: GroupS
     return with_enough_values(result, work, counted, k)
 
 
-def _with_zeros_of_most(result: GroupResult, work: GroupWork, source: GroupSource) -> GroupResult:
+def _with_majority_zeros(result: GroupResult, work: GroupWork, source: GroupSource) -> GroupResult:
     """Where records with other structural zeros had to be clustered together: those of the record most like them.
 
-    A pattern that a record has can be kept with the edits; what most have of each variable by itself may not.
+    A pattern that a record has can be kept with the edits; what most have of each variable by itself may not. What a
+    record has not is taken as most of the others in its cluster have it.
     """
     columns = [place for place, variable in enumerate(result.variables) if variable.name in work.zeros]
     if not columns or result.labels is None or result.representatives is None:
         return result
     representatives, labels, count = result.representatives.copy(), result.labels, len(result.representatives)
-    there, own = ~source.missing[:, columns], (source.values[:, columns] == 0) & ~source.missing[:, columns]
+    there = ~source.missing[:, columns]
+    own = (source.values[:, columns] == 0) & there
     zeros, others = (
         np.stack([np.bincount(labels, each, minlength=count) for each in cells.T], axis=1)
         for cells in (own, there & ~own)
     )
-    unlike = np.where(there, np.where(own, others[labels], zeros[labels]), 0).sum(axis=1)
-    order = np.lexsort((unlike, labels))
+    filled = np.where(there, own, (zeros > others)[labels])
+    unlike = np.where(filled, others[labels], zeros[labels]).sum(axis=1)
+    order = np.lexsort((np.sum(~there, axis=1), unlike, labels))
     clusters, first = np.unique(labels[order], return_index=True)
     pattern = np.zeros(zeros.shape, dtype=np.bool_)
-    pattern[clusters] = own[order[first]]
+    pattern[clusters] = filled[order[first]]
     rows, places = np.nonzero(pattern & (others > 0))
     representatives[rows, np.array(columns)[places]] = 0.0
     values = np.where(result.missing, np.nan, representatives[labels])

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.data.dependencies import ValueCodes
-from maskwright.data.record_order import implied_by_neighbours, orders_of_numbers
+from maskwright.data.record_order import RANDOM_ORDER, orders_of_numbers
 from maskwright.disclosure.attacks.dependency import describe_paths, remedy_of_paths, remedy_of_variable
+from maskwright.disclosure.attacks.record_order import Neighbours, in_runs, remedy_of_number
 from maskwright.disclosure.published_cells import MOST_EFFORT
 from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.warnings.attribute_inference import published_numbers
-from maskwright.planning.warnings.record_order import RANDOM_ORDER, remedy_of_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -123,12 +123,14 @@ def order_doubts(
     inferred: Collection[str] = (),
     *,
     is_shuffled: bool = False,
+    remedy: str = RANDOM_ORDER,
 ) -> Iterator[Doubt]:
     """Doubts about suppressed cells that stand between records with their own value, in an order that is published.
 
-    Examined are the order of the original, unless the records are shuffled, and those in which the numbers put them
-    that are published as they are, where a record shows them: of variables whose cells are not `inferred` anyway, as
-    from the records with the nearest numbers.
+    Examined are the order of the original, unless the records are shuffled, of which the records before and after may
+    have another variable in common, and those in which the numbers put them that are published as they are, where a
+    record shows them: of variables whose cells are not `inferred` anyway, as from the records with the nearest numbers.
+    `remedy`: how the records are published in random order.
     """
     hidden = {each.name: each.missing & ~shown[each.name].missing for each in masked if each.name in shown}
     hidden = {name: cells for name, cells in hidden.items() if cells.any()}
@@ -136,21 +138,31 @@ def order_doubts(
     numbers = {name: each for name, each in published_numbers(masked, kept) if name in masked}
     orders = chain([] if is_shuffled else [("", None)], orders_of_numbers(numbers, shown.households))
     tests, codes = max(len(hidden) * (len(numbers) + 1), 1), ValueCodes(shown)
+    published = [name for name in masked.names if name in shown] if hidden and not is_shuffled else []
+    common = in_runs(shown, published, codes)
     reported: set[str] = set()
     for number, rows in orders if hidden else ():
         for name, cells in hidden.items():
             if name in reported or name == number or (number and name in inferred):
                 continue
-            disclosed = implied_by_neighbours(shown, name, cells, rows, tests, codes)
+            disclosed, further = np.zeros(len(cells), dtype=np.bool_), []
+            neighbours = Neighbours(shown, name, () if number else common, rows, tests, codes)
+            for other, found in neighbours.certain_records(hidden):
+                if other and np.any(found & ~disclosed):
+                    further.append(other)
+                disclosed |= found
             if not disclosed.any():
                 continue
             reported.add(name)
             count, total = int(disclosed.sum()), int(cells.sum())
             lead = f"{count} of {total} suppressed cells stand between records with the same value"
-            message = (
-                f"{lead} in the order of {number}, published as it is" if number else f"{lead}: the file is sorted"
-            )
-            hint = remedy_of_number(number) if number else RANDOM_ORDER
+            if further:
+                lead += f", some of them also with the same {' or '.join(dict.fromkeys(further))}"
+            if number:
+                message = f"{lead} in the order of {number}, published as it is"
+            else:
+                message = f"{lead}: the file is sorted, or what belongs together, as a household, is"
+            hint = remedy_of_number(number) if number else remedy
             yield Doubt("suppressed-cells-follow", name, message, count, total, hint=hint, given_by=number or None)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.foundation.doubts import Doubt
-from maskwright.planning.warnings.attribute_inference import FEWEST_NUMBERS, SLACK
+from maskwright.planning.warnings.attribute_inference import SLACK
+from maskwright.planning.warnings.number_inference import FEWEST_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

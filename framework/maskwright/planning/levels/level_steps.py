@@ -12,10 +12,14 @@ from maskwright.data.levels.linked_data import refuse_deeper
 from maskwright.data.variable import Variable
 from maskwright.foundation.errors import InputError, Problem, refuse_problems
 from maskwright.foundation.nearest_names import unknown_name
+from maskwright.planning.model import key_names
 from maskwright.planning.step_variables import default_variables
+from maskwright.plugins.parameter_markers import without_variables
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from pydantic import BaseModel
 
     from maskwright.data.dataset import Dataset
     from maskwright.data.levels.linked_data import Level, LinkedData
@@ -29,22 +33,37 @@ class LevelSteps:
 
     `computed`: steps whose variables are all derived across levels, by their numbers in the pipeline: nothing is left
     to mask. `derived`: variables that the other steps name, and that are derived, by the numbers of the steps.
+    `joint`: parameters of the steps that count k with keys of levels above, which name these too.
     """
 
     steps: tuple[Step, ...] = ()
     computed: Mapping[int, Step] = field(default_factory=dict)
     derived: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    joint: Mapping[int, BaseModel] = field(default_factory=dict)
 
     @property
     def drawing(self) -> tuple[int, ...]:
         """Numbers of the steps that draw whole groups."""
         return tuple(step.number for step in self.steps if _draws_records(step))
 
+    def handed(self, known: Mapping[str, Variable]) -> tuple[Step, ...]:
+        """Steps as they are run: those that remove by keys do so by the keys above too; `known`: of this level."""
+        return tuple(
+            replace(
+                step, variables=(*_masked_names(step, known), *step.keys_above), params=self.joint[step.number]
+            ) if step.keys_above and step.keeps_detail else step
+            for step in self.steps
+        )  # fmt: skip
+
 
 def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> LevelSteps:
     """Those of the steps that name variables of a level, and only these variables."""
     known = {variable.name: variable for variable in maskable(level)}
     elsewhere = {name for other in linked for name in other.data.names if name not in level.data}
+    above = {
+        each.name: each
+        for name in linked.names[: linked.names.index(level.name)] for each in maskable(linked[name])
+    }  # fmt: skip
     found = []
     for step in steps:
         named = [*(step.variables or ()), *step.dependents, *step.keys, *(n for group in step.groups for n in group)]
@@ -64,7 +83,10 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
         if not own:
             continue
         parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
-        if parameters and any(name in known for name in (*step.dependents, *step.keys)):
+        if _has_joint_keys(step):
+            if step.keys and all(name in parameters for name in step.keys):
+                continue
+        elif parameters and any(name in known for name in (*step.dependents, *step.keys)):
             named_here, others = (", ".join(dict.fromkeys(names)) for names in (own, parameters))
             message = f"{others} and {named_here} are variables of different levels"
             raise InputError(Problem(message, step.place, "Take a step for each level.", step=step.number))
@@ -83,7 +105,39 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
             for step in found for name in step.within if name in elsewhere
         ]
     )  # fmt: skip
-    return LevelSteps(tuple(found))
+    whole = {step.number: step for step in steps}
+    return LevelSteps(
+        tuple(
+            replace(
+                step, params=without_variables(step.params, elsewhere),
+                keys_above=_keys_above(whole[step.number], above),
+            ) if _has_joint_keys(step) else step
+            for step in found
+        ),
+        joint={
+            number: without_variables(step.params, elsewhere - above.keys()) for number, step in whole.items()
+            if _has_joint_keys(step)
+        },
+    )  # fmt: skip
+
+
+def _has_joint_keys(step: Step) -> bool:
+    """Whether a step promises a k of all its keys together, on whichever levels they are."""
+    return step.method.has_keys and step.promised is not None
+
+
+def _keys_above(step: Step, above: Mapping[str, Variable]) -> tuple[str, ...]:
+    """Keys of levels above on which a step of the pipeline promises a k, together with those of the level."""
+    return tuple(name for name in step.keys or _masked_names(step, above) if name in above)
+
+
+def _masked_names(step: Step, known: Mapping[str, Variable]) -> tuple[str, ...]:
+    """Variables that a step with keys names, or else those of `known` that are its keys by default."""
+    listed = [*(step.variables or ()), *step.keys, *(name for group in step.groups for name in group)]
+    if step.variables is None and not listed:
+        default = default_variables(step, known)
+        listed = [*key_names(step, [each for name, each in known.items() if name in default])]
+    return tuple(name for name in known if name in listed)
 
 
 def _planning_without(planning: PlanningParams, names: Collection[str]) -> PlanningParams:
@@ -139,7 +193,7 @@ def takes_records(step: Step) -> bool:
 
 
 def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -> LevelSteps:
-    """Steps without variables that are derived; those that mask no others are told as `computed`.
+    """Steps without variables that are derived; those that mask no others are listed as `computed`.
 
     A step that draws records has nothing to do with the values of its variables: it takes others, or none of the file.
     """
@@ -166,7 +220,7 @@ def without_derived(found: LevelSteps, derived: Collection[str], level: Level) -
         else:
             computed[step.number] = step
             instead.pop(step.number)
-    return LevelSteps(tuple(kept), computed, instead)
+    return LevelSteps(tuple(kept), computed, instead, found.joint)
 
 
 def refuse_taking_by_derived(steps: Mapping[str, LevelSteps], across: AcrossLevels) -> None:
@@ -254,3 +308,16 @@ def made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Iter
         wanted.append(Variable(records_name(level), "integer", "other"))
     for variable in wanted:
         yield Column(variable, np.ones(len(level)), np.zeros(len(level), dtype=np.bool_))
+
+
+def with_keys_above(data: Dataset, linked: LinkedData, level: str, steps: Sequence[Step]) -> Dataset:
+    """Records of a level with the keys of levels above on which its steps promise a k."""
+    keys = [name for step in steps for name in step.keys_above]
+    handed = {name for step in steps for name in step.variables or ()}
+    return read_only(linked.with_columns_above(data, level, keys), [name for name in keys if name not in handed])
+
+
+def read_only(data: Dataset, names: Sequence[str]) -> Dataset:
+    """Copy whose named columns no step masks; edits and counts may read them."""
+    plain = {name: replace(data[name].variable, role="other", inferred_role=False) for name in names}
+    return data.with_columns({name: replace(data[name], variable=variable) for name, variable in plain.items()})

@@ -7,225 +7,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.data.code_parts import CodeParts
 from maskwright.data.dates import calendar
-from maskwright.data.dependencies import Dependencies
+from maskwright.data.dependencies import Dependencies, ValueCodes, determines
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.number_inference import (
+    FEWEST_NUMBERS,
+    HOLDS,
+    MOST_GROUPS,
+    are_tied,
+    in_one_order,
+    inferred_from_numbers,
+    some_records,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Column, Dataset
     from maskwright.edits.edit_set import EditSet
-    from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.foundation.arrays import Floats, Integers
     from maskwright.planning.model import Group, Step
-
-
-HOLDS = 0.95
-"""Share of the records in which a relation has to hold."""
-
-FEWEST_NUMBERS = 20
-"""Records, or groups of them, that have to be there for a relation to be one."""
-
-NEAR = 0.005
-"""Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
-
-MOST = (0.1, 0.9)
-"""Quantiles between which most of the numbers lie: years and dates are large, and near to each other."""
-
-NEAR_RANKS = 0.002
-"""Share of the records that a number may stand from the place that another one gives it."""
-
-NEAR_PLACE = 0.02
-"""Share of a number by which the one at the place that another gives it may be off: what is rounded has few places."""
-
-FEWEST_VALUES = 5
-"""Different values of a number: what few values say is so by chance."""
-
-RECORDS_A_NUMBER = 10
-"""Records that have to be there for each number of a sum."""
-
-MOST_NUMBERS = 30
-"""Numbers of which sums and products are made: those that go along most with the number examined."""
-
-NUMBER_SAMPLE = 2_000
-"""Records that are examined, of those with the most usual value of a number, and of the others."""
-
-TRIMMED = 0.9
-"""Share of the records that a fit is taken from, those that it fits best."""
-
-TRIMS = 6
-"""Times that the records that fit best are chosen again."""
-
-
-def inferred_from_numbers(
-    own: Floats, numbers: Mapping[str, Floats], tied: Collection[Collection[str]] = ()
-) -> tuple[str, ...] | None:
-    """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
-
-    Examined are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
-    rank), a weighted sum of numbers and a constant, and a product of powers of numbers (a price and an amount), the
-    latter two to within `NEAR`. All of them have to hold in `HOLDS` of the records.
-
-    `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,).
-    """
-    if not _is_derivable(own):
-        return None
-    usual = _is_usual(own)
-    rows = np.sort(np.concatenate([_some(usual), _some(np.isfinite(own) & ~usual)]))
-    own, numbers = own[rows], {name: each[rows] for name, each in numbers.items()}
-    for name, other in numbers.items():
-        if not _are_tied([name], tied) and in_one_order(own, other):
-            return (name,)
-    for fit in (_Sum, _Product):
-        left = dict(numbers)
-        while found := fit(own, left).names():
-            if not _are_tied(found, tied):
-                return found
-            # What an edit says may hide what is nowhere said.
-            del left[found[0]]
-    return None
-
-
-def in_one_order(one: Floats, other: Floats) -> bool:
-    """Whether the other number puts nearly all records in the order of the one, or in the opposite one.
-
-    `one`, `other`: NaN where missing. Records that have the most usual value of both say nothing, as where no one has
-    any; shape (n,).
-    """
-    there = np.isfinite(one) & np.isfinite(other)
-    there[there] &= ~(_is_usual(one[there]) & _is_usual(other[there]))
-    first, second = one[there], other[there]
-    if len(first) < FEWEST_NUMBERS or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
-        return False
-    place, other_place, in_order = _ranks(first), _ranks(second), np.sort(first)
-    room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
-    for implied in (other_place, len(first) + 1 - other_place):
-        near = np.abs(place - implied) <= max(1.0, NEAR_RANKS * len(first))
-        near |= np.abs(first - np.interp(implied, np.arange(1, len(first) + 1), in_order)) <= room
-        if np.mean(near) >= HOLDS:
-            return True
-    return False
-
-
-class _Sum:
-    """A number as a weighted sum of others and a constant, by least squares on the records that it fits best."""
-
-    def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
-        self._own, kept = self._on_scale(own, numbers)
-        self._names = _nearest(self._own, kept)
-        table = np.column_stack([kept[name] for name in self._names]) if self._names else np.empty((len(own), 0))
-        rows = _some(np.isfinite(self._own) & np.isfinite(table).all(axis=1))
-        self._own, table = self._own[rows], table[rows]
-        spread = np.ptp(table, axis=0) if len(rows) else np.ones(table.shape[1])
-        self._table = np.column_stack([table / np.where(spread > 0, spread, 1.0), np.ones(len(rows))])
-
-    def names(self) -> tuple[str, ...]:
-        """The fewest numbers found that determine it; none: they do not."""
-        chosen = list(range(len(self._names)))
-        if not chosen or len(self._own) < max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(chosen) + 1)):
-            return ()
-        # Where nearly everybody has the same, a constant fits.
-        if not self._range() or self._fits([]) or not self._fits(chosen):
-            return ()
-        # Those that go along with it least are left out first.
-        for place in reversed(range(len(self._names))):
-            without = [each for each in chosen if each != place]
-            if self._fits(without):
-                chosen = without
-        return tuple(self._names[each] for each in chosen)
-
-    def _on_scale(self, own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
-        return np.where(own == 0, np.nan, own), {name: each for name, each in numbers.items() if _is_there(each, own)}
-
-    def _room(self) -> Floats:
-        return NEAR * np.minimum(np.abs(self._own), self._range())
-
-    def _range(self) -> float:
-        return float(np.ptp(np.quantile(self._own, MOST)))
-
-    def _fits(self, chosen: Sequence[int]) -> bool:
-        table = self._table[:, [*chosen, -1]]
-        rows = np.arange(len(table))
-        # Records that do not follow at all must not bend the fit: it is taken again without those that it fits least.
-        room = self._room()
-        for _ in range(TRIMS):
-            weights = np.linalg.lstsq(table[rows] / room[rows, None], self._own[rows] / room[rows], rcond=None)[0]
-            off = np.abs(table @ weights - self._own) / room
-            if float(np.mean(off <= 1.0)) >= HOLDS:
-                return True
-            rows = np.argpartition(off, int(TRIMMED * len(off)) - 1)[: int(TRIMMED * len(off))]
-        return False
-
-
-class _Product(_Sum):
-    """A number as a product of powers of others: a sum of logarithms."""
-
-    def _on_scale(self, own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
-        kept = {name: _logarithms(each) for name, each in numbers.items()}
-        return _logarithms(own), {name: each for name, each in kept.items() if _is_there(each, own)}
-
-    def _room(self) -> Floats:
-        return np.full(len(self._own), NEAR * min(1.0, self._range()))
-
-
-def _is_derivable(own: Floats) -> bool:
-    known = own[np.isfinite(own)]
-    return (
-        len(known) >= FEWEST_NUMBERS
-        and len(np.unique(known)) >= FEWEST_VALUES
-        and bool(np.mean(_is_usual(known)) < HOLDS)
-    )
-
-
-def _is_usual(values: Floats) -> Booleans:
-    """Records with the value that most have."""
-    distinct, counts = np.unique(values, return_counts=True)
-    return values == distinct[np.argmax(counts)] if len(values) else np.zeros(0, dtype=np.bool_)
-
-
-def _some(there: Booleans) -> Integers:
-    """Records, at most `NUMBER_SAMPLE`, from all over the file."""
-    rows = np.flatnonzero(there)
-    return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), NUMBER_SAMPLE)).astype(np.int64)]
-
-
-def _is_there(values: Floats, own: Floats) -> bool:
-    """Whether a number is there beside nearly all of another one, and is no constant."""
-    concerned = values[np.isfinite(own) & (own != 0)]
-    known = concerned[np.isfinite(concerned)]
-    return len(known) >= HOLDS * len(concerned) and len(known) > 0 and bool(np.ptp(known) > 0)
-
-
-def _ranks(values: Floats) -> Floats:
-    """Places in ascending order from 1; equal values share the middle of theirs. Importing SciPy takes a second."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle: Floats = np.cumsum(counts) - (counts - 1) / 2
-    return middle[group]
-
-
-def _logarithms(values: Floats) -> Floats:
-    return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
-
-
-def _nearest(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
-    """Names of the numbers that go along with one most, the nearest first: no more than its records can tell apart."""
-    known = np.isfinite(own)
-    place = _ranks(own[known])
-    along = dict(_correlations(place, {name: each[known] for name, each in numbers.items()}))
-    most = min(MOST_NUMBERS, int(np.count_nonzero(known)) // RECORDS_A_NUMBER - 1)
-    return sorted(along, key=lambda name: -along[name])[: max(most, 0)]
-
-
-def _correlations(place: Floats, numbers: Mapping[str, Floats]) -> Iterator[tuple[str, float]]:
-    for name, values in numbers.items():
-        there = np.isfinite(values)
-        one, other = place[there], _ranks(values[there])
-        if len(one) and np.ptp(one) and np.ptp(other):
-            yield name, abs(float(np.corrcoef(one, other)[0, 1]))
-
-
-def _are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
-    return any(set(names) <= set(each) for each in tied)
 
 
 RELATION_SAMPLE = 20_000
@@ -244,15 +46,18 @@ def attribute_inference_doubts(
 
     Examined are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
     numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age beside
-    a date, and what `inferred_from_numbers` looks for: the same order, weighted sums, products. Where cells are only
-    suppressed, dependencies are examined when they are.
+    a date, and what `inferred_from_numbers` looks for: the same order, weighted sums, products, rates. Where
+    cells are only suppressed, dependencies are examined when they are.
     """
     if data is None:
         return
     some = data if len(data) <= RELATION_SAMPLE else data.taken(np.arange(RELATION_SAMPLE))
     # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
-    numbers = dict(published_numbers(some, published))
+    numbers, codes = dict(published_numbers(some, published)), ValueCodes(some)
+    categories = {name: codes.of(name) for name in published if 1 < codes.distinct(name) <= MOST_GROUPS}
+    parts = {name: CodeParts(some, name, codes) for name in published}
+    differences = {name: each[: len(some)] for name, each in published_differences(data, published)}
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
         for name in group.variables if steps[group.step - 1].method.changes_cells else ():
@@ -264,10 +69,11 @@ def attribute_inference_doubts(
         coarser = any("detail" in step.method.claims.removes for step in own)
         suppressed = not coarser and all(step.only_removes for step in own)
         tied = [set(edit.variables) for edit in edits] if suppressed else []
-        found = _relation(column, numbers, tied)
+        found = _relation(column, numbers, categories, tied) or _order_of(column, differences)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
+            found = found or _part_of_code(codes.of(name), parts)
         if found is not None:
             message = f"it can be read off {found}, published as it is"
             yield Doubt("follows-from-published", name, message, place=own[0].place, step=own[0].number, given_by=found)
@@ -285,6 +91,46 @@ def published_numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str
             years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
             if years is not None:
                 yield f"the year of {name}", years
+
+
+def published_differences(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """What published numbers rise by from the record before, and to the next one; NaN where they do not say.
+
+    Of a number that rises, or falls, nearly everywhere in the file, as within each year, in its order; of others in
+    the order of the number itself, in which anybody can sort.
+    """
+    for name in names:
+        if not data[name].variable.is_numeric or len(data) < FEWEST_NUMBERS:
+            continue
+        values = np.where(data[name].missing, np.nan, data[name].values)
+        rises, falls = (float(np.mean(sign * np.diff(values) >= 0)) for sign in (1, -1))
+        values = -values if falls >= HOLDS else values
+        order = np.arange(len(data)) if max(rises, falls) >= HOLDS else np.argsort(values, kind="stable")
+        steps = np.diff(values[order])
+        steps[steps < 0] = np.nan  # another year begins
+        for said, ends in (("differences", order[1:]), ("next differences", order[:-1])):
+            found = np.full(len(data), np.nan)
+            found[ends] = steps
+            yield f"the {said} of {name}", found
+
+
+def _order_of(column: Column, numbers: Mapping[str, Floats]) -> str | None:
+    """The first of some numbers that puts the records in the order of a variable; None: none does."""
+    values = _values(column)
+    if values is None:
+        return None
+    rows = some_records(np.isfinite(values))
+    return next((name for name, each in numbers.items() if in_one_order(values[rows], each[rows])), None)
+
+
+def _part_of_code(own: Integers, parts: Mapping[str, CodeParts]) -> str | None:
+    """The first part of published codes that determines a variable; None: none does."""
+    tests = sum(len(each.tried) for each in parts.values())
+    for name, codes in parts.items():
+        for part in codes.tried:
+            if determines(codes.of(part, codes.rows), own[codes.rows], tests):
+                return f"{part} of {name}"
+    return None
 
 
 def _values(column: Column) -> Floats | None:
@@ -309,7 +155,9 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[str]]) -> str | None:
+def _relation(
+    column: Column, numbers: Mapping[str, Floats], categories: Mapping[str, Integers], tied: Sequence[set[str]]
+) -> str | None:
     """What a number can be computed from, but for what is tied to it; None: nothing that was searched for."""
     itself = column.variable.name
     values = _values(column)
@@ -317,7 +165,7 @@ def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[
         return None
     own = np.where(values == 0, np.nan, values)
     for name, other in numbers.items():
-        if _are_tied([itself, name], tied):
+        if are_tied([itself, name], tied):
             continue
         if name.startswith("the year of "):
             # The birthday has been in this year, or not yet; of a code that is 1 or 2 that says nothing.
@@ -330,12 +178,12 @@ def _relation(column: Column, numbers: Mapping[str, Floats], tied: Sequence[set[
             return name
     plain = {name: each for name, each in numbers.items() if not name.startswith("the year of ")}
     for one, another in _possible_pairs(own, plain):
-        if _are_tied([itself, one, another], tied):
+        if are_tied([itself, one, another], tied):
             continue
         first, second = numbers[one], numbers[another]
         if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
             return f"{one} and {another}"
-    found = inferred_from_numbers(values, plain, [names - {itself} for names in tied if itself in names])
+    found = inferred_from_numbers(values, plain, [names - {itself} for names in tied if itself in names], categories)
     return None if found is None else " and ".join(found)
 
 

@@ -187,6 +187,10 @@ def _small_strata(groups: Sequence[Group], steps: Sequence[Step]) -> Iterator[No
             f"{what} fewer than {group.strata.least} records, and joined the nearest one ({shown}{more}); masked "
             f"together: {', '.join(group.variables)}"
         )
+        if group.strata.given:
+            message += (
+                f"; {plural(group.strata.given, 'record')} of larger ones joined these, as fewer zeros change then"
+            )
         yield Notice("strata-joined", str(step.number), message, len(small), len(group.strata.strata), step.place)
 
 

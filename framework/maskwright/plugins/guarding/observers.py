@@ -30,7 +30,7 @@ def observers_in(hooks: Any, origins: Mapping[str, tuple[str, str]]) -> dict[str
 
 
 def refuse_wrappers(implementations: Any) -> None:
-    """Observers are plain functions: one that wraps the others could keep them from being told."""
+    """Observers are plain functions: one that wraps the others could keep them from being called."""
     for each in implementations:
         if each.hookwrapper or each.wrapper:
             raise PluginError(f"{each.function.__name__} is a hook wrapper; hooks of plugins are plain functions")
@@ -45,13 +45,13 @@ def tell(
 
     if observers:
         seen, made = frozen_copy(block), frozen_copy(masked)
-        for told in observers:
-            told(step=step, method=method, block=seen, masked=made)
+        for observer in observers:
+            observer(step=step, method=method, block=seen, masked=made)
 
 
 @dataclass(frozen=True)
 class _Observer:
-    """A function that is told by name what its hook has to tell."""
+    """A function that gets by name what its hook passes on."""
 
     function: Guarded
     names: tuple[str, ...]

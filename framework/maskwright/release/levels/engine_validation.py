@@ -232,7 +232,7 @@ def _on_missing(name: str, outcome: Outcome, released: LinkedData, published: Bo
 
 
 def _refuted(outcome: Outcome, found: Mapping[str, EditOutcome], on_missing: Callable[[str], int]) -> Iterator[Problem]:
-    """A problem for each edit that an engine contradicts; one that is found broken anyway is not told twice."""
+    """A problem for each edit that an engine contradicts; one that is violated in any case is not listed twice."""
     for each in outcome.edits:
         own = found[each.name]
         if each.severity != "error" or own.violations:

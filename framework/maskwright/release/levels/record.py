@@ -89,7 +89,7 @@ def plan_of_levels(
 
 
 def _planned_edits(plans: Sequence[PlanRecord], bound: BoundEdits, across: AcrossLevels) -> Iterator[PlannedEdit]:
-    """Every edit that is stated, by level; what is asked of members is told with the edit that asks it."""
+    """Every edit that is stated, by level; what members must obey is listed with the edit that says it."""
     inside = {edit.name: edit for plan in plans for edit in plan.edits}
     keepers = {each.edit: each for each in across.keepers}
     for edits in bound.edits.values():
@@ -230,7 +230,7 @@ def _edits(
     infeasible: Mapping[str, int],
     not_applicable: Mapping[str, int],
 ) -> Iterator[EditRecord]:
-    """Every edit on the records that it is about; what is asked of members is told with the edit that asks it."""
+    """Every edit on the records that it is about; what members must obey is listed with the edit that says it."""
     inside = {each.name: each for record in records.values() for each in record.edits}
     keepers = {each.edit: each for each in across.keepers}
     for name, part in parts.items():

@@ -37,7 +37,7 @@ def posterior_intervals(
 
     `law`: distribution of the single values. `low`, `high`: bounds known for certain, ``low < high``; shape (r,).
     `rank`: i, from 1; shape (r,). `alpha`: between 0 and 1. Returns NaN where the law gives the bounds no probability
-    that could be told from 0; shape (r,).
+    that could be distinguished from 0; shape (r,).
 
     Mateo-Sanz, doctoral thesis (in Catalan), chapter 3, formulas 3.4 to 3.8.
     """

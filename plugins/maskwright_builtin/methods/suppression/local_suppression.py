@@ -22,6 +22,7 @@ from maskwright_builtin.methods.class_criteria import (
     kept_in_households,
     key_codes,
     key_positions,
+    members_emptied,
 )
 from maskwright_builtin.methods.suppression.class_suppression import k_anonymous, with_diverse_classes
 from maskwright_builtin.methods.suppression.matching_suppression import matching_k, silent
@@ -124,7 +125,7 @@ def suppress_cells(block: Block, params: LocalSuppressionParams, rng: np.random.
     names = [block.names[j] for j in positions]
     _refuse(block, params, names)
     codes = key_codes(block, positions)
-    worth = np.array([params.importance.get(name, 1.0) for name in names])
+    worth = np.array([params.importance.get(name, 1.0) for name in names]) * members_emptied(codes, block.households)
     sets = _sets(params, names)
     reached = codes
     while True:

@@ -22,7 +22,7 @@ from maskwright_builtin.methods.synthetic.regression import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from maskwright_builtin.numerics.arrays import Booleans, Floats, Integers
 
@@ -34,6 +34,9 @@ CELLS_AT_ONCE = 4_000_000
 
 UNCHANGED = 1e-9
 """A synthetic value this near to the original, in standard deviations, counts as unchanged."""
+
+CHANCE = 0.001
+"""Probability up to which categories dealt at random would be those of the original, in a whole cluster of a file."""
 
 
 class MicroHybridParams(MomentsAndEdits, frozen=True):
@@ -90,20 +93,22 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     180(15), 2834-2844, procedure R-microhybrid and lemma 2. The paper's smallest k exchanges its two sets of variables,
     and its bound depends on the unit of measurement; both are corrected here. Categories are beyond it.
     """
-    coded, numeric = _coded(block)
     independents = independent_columns(block, params.independent)
+    if params.k == 1:
+        same = {"clusters": block.n, "smallest_cluster": 1, "largest_cluster": 1, "values_unchanged": block.values.size}
+        return Masked(values=block.values.copy(), missing=block.missing.copy(), notes=same)
+    coded, numeric = _coded(block)
     whole = regress(coded.values[None], independents[None])
     rank, joint = int(whole.residual_rank[0]), int(whole.joint_rank[0])
     needed = (joint if params.uncorrelated else int(whole.design_rank[0])) + rank + 1
     why = f"1 + rank of the {'variables' if params.uncorrelated else 'independents'} + rank of the residuals"
-    if 1 < params.k < needed:
+    if params.k < needed:
         raise InputError(
             f"k = {params.k} is below the limit of {needed} ({why}): smaller clusters would give back original values. "
             f"Take k: {needed} or more"
         )
-    if params.k > 1:
-        require_records(block.n, needed, why)
-        require_spread(coded, whole)
+    require_records(block.n, needed, why)
+    require_spread(coded, whole)
     labels = _clusters(block, independents, params, rng)
     block.progress(0.6)
     values = np.empty_like(coded.values)
@@ -125,15 +130,17 @@ def protect(block: Block, params: MicroHybridParams, rng: np.random.Generator) -
     notes["values_given_back"] = int(np.count_nonzero(given_back))
     masked = block.values.copy()
     is_number = np.array([variable.is_numeric for variable in block.variables])
-    masked[:, ~is_number] = _assigned(
-        block.values[:, ~is_number], coded.values[:, ~numeric], values[:, ~numeric], labels, rng
-    )
+    categories = block.values[:, ~is_number]
+    masked[:, ~is_number] = _assigned(categories, coded.values[:, ~numeric], values[:, ~numeric], labels, rng)
+    names = [coded.names[position] for position in np.flatnonzero(given_back.any(axis=0))]
+    returned = _returned(categories, masked[:, ~is_number], labels)
+    names += [block.names[position] for position in np.flatnonzero(~is_number)[returned]]
     target = whole if numeric.all() else regress(numbers.values[None], independents[None])
     masked[:, is_number], restored = onto_edits(numbers, params, target, values[:, numeric])
     block.progress(1.0)
     return Masked(
         values=masked, missing=block.missing.copy(), notes=notes | note_moments(restored),
-        doubts=_given_back(coded, given_back),
+        doubts=_given_back(names),
     )  # fmt: skip
 
 
@@ -195,18 +202,30 @@ def _varies(values: Floats, labels: Integers) -> Booleans:
     return np.asarray((high > low)[np.unique(labels, return_inverse=True)[1]])
 
 
-def _given_back(block: Block, cells: Booleans) -> tuple[str, ...]:
-    names = ", ".join(dict.fromkeys(block.names[position] for position in np.flatnonzero(cells.any(axis=0))))
+def _returned(categories: Floats, assigned: Floats, labels: Integers) -> Booleans:
+    """Variables of which all records of some cluster have their category again, more than by chance; shape (c,)."""
+    from scipy.special import gammaln
+
+    found = np.zeros(categories.shape[1], dtype=np.bool_)
+    for column, (before, after) in enumerate(zip(categories.T, assigned.T, strict=True)):
+        counts = np.zeros((int(labels.max()) + 1, int(before.max()) + 1))
+        np.add.at(counts, (labels, before.astype(np.int64)), 1)
+        arrangements = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
+        changed = np.bincount(labels, before != after)
+        found[column] = np.any((changed == 0) & (arrangements > np.log(len(counts) / CHANCE)))
+    return found
+
+
+def _given_back(names: Sequence[str]) -> tuple[str, ...]:
+    listed = ", ".join(dict.fromkeys(names))
     doubt = (
-        f"in some clusters the other variables determine {names}, so that original values come back: raise k, or take "
+        f"in some clusters the other variables determine {listed}, so that original values come back: raise k, or take "
         "an independent variable out"
     )
     return (doubt,) if names else ()
 
 
 def _clusters(block: Block, independents: Floats, params: MicroHybridParams, rng: np.random.Generator) -> Integers:
-    if params.k == 1:
-        return np.arange(block.n)
     if params.k > block.n // 2:
         return np.zeros(block.n, dtype=np.int64)
     partition, partition_params = chosen_partition(params.partition)

@@ -329,12 +329,17 @@ def written_names(first: str, dialect: CsvDialect) -> tuple[str, ...]:
 
 
 def _refuse_record(place: Place, first: list[str], rows: list[list[str]]) -> None:
-    """Refuse a first row that may be a record: every later message and the record of a run would quote its values."""
+    """Refuse a first row that may be a record: every later message and the record of a run would quote its values.
+
+    A word above a column of numbers is a name: then one that is a value of its column too, as urban is, says nothing.
+    """
     values = sum(NO_NAME.fullmatch(name) is not None for name in first)
     again = sum(
         bool(name.strip()) and any(position < len(row) and row[position] == name for row in rows)
         for position, name in enumerate(first)
     )
+    if not values and any(name.strip() and _are_numbers(rows, position) for position, name in enumerate(first)):
+        return
     found = [f"{values} of its {len(first)} cells are numbers, dates or missing codes"] if values else []
     found += [f"{again} of its {len(first)} cells occur again below"] if again else []
     if found:
@@ -343,3 +348,9 @@ def _refuse_record(place: Place, first: list[str], rows: list[list[str]]) -> Non
             "...); `header: true` if these are the names."
         )
         raise DataError(Problem(f"the first row may be a record, not names: {', and '.join(found)}", place, hint))
+
+
+def _are_numbers(rows: list[list[str]], position: int) -> bool:
+    cells = [row[position] for row in rows if position < len(row) and row[position].strip()]
+    digits = sum(any(character.isdigit() for character in cell) for cell in cells)
+    return digits > 1 and all(NO_NAME.fullmatch(cell) for cell in cells)

@@ -243,3 +243,14 @@ def test_csv_with_missing_codes_a_weakened_rule_and_measures_of_categories(folde
             value = other["measures"][label]["value"]
             assert one["measures"][label]["value"] == pytest.approx(value, rel=1e-9), label
     assert any(name.startswith("region=north/") for name in published["parts", "joined"])
+
+
+def test_members_that_stand_together_tell_over_parts_what_was_changed_at_random(tmp_path: Path) -> None:
+    """The order is that of all parts, and is kept."""
+    regions = np.repeat(np.random.default_rng(6).choice(["north", "south", "west"], RECORDS // 4), 4)
+    for name, order in (("together", np.arange(RECORDS)), ("apart", np.random.default_rng(7).permutation(RECORDS))):
+        write_parts(people().assign(region=regions[order]), tmp_path / name / "in-5", 5)
+    step = {"method": "pram", "params": {"retain": 0.9}, "variables": ["region"]}
+    ran(tmp_path / "apart", "out", [step])
+    with pytest.raises(mw.OpenDoubts, match=r"W206 follows-from-published: region: .*members of a household"):
+        ran(tmp_path / "together", "out", [step])

@@ -210,6 +210,53 @@ def test_a_weight_that_tells_the_region_stops_the_release() -> None:
         mw.protect(frame, "local_suppression", params=params, variables=["region", "age"], declared=declared)
 
 
+CODES = {
+    "last": ("{number}{region}", True), "last digit": ("{number}{place}", True),
+    "middle": ("{start}{region}{end}", True), "first": ("{region}{number}", True),
+    "another's": ("{number}{other}", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_codes_of_which_a_part_says_what_is_suppressed_are_suppressed_with_it(code: str) -> None:
+    """At whatever place of the code; a letter that says something else is none."""
+    rng, rows = np.random.default_rng(4), 600
+    region, other = (rng.choice(list("NWSE"), rows, p=[0.4, 0.3, 0.2, 0.1]) for _ in range(2))
+    form, says = CODES[code]
+    frame = pd.DataFrame(
+        {"region": region, "job": rng.choice(list("abcdefghi"), rows), "age": rng.integers(0, 9, rows)}
+    )
+    numbers = (rng.permutation(rows) + 10_000).astype(str)
+    frame["case"] = [
+        form.format(number=own, region=one, other=another, place="NWSE".index(one), start=own[:3], end=own[3:])
+        for own, one, another in zip(numbers, region, other, strict=True)
+    ]
+    keys = ["region", "job", "age"]
+    declared = {name: {"role": "quasi_identifier", "type": "nominal"} for name in keys}
+    request = masking_request(
+        frame, "local_suppression", params={"k": 3, "keys": keys, "importance": {"age": 9, "job": 5}}, variables=keys,
+        declared=declared | {"case": {"role": "other"}}, release={"order": "random"}, seed=1,
+    )  # fmt: skip
+    masked = mask_request(request).masked.to_pandas()
+    hidden = masked["region"].isna()
+    assert hidden.sum() > 20
+    assert masked["case"].isna().equals(hidden if says else hidden & False)
+
+
+def test_a_code_that_has_to_be_suppressed_in_most_records_stops_the_release() -> None:
+    """It is better recoded, or left out."""
+    rng, rows = np.random.default_rng(4), 600
+    keys = {f"key{place}": rng.integers(0, 12, rows).astype(str) for place in range(3)}
+    region = rng.choice(list("NWSE"), rows, p=[0.4, 0.3, 0.2, 0.1])
+    frame = pd.DataFrame({"region": region, **keys})
+    frame["case"] = [f"{number}{one}" for number, one in zip(rng.permutation(rows), region, strict=True)]
+    declared = {name: {"role": "quasi_identifier", "type": "nominal"} for name in ("region", *keys)}
+    params = {"k": 3, "keys": ["region", *keys], "importance": dict.fromkeys(keys, 9)}
+    with pytest.raises(mw.OpenDoubts, match=r"W309 adjustment-distorts: case: .* disclose hidden keys"):
+        mw.protect(frame, "local_suppression", params=params, variables=["region", *keys], seed=1,
+                   declared=declared | {"case": {"role": "other"}}, release={"order": "random"})  # fmt: skip
+
+
 def test_what_is_published_alike_for_all_is_no_suppressed_cell_that_follows() -> None:
     """Of a key on its highest level, `*`, nothing is to be found out where a record loses all its keys."""
     rng = np.random.default_rng(1)

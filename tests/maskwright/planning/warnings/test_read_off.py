@@ -47,6 +47,21 @@ def test_a_code_is_read_off_its_label() -> None:
     assert "W206 follows-from-published: nace: it can be read off label, published as it is" in said
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_category_is_read_off_the_last_letter_of_a_code(is_told: bool) -> None:
+    rng = np.random.default_rng(2)
+    frame = _people()[["nace", "net"]]
+    letters = frame["nace"].map({"01": "F", "47": "S", "62": "C", "86": "H"})
+    letters = letters if is_told else rng.permutation(letters)
+    frame["case"] = [f"{number}{letter}" for number, letter in zip(rng.permutation(N), letters, strict=True)]
+    if is_told:
+        said = _doubted(frame, "pram", variables=["nace"])
+        assert "W206 follows-from-published: nace: it can be read off the last character of case, published" in said
+        return
+    declared = {name: {"release": "as is"} for name in ("net", "case")} | {"nace": {"type": "nominal"}}
+    assert len(mw.protect(frame, "pram", variables=["nace"], seed=1, declared=declared)) == N
+
+
 def test_a_total_and_its_other_part_give_a_number_away() -> None:
     said = _doubted(_people(), "microaggregation", variables=["net"], params={"k": 3})
     assert "net: it can be read off tax and gross" in said
@@ -143,8 +158,12 @@ def _firms() -> pd.DataFrame:
     rng = np.random.default_rng(3)
     net, rest, third = (np.round(rng.lognormal(7, 0.8, N), 2) for _ in range(3))
     count, price = rng.integers(1, 9, N), np.round(rng.uniform(4, 30, N), 2)
-    return pd.DataFrame({"net": net, "rest": rest, "third": third, "count": count, "price": price})
+    firms = pd.DataFrame({"net": net, "rest": rest, "third": third, "count": count, "price": price})
+    growth, rate = rng.normal(3, 8, N).round(1), rng.choice([2.6, 3.8, 8.1, 19.0], N)
+    return firms.assign(growth=growth, rate=rate, country=rng.choice([*RATES], N, p=[0.4, 0.3, 0.2, 0.1]))
 
+
+RATES = {"CH": 1.05, "DE": 1.0, "UK": 0.86, "US": 1.09}
 
 TOLD = {
     "rounded": (lambda firms: firms["net"].round(-1), ["rounded"]),
@@ -155,6 +174,15 @@ TOLD = {
     "place": (lambda firms: firms["net"].rank(ascending=False), ["place"]),
     "a_head": (lambda firms: (firms["net"] / firms["count"]).round(), ["a_head", "count"]),
     "value": (lambda firms: (firms["net"] * firms["price"]).round(), ["value", "price"]),
+    "percentile": (lambda firms: (firms["net"].rank(pct=True) * 99.9).astype(int), ["percentile"]),
+    "before": (lambda firms: (firms["net"] / (1 + firms["growth"] / 100)).round(), ["before", "growth"]),
+    "later": (lambda firms: (firms["net"] * (1 + firms["growth"] / 100)).round(), ["later", "growth"]),
+    "taken": (lambda firms: (firms["net"] * (1 - firms["rate"] / 100)).round(2), ["rate", "taken"]),
+    "local": (lambda firms: (firms["net"] * firms["country"].map(RATES)).round(), ["local", "country"]),
+    "degrees": (
+        lambda firms: firms["net"].where(firms["country"] != "US", firms["net"] * 1.8 + 32),
+        ["country", "degrees"],
+    ),
     "total": (lambda firms: (firms["net"] + firms["rest"] + firms["third"]).round(), ["rest", "third", "total"]),
 }
 
@@ -167,6 +195,44 @@ def test_a_number_is_told_nearly_exactly_by_others(name: str) -> None:
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
     (told,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
     assert sorted(told.split(" and ")) == sorted(beside)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+def test_a_part_of_which_most_firms_have_none_is_told_by_its_share(decimals: int) -> None:
+    """Zeros, and shares that are rounded to few places, do not hide that the others can be computed."""
+    firms, rng = _firms(), np.random.default_rng(6)
+    exports = np.where(rng.random(N) < 0.4, firms["net"] * rng.beta(1.5, 4, N), 0).round()
+    frame = pd.DataFrame(
+        {"exports": exports, "net": firms["net"], "share": (100 * exports / firms["net"]).round(decimals)}
+    )
+    said = _doubted(frame, "rank_swapping", variables=["exports"], params={"p": 15})
+    assert "W206 follows-from-published: exports: it can be read off net and share, published as it is" in said
+
+
+@pytest.mark.parametrize("order", ["kept", "by year", "mixed"])
+@pytest.mark.parametrize("is_opening", [True, False])
+def test_a_number_is_told_by_the_differences_of_its_running_total(order: str, is_opening: bool) -> None:
+    firms = _firms()[["net"]].assign(year=np.repeat(np.arange(10), N // 10))
+    total = (firms.groupby("year") if order == "by year" else firms)["net"].cumsum()
+    frame = firms.assign(total=(total - firms["net"] * is_opening).round(1)).drop(columns="year")
+    frame = frame.sample(frac=1, random_state=1) if order == "mixed" else frame
+    said = _doubted(frame.reset_index(drop=True), "rank_swapping", variables=["net"], params={"p": 15})
+    assert f"net: it can be read off the {'next ' * is_opening}differences of total, published as it is" in said
+
+
+def test_numbers_that_look_like_formulas_and_tell_no_value_are_no_doubt() -> None:
+    """Size classes, employees that go along with turnover, rates of something else, a country without a factor."""
+    firms, rng = _firms(), np.random.default_rng(9)
+    frame = firms[["net", "growth", "rate", "country"]].assign(
+        size=pd.cut(firms["net"], [0, 400, 800, 1500, 3000, np.inf], labels=False),
+        employees=np.maximum(1, (firms["net"] / 200) ** 0.8 * rng.lognormal(0, 0.3, N)).round(),
+        before=(firms["net"] * rng.lognormal(0, 0.15, N)).round(),
+        local=(firms["net"] * firms["country"].map(RATES) * rng.lognormal(0, 0.1, N)).round(),
+        stock=np.sort(rng.lognormal(9, 1, N)).round(),
+    )
+    declared = {name: {"release": "as is"} for name in frame.columns if name != "net"}
+    masked = mw.protect(frame, "rank_swapping", variables=["net"], seed=1, declared=declared, params={"p": 15})
+    assert not np.array_equal(masked["net"], frame["net"])
 
 
 @pytest.mark.parametrize("off", [0.05, 0.2])

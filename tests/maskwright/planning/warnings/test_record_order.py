@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 import maskwright as mw
+from maskwright.cli.main import main
 from maskwright.commands.init import start_pipeline
 from maskwright.commands.plan import plan_pipeline
 from maskwright.masking.suppressing.inference_findings import order_doubts
@@ -136,11 +137,40 @@ def test_suppressed_cells_are_told_by_the_order_of_a_published_number(tmp_path: 
     assert not list(order_doubts(shown, masked, (), is_shuffled=True))
 
 
+@pytest.mark.parametrize("keeps_order", [True, False])
+def test_dwellings_of_a_street_that_stand_together_tell_suppressed_cells(tmp_path: Path, keeps_order: bool) -> None:
+    """Levels are in random order unless they say otherwise."""
+    rng = np.random.default_rng(4)
+    street = np.repeat(np.arange(200), rng.integers(1, 6, 200))
+    homes = pd.DataFrame({"hid": np.arange(len(street)), "region": rng.choice(list("nswe"), 200)[street]})
+    homes["kind"], homes["size"] = rng.choice(list("abcdef"), len(homes)), rng.choice(list("vwxyz"), len(homes))
+    homes.to_csv(tmp_path / "homes.csv", index=False)
+    pd.DataFrame({"hid": homes["hid"], "pno": 1, "sex": "f"}).to_csv(tmp_path / "persons.csv", index=False)
+    home, person = {"key": "hid", "source": "homes.csv"}, {"key": "pno", "in": "home", "source": "persons.csv"}
+    kept = {"keep_order": True} if keeps_order else {}
+    keys = ["region", "kind", "size"]
+    pipeline = {
+        "maskwright": 1, "edits": [], "seed": 1, "output": {"data": {"home": "h.csv", "person": "p.csv"}},
+        "data": {
+            "levels": {"home": home | kept, "person": person | kept},
+            "variables": {name: KEY | {"type": "nominal"} for name in keys} | {"sex": OTHER},
+        },
+        "protect": [{
+            "method": "local_suppression", "variables": keys, "params": {"k": 6, "importance": {"kind": 5, "size": 5}},
+        }],
+    }  # fmt: skip
+    (tmp_path / "p.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
+    assert main(["run", str(tmp_path / "p.yaml"), "--quiet"]) == int(keeps_order)
+    assert (tmp_path / "h.csv").exists() is not keeps_order
+
+
 def test_a_started_pipeline_lists_a_sorted_number_as_one_decision(tmp_path: Path) -> None:
     frame = people()[["income", "region"]].sort_values("income")
     frame.to_csv(tmp_path / "in.csv", index=False)
     started = start_pipeline(tmp_path / "in.csv", tmp_path / "p.yaml")
-    assert [each for each in started.doubts if "order" in each] == [f"income: W206 follows-from-published: {OF_FILE}"]
+    assert [each for each in started.to_json()["doubts"] if "order" in each] == [
+        f"income: W206 follows-from-published: {OF_FILE}"
+    ]
     assert "`release: {order: random}`" in started.text
     with (tmp_path / "p.yaml").open("a", encoding="utf-8") as file:
         file.write("release: {order: random}\n")
@@ -195,3 +225,19 @@ def test_a_key_of_firms_is_called_by_its_name(tmp_path: Path) -> None:
     doubt = found(tmp_path, frame, steps, data=data)["firm"]
     assert "members of one firm can be found by w" in doubt["message"]
     assert "household" not in doubt["message"] + doubt["remedy"]
+
+
+def test_the_order_of_a_level_has_its_own_remedy_and_a_number_of_it_the_same(tmp_path: Path) -> None:
+    """Persons stand by their income; their number counts through the regions."""
+    frame = people().sort_values("income")
+    frame["home"], frame["line"] = np.arange(N) // 2, np.arange(N)
+    levels = {
+        "home": {"key": "home", "variables": ["rooms"]},
+        "person": {"key": "line", "in": "home", "keep_order": True},
+    }
+    steps = [*INCOME, *REGION]
+    stated = {"source": "in.csv", "levels": levels, "variables": ROLES}
+    doubts = found(tmp_path, frame.assign(rooms=frame["home"] % 7), steps, data=stated)
+    assert doubts["income"]["remedy"] == "Publish the records in random order: leave `keep_order` out."
+    remedy = "Mask number in a step, recode it, or leave it out (`number: {role: identifier}`)."
+    assert (doubts["region"]["remedy"], doubts["region"]["given_by"]) == (remedy, "number")

@@ -328,6 +328,17 @@ def test_categories_that_the_others_determine_are_refused_or_named():
         hybrid(data, 20)
 
 
+def test_categories_that_the_others_nearly_determine_come_back_and_are_named():
+    """Their numbers are not exactly the original ones, and yet nearest to the category of each record itself."""
+    data = mixed_frame()
+    sector = np.array(["farm", "trade", "works"])
+    data["sector"] = sector[np.digitize(data["x"], [-0.4, 0.4])]
+    data["x"] = data["sector"].map(dict(zip(sector, [0.0, 5.0, 10.0], strict=True))) + 1e-3 * data["x"]
+    data["size"] = data["sector"].map(dict(zip(sector, "ace", strict=True)))
+    with pytest.raises(mw.OpenDoubts, match="the other variables determine sector, size"):
+        hybrid(data, 60)
+
+
 def test_k_of_one_gives_the_data_as_they_are_and_is_not_released():
     data = frame()
     values = data[list(DEPENDENT)].to_numpy()
@@ -341,3 +352,6 @@ def test_k_of_one_gives_the_data_as_they_are_and_is_not_released():
     )  # fmt: skip
     with pytest.raises(mw.OpenDoubts, match="step-changed-nothing"):
         protect(data, "micro_hybrid", seed=1, params={"k": 1, **ROLES})
+    mixed = mixed_frame()
+    with pytest.raises(mw.OpenDoubts, match=r"step-changed-nothing: size[\s\S]*step-changed-nothing: wages"):
+        hybrid(mixed, 1)
