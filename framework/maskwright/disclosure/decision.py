@@ -76,7 +76,7 @@ class Claims:
 
     def _by_chance(self, right: Integers, named: Integers) -> Floats:
         """Probability that the distribution alone names as many rightly."""
-        return np.asarray(bdtrc(right - 1, named, self.base))
+        return np.asarray(bdtrc(right - 1, named, self.base), dtype=np.float64)
 
 
 def _is_below(right: Integers, named: Integers, certainty: float) -> Booleans:
