@@ -130,3 +130,27 @@ def test_levels_that_are_recoded_apart_are_doubted_and_the_advice_works(tmp_path
     assert "add a step of local_suppression" in str(stopped.value)
     mw.run(survey.pipeline(recode, {**SUPPRESS, "variables": KEYS}))
     assert survey.smallest() >= 3
+
+
+@pytest.mark.parametrize("params", [{"subsets": 2}, {"key_sets": {"a": ["region", "age"]}}, {"count": "wildcard"}])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_k_that_is_of_one_level_is_not_promised_of_several(
+    tmp_path: Path, params: dict[str, Any], *, named: bool
+) -> None:
+    step = {"method": "local_suppression", "params": {"k": 3, **params}, **({"variables": KEYS} if named else {})}
+    with pytest.raises(mw.InputError, match="are variables of different levels"):
+        mw.run(Survey(tmp_path, 1).pipeline(step))
+
+
+def test_a_numeric_key_and_a_sensitive_variable_of_the_household(tmp_path: Path) -> None:
+    survey = Survey(tmp_path, 2)
+    rng = np.random.default_rng(1)
+    count = len(survey.tables["household"])
+    survey.tables["household"]["kids"] = rng.choice([0, 1, 2], count, p=[0.5, 0.4, 0.1])
+    survey.tables["household"]["ill"] = rng.choice(["yes", "no"], count)
+    pipeline = survey.pipeline({**SUPPRESS, "params": {"k": 3, "l": {"ill": 2}}})
+    pipeline["data"]["variables"] |= {"kids": {"role": "quasi_identifier"}, "ill": {"role": "other", "type": "nominal"}}
+    mw.run(pipeline)
+    found = survey.released().groupby([*KEYS, "kids"])
+    assert found["hid"].nunique().min() >= 3
+    assert found["ill"].nunique().min() >= 2

@@ -146,7 +146,7 @@ def test_an_edit_that_a_class_below_k_breaks_says_so() -> None:
         mw.protect(
             frame, "microaggregation", variables=["staff"], params={"k": 3}, edits=edits, declared=declared, seed=1
         )
-    assert any("fewer than 3 records are on one side" in (each.hint or "") for each in stopped.value.problems)
+    assert any("fewer than 3 have its conditions" in (each.hint or "") for each in stopped.value.problems)
 
 
 ROWS = st.lists(st.tuples(*[st.sampled_from([0.0, 0.0, 1.0, 2.0, 5.0, 9.0])] * 3), min_size=6, max_size=80)

@@ -189,22 +189,25 @@ FIRST_ROWS = [
     'Geheim,Berlin,"1,5"',
     "Geheim,Berlin,12:30",
     "Geheim,male,Berlin",
+    "Geheim,male,Berlin,verweigert",
 ]
 
 
 @pytest.mark.parametrize("first", FIRST_ROWS)
 def test_a_first_row_that_may_be_a_record_is_refused_without_its_values(first: str, tmp_path: Path) -> None:
-    path = saved(tmp_path, f"{first}\nMeier,male,Bonn\nSchulz,female,Ulm\n")
+    is_wider = first.endswith("verweigert")
+    more = [f",{number}" if is_wider else "" for number in (12, 30)]
+    path = saved(tmp_path, f"{first}\nMeier,male,Bonn{more[0]}\nSchulz,female,Ulm{more[1]}\n")
     with pytest.raises(DataError, match="the first row may be a record, not names") as caught:
         table(path)
     assert not set(re.findall(r"\w{3,}", first)) & set(re.findall(r"\w{3,}", str(caught.value)))
     assert "`header: false`" in str(caught.value)
-    assert table(path, header=False).column_names == ["V1", "V2", "V3"]
+    assert table(path, header=False).column_names == ["V1", "V2", "V3", "V4"][: 3 + is_wider]
 
 
 def test_a_name_that_is_a_value_of_its_column_is_one_beside_a_name_of_numbers(tmp_path: Path) -> None:
-    path = saved(tmp_path, "urban,wages\nrural,12\nurban,30\n")
-    assert table(path).column_names == ["urban", "wages"]
+    path = saved(tmp_path, "urban,wages,hours\nrural,12,1\nurban,30,2\n")
+    assert table(path).column_names == ["urban", "wages", "hours"]
 
 
 def test_names_that_are_numbers_are_names_when_it_is_said(tmp_path: Path) -> None:

@@ -174,8 +174,8 @@ def violated_problems(result: MaskingResult, outcome: Outcome, plan: Plan) -> li
         few = None
         if each.name in least:
             few = (
-                f"fewer than {least[each.name]} records are on one side of its condition, and are masked with others: "
-                "join categories of the condition (recoding), lower k, or leave these records out"
+                f"fewer than {least[each.name]} have its conditions and those of others in common, and are masked "
+                "with others: join categories of a condition (recoding), lower k, or leave these records out"
             )
         hint = "; ".join(filter(None, (infeasible, few, *each.undecidable_because)))
         problems.append(Problem(message, hint=hint or None))

@@ -102,13 +102,17 @@ def doubts_across_levels(
 def suppression_doubts(loaded: LoadedLevels, planned: PlannedLevels, state: SuppressionState) -> Iterator[Doubt]:
     """Doubts about variables that the cells moved which go so that none can be inferred from another level."""
     for name, result in state.results.items():
-        before, after = state.shown[name].data, state.linked[name].data
         if not of_level(state.cells, name):
             continue
-        known = {doubt.subject for doubt in result.doubts if doubt.kind == "adjustment-distorts"}
+        # Keys of levels above are examined with their own records.
+        above = [key for step in planned.ready[name].plan.steps for key in step.keys_above]
+        before, after, original = (
+            each.with_columns_above(each[name].data, name, above) for each in (state.shown, state.linked, loaded.linked)
+        )
+        known = {*above, *(doubt.subject for doubt in result.doubts if doubt.kind == "adjustment-distorts")}
         removal = Removal(after, (), np.arange(len(after)), result.edits, before)
         numbers = () if result.distortion is None else result.distortion.adjusted.names
-        scale = Standardisation.of(loaded.linked[name].data, list(numbers))
+        scale = Standardisation.of(original, list(numbers))
         found = removal_doubts(result.distortion, before, removal, scale, planned.ready[name].plan)
         yield from (doubt.on(name) for doubt in found.doubts if doubt.subject not in known)
 

@@ -75,7 +75,7 @@ def suppress_across_levels(
     lifted = cells_of_keys_above(shown, results)
     cells = joined_cells(_cells_of_steps(shown, results), lifted)
     uncoded = on_own_levels(shown, results, {name: codes_taken(result) for name, result in results.items()})
-    if not cells:
+    if not cells and not any(keys_above(shown, result, name) for name, result in results.items()):
         linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
         return SuppressionState(linked, shown, results)
     published = _in_published_terms(bound, results)
@@ -165,6 +165,24 @@ def _for_guarantees(
     uncoded: Mapping[str, CellMasks],
 ) -> tuple[dict[Source, Booleans], dict[str, CellMasks]]:
     """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
+    codes = dict(uncoded)
+    while True:
+        before = {(level, name): gone for level, own in codes.items() for name, gone in own.items()}
+        more, codes = _suppressed_again(linked, results, cells, codes, before)
+        after = {(level, name): gone for level, own in codes.items() for name, gone in own.items()}
+        # A code that goes of a group goes of all its members, and these are other classes again.
+        if more or all(not np.any(gone & ~before.get(source, np.False_)) for source, gone in after.items()):
+            return more, codes
+
+
+def _suppressed_again(
+    linked: LinkedData,
+    results: Mapping[str, MaskingResult],
+    cells: dict[Source, Booleans],
+    uncoded: Mapping[str, CellMasks],
+    codes_of_levels: LevelCellMasks,
+) -> tuple[dict[Source, Booleans], dict[str, CellMasks]]:
+    """What each step suppresses once more where these cells, and these codes, are taken away."""
     more: dict[Source, Booleans] = {}
     codes = dict(uncoded)
     for name, result in results.items():
@@ -174,7 +192,8 @@ def _for_guarantees(
         above = keys_above(linked, result, name)
         own = {**of_level(cells, name), **hidden_keys_above(linked, result, cells, name)}
         columns = {column.name: column for column in linked[name].data if column.name in removal.shown}
-        hidden, codes[name] = removal.again.cells(removal.shown.with_columns(columns), own, uncoded[name])
+        lost = {**uncoded[name], **hidden_keys_above(linked, result, codes_of_levels, name)}
+        hidden, codes[name] = removal.again.cells(removal.shown.with_columns(columns), own, lost)
         for variable, gone in hidden.items():
             added = gone & ~own.get(variable, np.False_)
             level = above.get(variable, name)

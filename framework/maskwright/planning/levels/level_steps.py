@@ -17,7 +17,7 @@ from maskwright.planning.step_variables import default_variables
 from maskwright.plugins.parameter_markers import without_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import BaseModel
 
@@ -76,20 +76,19 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
                 found.append(replace(step, variables=tuple(chosen), groups=()))
             continue
         if not named:
-            if default_variables(step, known):
+            if default := default_variables(step, known):
+                _refuse_keys_of_levels(step, default, (each for each in linked if each is not level))
                 found.append(step)
             continue
         own = [name for name in named if name in known]
         if not own:
             continue
         parameters = [name for name in (*step.dependents, *step.keys) if name not in known]
-        if _has_joint_keys(step):
-            if step.keys and all(name in parameters for name in step.keys):
-                continue
-        elif parameters and any(name in known for name in (*step.dependents, *step.keys)):
-            named_here, others = (", ".join(dict.fromkeys(names)) for names in (own, parameters))
-            message = f"{others} and {named_here} are variables of different levels"
-            raise InputError(Problem(message, step.place, "Take a step for each level.", step=step.number))
+        if _has_joint_keys(step) and step.keys and all(name in parameters for name in step.keys):
+            continue
+        _refuse_keys_of_levels(step, own, (each for each in linked if each is not level))
+        if parameters and not _has_joint_keys(step) and any(name in known for name in (*step.dependents, *step.keys)):
+            raise InputError(_of_different_levels(step, parameters, own, "Take a step for each level."))
         kept = None if step.variables is None else tuple(name for name in step.variables if name in known)
         groups = tuple(tuple(name for name in group if name in known) for group in step.groups)
         planning = _planning_without(step.planning, elsewhere)
@@ -119,6 +118,26 @@ def steps_of_level(steps: Sequence[Step], level: Level, linked: LinkedData) -> L
             if _has_joint_keys(step)
         },
     )  # fmt: skip
+
+
+def _refuse_keys_of_levels(step: Step, own: Collection[str], others: Iterable[Level]) -> None:
+    """Refuse a step that suppresses by keys of several levels, and counts k in a way that is that of one level."""
+    if not step.method.has_keys or not step.keeps_detail or _has_joint_keys(step):
+        return
+    is_named = step.variables is not None or step.keys or step.groups
+    elsewhere = [
+        name for level in others
+        for name in _masked_names(step, {each.name: each for each in maskable(level)})
+        if is_named or level.data[name].variable.role == "quasi_identifier"
+    ]  # fmt: skip
+    if elsewhere:
+        hint = "k of `subsets`, `key_sets` or another `count` than 'own' is that of one level: take a step for each."
+        raise InputError(_of_different_levels(step, elsewhere, own, hint))
+
+
+def _of_different_levels(step: Step, one: Collection[str], other: Collection[str], hint: str) -> Problem:
+    names = (", ".join(dict.fromkeys(each)) for each in (one, other))
+    return Problem(f"{' and '.join(names)} are variables of different levels", step.place, hint, step=step.number)
 
 
 def _has_joint_keys(step: Step) -> bool:
@@ -311,10 +330,12 @@ def made_for_drawing(level: Level, data: Dataset, steps: Sequence[Step]) -> Iter
 
 
 def with_keys_above(data: Dataset, linked: LinkedData, level: str, steps: Sequence[Step]) -> Dataset:
-    """Records of a level with the keys of levels above on which its steps promise a k."""
-    keys = [name for step in steps for name in step.keys_above]
+    """Records of a level with the keys of levels above on which its steps promise a k, and what these steps read."""
+    keys = [name for step in steps if step.keys_above for name in (*step.keys_above, *step.companions)]
     handed = {name for step in steps for name in step.variables or ()}
-    return read_only(linked.with_columns_above(data, level, keys), [name for name in keys if name not in handed])
+    joined = linked.with_columns_above(data, level, keys)
+    added = [name for name in joined.names if name not in data and name not in handed]
+    return read_only(joined, added)
 
 
 def read_only(data: Dataset, names: Sequence[str]) -> Dataset:

@@ -14,7 +14,6 @@ from maskwright.foundation.doubts import Doubt
 from maskwright.planning.warnings.number_inference import (
     FEWEST_NUMBERS,
     HOLDS,
-    MOST_GROUPS,
     are_tied,
     in_one_order,
     inferred_from_numbers,
@@ -55,7 +54,7 @@ def attribute_inference_doubts(
     # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers, codes = dict(published_numbers(some, published)), ValueCodes(some)
-    categories = {name: codes.of(name) for name in published if 1 < codes.distinct(name) <= MOST_GROUPS}
+    categories = {name: codes.of(name) for name in published if codes.distinct(name) > 1}
     parts = {name: CodeParts(some, name, codes) for name in published}
     differences = {name: each[: len(some)] for name, each in published_differences(data, published)}
     masked_by: dict[str, list[Step]] = {}

@@ -183,8 +183,8 @@ def _rates(outcomes: Iterable[EditOutcome]) -> dict[str, tuple[int, int]]:
 
 
 def _limit(edit: EditOutcome, rates: Mapping[str, tuple[int, int]], usual: float = USUAL_ERRORS) -> float:
-    """Share that errors explain: that of the other edits which errors violate, where the file is a dirty one."""
-    others = [violations / of for name, (violations, of) in rates.items() if name != edit.name and violations]
+    """Share that errors explain: that of the other edits of the file, where it is a dirty one."""
+    others = [violations / of for name, (violations, of) in rates.items() if name != edit.name]
     like = OF_OTHERS * median(others) if others else 0.0
     return max(usual if edit.severity == "error" else SOFT, min(like, MOST_ERRORS))
 

@@ -331,14 +331,16 @@ def written_names(first: str, dialect: CsvDialect) -> tuple[str, ...]:
 def _refuse_record(place: Place, first: list[str], rows: list[list[str]]) -> None:
     """Refuse a first row that may be a record: every later message and the record of a run would quote its values.
 
-    A word above a column of numbers is a name: then one that is a value of its column too, as urban is, says nothing.
+    A word above a column of numbers is a name: where there are more of them than words that are values of their column
+    too, as urban is, these say nothing.
     """
     values = sum(NO_NAME.fullmatch(name) is not None for name in first)
     again = sum(
         bool(name.strip()) and any(position < len(row) and row[position] == name for row in rows)
         for position, name in enumerate(first)
     )
-    if not values and any(name.strip() and _are_numbers(rows, position) for position, name in enumerate(first)):
+    names = sum(bool(name.strip()) and _are_numbers(rows, position) for position, name in enumerate(first))
+    if not values and names > again:
         return
     found = [f"{values} of its {len(first)} cells are numbers, dates or missing codes"] if values else []
     found += [f"{again} of its {len(first)} cells occur again below"] if again else []
