@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +43,9 @@ MOST_NUMBERS = 30
 NUMBER_SAMPLE = 2_000
 """Records that are examined, of those with the most usual value of a number, and of the others."""
 
+RANKED = 500
+"""Records by whose places it is seen how far a number goes along with another one."""
+
 TRIMMED = 0.9
 """Share of the records that a fit is taken from, those that it fits best."""
 
@@ -51,19 +54,28 @@ TRIMS = 6
 
 
 FEW_RECORDS = 60
-"""Records on which lines are tried first, and the share of them in which one has to hold to be tried on others."""
+"""Records on which a relation is tried first."""
 
 OFTEN = 0.8
 """Share of these in which a line has to hold."""
 
+FEWEST_TRIED = 10
+"""Of these, those that have to be there: of fewer it is not seen whether a line may hold."""
+
+ALIKE = 0.5
+"""Correlation of the places of these below which numbers are not in one order."""
+
 SHOWN = 0.5
-"""Share of the records in which what rounded numbers leave has to be within `NEAR_PLACE`."""
+"""Share of the records in which what rounded numbers leave has to be within `NEAR_PLACE`, or a number has to be."""
 
 MOST_DECIMALS = 6
 """Decimals, and zeros at the end, by which the unit of a number is searched for."""
 
-MOST_GROUPS = 50
-"""Categories of a variable by which lines are tried, at most."""
+FEWEST_EACH = 4
+"""Records of a category through which a line is laid, at least."""
+
+MOST_PAIRED = 16
+"""Variables of whose categories all pairs are tried: those with the fewest."""
 
 
 def inferred_from_numbers(
@@ -77,31 +89,28 @@ def inferred_from_numbers(
     Examined are, in this order, a number in the same or in the opposite order (rounded, in other units, a tax, a
     rank), a weighted sum of numbers and a constant, a product of powers of numbers (a price and an amount), both to
     within `NEAR`, a product or quotient of a number and a line through another one (a rate), and a line through a
-    number in each category (a currency), to within what their decimals leave. All of them have to hold in `HOLDS` of
-    the records.
+    number in each category, or pair of categories (a currency by year), to within what their decimals leave. Each has
+    to hold in `HOLDS` of the records that have all of its numbers.
 
     `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `groups`: codes of
     categories, -1 where missing; shape (n,).
     """
     if not _is_derivable(own):
         return None
-    usual = _is_usual(own)
-    unusual = some_records(np.isfinite(own) & ~usual)
-    lines = _Lines(own[unusual], {name: each[unusual] for name, each in numbers.items()})
-    by_groups = (lines.by(name, codes[unusual]) for name, codes in (groups or {}).items())
-    rows = np.sort(np.concatenate([some_records(usual), unusual]))
-    own, numbers = own[rows], {name: each[rows] for name, each in numbers.items()}
     for name, other in numbers.items():
         if not are_tied([name], tied) and in_one_order(own, other):
             return (name,)
     for fit in (_Sum, _Product):
-        left = dict(numbers)
-        while found := fit(own, left).names():
-            if not are_tied(found, tied):
-                return found
-            # What an edit says may hide what is nowhere said.
-            del left[found[0]]
-    found_by_lines = chain(lines.of_rates(), *by_groups)
+        target, scaled = fit.on_scale(own, numbers)
+        for names in _sets_with_common_records(target, scaled):
+            left = {name: scaled[name] for name in names}
+            while found := fit(target, left).names():
+                if not are_tied(found, tied):
+                    return found
+                # What an edit says may hide what is nowhere said.
+                del left[found[0]]
+    lines = _Lines(np.where(_is_usual(own), np.nan, own), numbers)
+    found_by_lines = chain(lines.of_rates(), lines.of_groups(groups or {}))
     return next((names for names in found_by_lines if not are_tied(names, tied)), None)
 
 
@@ -112,8 +121,12 @@ def in_one_order(one: Floats, other: Floats) -> bool:
     any; shape (n,).
     """
     there = np.isfinite(one) & np.isfinite(other)
+    few = some_records(there, FEW_RECORDS)
+    if len(few) < FEWEST_NUMBERS or abs(_correlation(_ranks(one[few]), _ranks(other[few]))) < ALIKE:
+        return False
     there[there] &= ~(_is_usual(one[there]) & _is_usual(other[there]))
-    first, second = one[there], other[there]
+    rows = some_records(there)
+    first, second = one[rows], other[rows]
     if len(first) < FEWEST_NUMBERS or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
         return False
     place, other_place, in_order = _ranks(first), _ranks(second), np.sort(first)
@@ -130,11 +143,16 @@ class _Sum:
     """A number as a weighted sum of others and a constant, by least squares on the records that it fits best."""
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
-        self._own, kept = self._on_scale(own, numbers)
-        self._names = _nearest(self._own, kept)
-        table = np.column_stack([kept[name] for name in self._names]) if self._names else np.empty((len(own), 0))
-        rows = some_records(np.isfinite(self._own) & np.isfinite(table).all(axis=1))
-        self._own, table = self._own[rows], table[rows]
+        self._names = _nearest(own, numbers)
+        known = np.isfinite([own, *(numbers[name] for name in self._names)])
+        # Of those with missing cells, the ones that go along with it least are left out for the sake of records.
+        while np.count_nonzero(known.all(axis=0)) < RECORDS_A_NUMBER * len(known) and not known[1:].all():
+            last = 1 + int(np.flatnonzero(~known[1:].all(axis=1))[-1])
+            self._names.pop(last - 1)
+            known = np.delete(known, last, axis=0)
+        rows = some_records(known.all(axis=0))
+        self._own = own[rows]
+        table = np.array([numbers[name][rows] for name in self._names]).reshape(len(self._names), len(rows)).T
         spread = np.ptp(table, axis=0) if len(rows) else np.ones(table.shape[1])
         self._table = np.column_stack([table / np.where(spread > 0, spread, 1.0), np.ones(len(rows))])
 
@@ -144,7 +162,8 @@ class _Sum:
         if not chosen or len(self._own) < max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(chosen) + 1)):
             return ()
         # Where nearly everybody has the same, a constant fits.
-        if not self._range() or self._fits([]) or not self._fits(chosen):
+        few = some_records(np.ones(len(self._own), dtype=np.bool_), RECORDS_A_NUMBER * (len(chosen) + 1))
+        if not self._range() or self._fits([]) or not self._fits(chosen, few, OFTEN) or not self._fits(chosen):
             return ()
         # Those that go along with it least are left out first.
         for place in reversed(range(len(self._names))):
@@ -153,8 +172,10 @@ class _Sum:
                 chosen = without
         return tuple(self._names[each] for each in chosen)
 
-    def _on_scale(self, own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
-        return np.where(own == 0, np.nan, own), {name: each for name, each in numbers.items() if _is_there(each, own)}
+    @staticmethod
+    def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
+        """The number, NaN where it says nothing, and the others on the scale on which they are added up."""
+        return np.where(own == 0, np.nan, own), numbers
 
     def _room(self) -> Floats:
         return NEAR * np.minimum(np.abs(self._own), self._range())
@@ -162,15 +183,15 @@ class _Sum:
     def _range(self) -> float:
         return float(np.ptp(np.quantile(self._own, MOST)))
 
-    def _fits(self, chosen: Sequence[int]) -> bool:
-        table = self._table[:, [*chosen, -1]]
-        rows = np.arange(len(table))
+    def _fits(self, chosen: Sequence[int], among: Integers | None = None, share: float = HOLDS) -> bool:
+        among = np.arange(len(self._own)) if among is None else among
+        room = self._room()[among]
+        table, own = self._table[among][:, [*chosen, -1]] / room[:, None], self._own[among] / room
+        rows = np.arange(len(own))
         # Records that do not follow at all must not bend the fit: it is taken again without those that it fits least.
-        room = self._room()
         for _ in range(TRIMS):
-            weights = np.linalg.lstsq(table[rows] / room[rows, None], self._own[rows] / room[rows], rcond=None)[0]
-            off = np.abs(table @ weights - self._own) / room
-            if float(np.mean(off <= 1.0)) >= HOLDS:
+            off = np.abs(table @ np.linalg.lstsq(table[rows], own[rows], rcond=None)[0] - own)
+            if float(np.mean(off <= 1.0)) >= share:
                 return True
             rows = np.argpartition(off, int(TRIMMED * len(off)) - 1)[: int(TRIMMED * len(off))]
         return False
@@ -179,9 +200,10 @@ class _Sum:
 class _Product(_Sum):
     """A number as a product of powers of others: a sum of logarithms."""
 
-    def _on_scale(self, own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, dict[str, Floats]]:
-        kept = {name: _logarithms(each) for name, each in numbers.items()}
-        return _logarithms(own), {name: each for name, each in kept.items() if _is_there(each, own)}
+    @staticmethod
+    def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
+        """Logarithms, NaN where there are none."""
+        return _logarithms(own), {name: _logarithms(each) for name, each in numbers.items()}
 
     def _room(self) -> Floats:
         return np.full(len(self._own), NEAR * min(1.0, self._range()))
@@ -190,102 +212,141 @@ class _Product(_Sum):
 class _Lines:
     """A number as a line through another one that is multiplied with a third, or that differs between categories.
 
-    `own`: without its most usual value, such as 0, which says nothing about the others; shape (n,).
+    `own`: NaN where missing, and where it has its most usual value, such as 0, which says nothing of others; shape
+    (n,).
     """
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
-        numbers = {name: each for name, each in numbers.items() if _is_there(each, own)}
-        self._own, self._names = own, list(numbers)
+        known = np.isfinite(own)
+        self._own, self._names = own, [name for name, each in numbers.items() if _is_derivable(each[known], 2)]
+        kept = {name: numbers[name] for name in self._names}
         # With a constant at the end: where its line holds as well, the other number adds nothing.
-        self._table = np.array([*numbers.values(), np.ones(len(own))]).T
-        self._units = np.array([*map(_unit, numbers.values()), 0.0])
-        self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own, MOST)))
-        self._factors = _nearest(own, numbers)
+        self._table = np.array([*kept.values(), np.ones(len(own))]).T
+        self._units = np.array([*map(_unit, kept.values()), 0.0])
+        self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
+        self._factors = [self._names.index(name) for name in _nearest(own, kept)]
 
-    def of_rates(self) -> Iterator[tuple[str, str]]:
+    def of_rates(self) -> Iterator[tuple[str, ...]]:
         """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
-        few = some_records(np.isfinite(self._own), FEW_RECORDS)
-        for name in self._factors:
-            place = self._names.index(name)
-            for is_quotient in (False, True):
-                may_be = self._rates(place, np.arange(len(self._units)), few, is_quotient, OFTEN)
+        for place in self._factors:
+            known = np.isfinite(self._own) & np.isfinite(self._table[:, place])
+            few, every = some_records(known, FEW_RECORDS), np.arange(len(self._units))
+            for power in (1, -1):
+                may_be = self._hold(few, every, OFTEN, (place, power))
                 may_be[place] = False
-                for rate in () if may_be[-1] else np.flatnonzero(may_be):
-                    if self._rates(place, np.array([rate]), np.arange(len(self._own)), is_quotient, HOLDS)[0]:
-                        yield name, self._names[rate]
+                for rate in () if may_be[-1] else np.flatnonzero(may_be[:-1]):
+                    rows = some_records(known & np.isfinite(self._table[:, rate]))
+                    if self._hold(rows, np.array([rate, len(self._names)]), HOLDS, (place, power))[0]:
+                        yield self._names[place], self._names[rate]
 
-    def by(self, group: str, codes: Integers) -> Iterator[tuple[str, str]]:
-        """Numbers through which a line in each category that enough records have gives the one examined."""
-        sizes = np.bincount(codes[codes >= 0])
-        known = np.flatnonzero(sizes >= FEWEST_NUMBERS)
-        known = known[np.argsort(-sizes[known], kind="stable")][:MOST_GROUPS]
-        if len(known) < 2 or sizes[known].sum() < SHOWN * len(codes):
-            return
-        few = some_records(codes == known[0], FEW_RECORDS)
-        may_be = self._hold(few, *self._implied(few, np.arange(len(self._units))), OFTEN)
-        for place in () if may_be[-1] else np.flatnonzero(may_be):
-            rows = [np.flatnonzero(codes == code) for code in known]
-            implied, room = (
-                np.concatenate(each)
-                for each in zip(*(self._implied(own, np.array([place])) for own in rows), strict=True)
-            )
-            if group != self._names[place] and self._hold(np.concatenate(rows), implied, room, HOLDS)[0]:
-                yield self._names[place], group
+    def of_groups(self, groups: Mapping[str, Integers]) -> Iterator[tuple[str, ...]]:
+        """Numbers, and variables of whose categories, or pairs of them, each has a line that gives the one examined."""
+        every, found = np.arange(len(self._units)), list[tuple[int, tuple[str, ...]]]()
+        for names, codes in _groupings(groups, np.isfinite(self._own)):
+            sizes = np.bincount(codes[codes >= 0])
+            if sizes[sizes >= FEWEST_EACH].sum() < max(FEWEST_NUMBERS, SHOWN * sizes.sum()):
+                continue
+            largest = np.argsort(-sizes, kind="stable")[: FEW_RECORDS // FEWEST_EACH]
+            largest = largest[np.cumsum(np.minimum(sizes[largest], FEW_RECORDS // 2)) <= FEW_RECORDS]
+            few = np.concatenate([some_records(codes == each, FEW_RECORDS // 2) for each in largest])
+            may_be = self._hold(few, every, OFTEN, groups=codes)
+            for place in () if may_be[-1] else np.flatnonzero(may_be[:-1]):
+                # What fewer categories say, these say as well.
+                is_known = any(place == one and set(fewer) <= set(names) for one, fewer in found)
+                if self._names[place] in names or is_known:
+                    continue
+                rows = np.flatnonzero((codes >= 0) & (sizes[codes] >= FEWEST_EACH))
+                if self._hold(rows, np.array([place, len(self._names)]), HOLDS, groups=codes)[0]:
+                    found.append((place, names))
+                    yield self._names[place], *names
 
-    def _rates(self, place: int, rates: Integers, rows: Integers, is_quotient: bool, share: float) -> Booleans:
-        """Whether lines through rates give the quotient of the number and another one; shape (k,)."""
-        own, factor, table = self._own[rows, None], self._table[rows, place, None], self._table[rows][:, rates]
+    def _hold(
+        self, rows: Integers, places: Integers, share: float, factor: tuple[int, int] = (-1, 1),
+        groups: Integers | None = None,
+    ) -> Booleans:  # fmt: skip
+        """Whether lines through numbers, the last of them a constant, give the one examined; shape (k,).
+
+        In a share of the records that the constant does not give, and of those in which they are not fitted: two of
+        each group. `factor`: a number by which what the line gives is multiplied, and 1; or that is divided by it, -1.
+        """
+        own, size, table = self._own[rows, None], self._size[rows, None], self._table[rows][:, places]
+        first, power = self._table[rows, factor[0], None], factor[1]
+        codes = np.zeros(len(rows), dtype=np.int64) if groups is None else groups[rows]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            slope, constant = _median_lines(table, factor / own if is_quotient else own / factor)
+            slope, constant, lines = _median_lines(table, (own / first) ** power, codes)
             line = constant + slope * table
-            implied = factor / line if is_quotient else factor * line
-            room = np.abs(implied) * np.abs(slope / line) * self._units[rates]
-            room += np.abs(implied / factor) * self._units[place]
-        return self._hold(rows, implied, room, share)
-
-    def _implied(self, rows: Integers, places: Integers) -> tuple[Floats, Floats]:
-        """What lines through numbers give, and how much their units leave open; shape (m, k) each."""
-        table = self._table[rows][:, places]
-        slope, constant = _median_lines(table, self._own[rows, None])
-        return constant + slope * table, np.broadcast_to(np.abs(slope) * self._units[places], table.shape)
-
-    def _hold(self, rows: Integers, implied: Floats, room: Floats, share: float) -> Booleans:
-        """Whether what is implied is within the room in a share of the records, and near in many; shape (k,)."""
-        off, size = np.abs(implied - self._own[rows, None]), self._size[rows, None]
-        follows = np.mean(off <= NEAR * size + room / 2, axis=0) >= share
-        return np.asarray(follows & (np.mean(off <= NEAR_PLACE * size, axis=0) >= SHOWN))
+            implied = first * line**power
+            room = np.abs(implied * slope / line) * self._units[places]
+            room += np.abs(implied / first) * self._units[factor[0]]
+            off = np.abs(implied - own)
+        off[~np.isfinite(off)] = np.inf
+        follows, near = off <= NEAR * size + np.nan_to_num(room) / 2, off <= NEAR_PLACE * size
+        told = np.isfinite(table) & np.isfinite(own) & np.isfinite(first)
+        if share == HOLDS:
+            told &= ~follows[:, -1:]
+        count, fitted = np.count_nonzero(told, axis=0) - 2 * lines, 2 * lines
+        enough = count >= (FEWEST_NUMBERS if share == HOLDS else FEWEST_TRIED) - 2
+        holds = np.count_nonzero(follows & told, axis=0) - fitted >= share * count
+        holds &= np.count_nonzero(near & told, axis=0) - fitted >= SHOWN * count
+        return np.asarray(holds & enough if share == HOLDS else holds | ~enough)
 
 
-def _median_lines(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Slopes and constants of median lines through the columns of tables (Theil); shape (k,) each."""
-    order, half = np.argsort(x, axis=0, kind="stable"), len(x) // 2
-    x_in_order, y_in_order = (np.take_along_axis(np.broadcast_to(each, x.shape), order, axis=0) for each in (x, y))
-    across, up = (each[half : 2 * half] - each[:half] for each in (x_in_order, y_in_order))
-    slope = np.nan_to_num(_medians(np.divide(up, across, out=np.full(up.shape, np.nan), where=across > 0)))
-    return slope, _medians(y - slope * x)
+def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tuple[tuple[str, ...], Integers]]:
+    """All records as one group, the categories of each variable, and those of two; codes, -1 where missing."""
+    yield (), known.astype(np.int64) - 1
+    for name, codes in groups.items():
+        yield (name,), np.where(known, codes, -1)
+    counts = {name: int(codes.max(initial=0)) + 1 for name, codes in groups.items()}
+    fewest = sorted(groups, key=lambda name: counts[name])[:MOST_PAIRED]
+    for one, other in combinations(fewest, 2):
+        if counts[one] * counts[other] <= len(known):
+            both = known & (groups[one] >= 0) & (groups[other] >= 0)
+            yield (one, other), np.where(both, groups[one] * counts[other] + groups[other], -1)
 
 
-def _medians(values: Floats) -> Floats:
-    """Medians of columns, of the numbers in them; NaN of none; shape (k,)."""
-    known = np.isfinite(values)
-    ordered = np.sort(np.where(known, values, np.nan), axis=0)
-    middle = np.maximum(np.count_nonzero(known, axis=0) - 1, 0) // 2
-    found: Floats = np.take_along_axis(ordered, middle[None, :], axis=0)[0]
+def _median_lines(x: Floats, y: Floats, groups: Integers) -> tuple[Floats, Floats, Integers]:
+    """Slopes and constants of median lines through the columns of tables in each group (Theil), and their number.
+
+    `x`: NaN where missing; shape (m, k). `y`: shape (m, 1). The constant is NaN, and so the line, without any record.
+    Returns arrays of shape (m, k) twice, and (k,).
+    """
+    column, row = np.nonzero((np.isfinite(x) & np.isfinite(y)).T)
+    found, codes = np.unique(groups, return_inverse=True)
+    key, counted = column * len(found) + codes[row], x.shape[1] * len(found)
+    order = np.lexsort((x[row, column], key))
+    key, across, up = key[order], x[row, column][order], y[row, 0][order]
+    sizes = np.bincount(key, minlength=counted)
+    half = sizes[key] // 2
+    first = np.flatnonzero(np.arange(len(key)) - (np.cumsum(sizes) - sizes)[key] < half)
+    run, rise = (each[first + half[first]] - each[first] for each in (across, up))
+    slope = np.nan_to_num(_medians(rise[run > 0] / run[run > 0], key[first][run > 0], counted))
+    constant = _medians(up - slope[key] * across, key, counted)
+    lines = np.count_nonzero(sizes.reshape(x.shape[1], len(found)), axis=1)
+    of_rows = (np.arange(x.shape[1]) * len(found))[None, :] + codes[:, None]
+    return slope[of_rows], constant[of_rows], lines
+
+
+def _medians(values: Floats, groups: Integers, counted: int) -> Floats:
+    """The lower median of each group; NaN of none; shape (counted,)."""
+    sizes, ordered = np.bincount(groups, minlength=counted), values[np.lexsort((values, groups))]
+    found = np.full(counted, np.nan)
+    found[sizes > 0] = ordered[(np.cumsum(sizes) - sizes + (sizes - 1) // 2)[sizes > 0]]
     return found
 
 
 def _unit(values: Floats) -> float:
     """The largest power of ten, up to some decimals, of which all numbers are multiples; 0: of none."""
-    known = values[np.isfinite(values)]
+    known = values[some_records(np.isfinite(values))]
     exponents = range(-MOST_DECIMALS, MOST_DECIMALS + 1)
     return next((10.0**-each for each in exponents if np.allclose(np.round(known, each), known, 1e-12, 0)), 0.0)
 
 
-def _is_derivable(own: Floats) -> bool:
+def _is_derivable(own: Floats, fewest_values: int = FEWEST_VALUES) -> bool:
+    """Whether enough records have a number, and it has enough values, of which nearly all have not the same."""
     known = own[np.isfinite(own)]
     return (
         len(known) >= FEWEST_NUMBERS
-        and len(np.unique(known)) >= FEWEST_VALUES
+        and len(np.unique(known)) >= fewest_values
         and bool(np.mean(_is_usual(known)) < HOLDS)
     )
 
@@ -302,11 +363,15 @@ def some_records(there: Booleans, most: int = NUMBER_SAMPLE) -> Integers:
     return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), most)).astype(np.int64)]
 
 
-def _is_there(values: Floats, own: Floats) -> bool:
-    """Whether a number is there beside nearly all of another one, and is no constant."""
-    concerned = values[np.isfinite(own) & (own != 0)]
-    known = concerned[np.isfinite(concerned)]
-    return len(known) >= HOLDS * len(concerned) and len(known) > 0 and bool(np.ptp(known) > 0)
+def _sets_with_common_records(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:
+    """Numbers that are mostly there in the records of one of them; each set once, the largest first."""
+    known = {name: np.isfinite(each) for name, each in numbers.items()}
+    names = [name for name, each in known.items() if np.count_nonzero(each & np.isfinite(own)) >= FEWEST_NUMBERS]
+    rows = some_records(np.isfinite(own))
+    table = np.array([known[name][rows] for name in names], dtype=np.float64).reshape(len(names), len(rows))
+    common = table @ table.T
+    sets = {tuple(np.flatnonzero(row >= SHOWN * row[place])) for place, row in enumerate(common)}
+    return [[names[each] for each in one] for one in sorted(sets, key=lambda one: (-len(one), one))]
 
 
 def _ranks(values: Floats) -> Floats:
@@ -322,19 +387,19 @@ def _logarithms(values: Floats) -> Floats:
 
 def _nearest(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
     """Names of the numbers that go along with one most, the nearest first: no more than its records can tell apart."""
-    known = np.isfinite(own)
-    place = _ranks(own[known])
-    along = dict(_correlations(place, {name: each[known] for name, each in numbers.items()}))
-    most = min(MOST_NUMBERS, int(np.count_nonzero(known)) // RECORDS_A_NUMBER - 1)
+    along = {}
+    for name, values in numbers.items():
+        rows = some_records(np.isfinite(own) & np.isfinite(values), RANKED)
+        one, other = _ranks(own[rows]), _ranks(values[rows])
+        if len(rows) and np.ptp(one) and np.ptp(other):
+            along[name] = abs(_correlation(one, other))
+    most = min(MOST_NUMBERS, int(np.count_nonzero(np.isfinite(own))) // RECORDS_A_NUMBER - 1)
     return sorted(along, key=lambda name: -along[name])[: max(most, 0)]
 
 
-def _correlations(place: Floats, numbers: Mapping[str, Floats]) -> Iterator[tuple[str, float]]:
-    for name, values in numbers.items():
-        there = np.isfinite(values)
-        one, other = place[there], _ranks(values[there])
-        if len(one) and np.ptp(one) and np.ptp(other):
-            yield name, abs(float(np.corrcoef(one, other)[0, 1]))
+def _correlation(one: Floats, other: Floats) -> float:
+    """Correlation; 1 where one has a single value, of which nothing is seen."""
+    return float(np.corrcoef(one, other)[0, 1]) if np.ptp(one) and np.ptp(other) else 1.0
 
 
 def are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
