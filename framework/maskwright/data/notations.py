@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maskwright.data.date_texts import ISO, read_dates
-from maskwright.data.number_text import XPATH_NUMBER, cell_bytes, other_bytes
-from maskwright.foundation.arrays import arrow_texts, scalar, truths_of
+from maskwright.data.number_text import XPATH_NUMBER, cell_bytes, other_bytes, read_numbers
+from maskwright.foundation.arrays import arrow_texts, numbers_of, scalar, truths_of
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -115,6 +115,38 @@ class NumberNotation:
 
 PLAIN = NumberNotation()
 EXPONENTS = NumberNotation(signs=True)
+OF_AMOUNTS = tuple(NumberNotation(decimal, mark, signs=True) for decimal, mark in (".,", ",.", ". ", ", "))
+SPACES = "['’\\x{a0}\\x{2009}\\x{202f}]"
+"""What stands between thousands where no point, comma or space does."""
+AMOUNT = (
+    rf"^{WHITE}(?P<before>[^0-9]*?){WHITE}"
+    r"(?P<number>[-+]?[.,]?[0-9](?:[0-9., ]*[0-9])?(?:[eE][-+]?[0-9]+)?)"
+    rf"{WHITE}(?P<behind>[^0-9]*?){WHITE}$"
+)
+
+
+def amounts(texts: Any) -> NDArray[np.float64]:
+    """Numbers of texts that hold one, and the unit before or behind it that most of them have (``EUR 1 234,50``).
+
+    In the notation in which most are numbers; of ``1.234`` and ``999``, which are in several, the largest ones.
+    `texts`: shape (n,). NaN of other texts; shape (n,).
+    """
+    parts = pc.extract_regex(pc.replace_substring_regex(texts, SPACES, " "), AMOUNT)
+    before, number, behind = (pc.struct_field(parts, name) for name in ("before", "number", "behind"))
+    units = pc.binary_join_element_wise(before, behind, "0").dictionary_encode().indices
+    codes = numbers_of(units, np.int64, -1)
+    found = np.full(len(texts), np.nan)
+    has_unit = codes == np.argmax(np.bincount(codes[codes >= 0], minlength=1))
+    best = (0, 0.0)
+    has_space = pc.any(pc.match_substring(number, " ")).as_py()
+    for notation in OF_AMOUNTS[: 4 if has_space else 2] if has_unit.any() else ():
+        plain, foreign = notation.plain(number)
+        values = read_numbers(plain).values
+        values[~has_unit if foreign is None else foreign | ~has_unit] = np.nan
+        read = int(np.count_nonzero(np.isfinite(values))), float(np.nanmax(np.abs(values), initial=0.0))
+        if read > best:
+            best, found = read, values
+    return found
 
 
 def _without_exponents(numbers: Any) -> Any:

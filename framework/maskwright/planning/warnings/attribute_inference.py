@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from maskwright.data.code_parts import CodeParts
 from maskwright.data.dates import calendar
 from maskwright.data.dependencies import Dependencies, ValueCodes, determines
+from maskwright.data.notations import amounts
+from maskwright.foundation.arrays import arrow_texts, numbers_of
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.warnings.number_inference import (
     FEWEST_NUMBERS,
@@ -35,7 +38,7 @@ RELATION_SAMPLE = 20_000
 SLACK = 1e-9
 """Share of a number, of two of the smaller, by which sums in binary fractions may be off."""
 
-YEAR = re.compile(r"(?:^|[^0-9])((?:1[89]|20)[0-9]{2})(?:[^0-9]|$)")
+YEAR = r"(?:^|[^0-9])(?P<year>(?:1[89]|20)[0-9]{2})(?:[^0-9]|$)"
 
 
 def attribute_inference_doubts(
@@ -86,8 +89,8 @@ def published_numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str
             yield name, values
         if data[name].variable.is_date:
             yield f"the year of {name}", calendar("year", [data[name].values / data[name].variable.day])
-        elif values is None:
-            years = _coded(data[name], lambda text: float(found[1]) if (found := YEAR.search(text)) else np.nan)
+        elif not data[name].variable.is_numeric:
+            years = _coded(data[name], _years)
             if years is not None:
                 yield f"the year of {name}", years
 
@@ -136,22 +139,23 @@ def _values(column: Column) -> Floats | None:
     """Numbers, NaN where missing, also where they are categories; None: texts."""
     if column.variable.is_numeric:
         return np.where(column.missing, np.nan, column.values)
-    return _coded(column, _number)
+    return _coded(column, amounts)
 
 
-def _coded(column: Column, meaning: Callable[[str], float]) -> Floats | None:
+def _coded(column: Column, meaning: Callable[[Any], Floats]) -> Floats | None:
     """What the categories mean, cell by cell; None where most mean nothing."""
-    known = np.array([*map(meaning, column.variable.categories), np.nan])
-    if np.mean(np.isfinite(known[:-1])) < HOLDS if len(known) > 1 else True:
+    used = np.unique(column.values[~column.missing])
+    means = meaning(arrow_texts([column.variable.categories[each] for each in used]))
+    if not len(used) or np.mean(np.isfinite(means)) < HOLDS:
         return None
-    return np.asarray(known[column.values])
+    known = np.full(len(column.variable.categories) + 1, np.nan)
+    known[used] = means
+    return np.where(column.missing, np.nan, known[column.values])
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
+def _years(texts: Any) -> Floats:
+    years = pc.struct_field(pc.extract_regex(texts, YEAR), "year")
+    return numbers_of(years.cast(pa.float64()), np.float64)
 
 
 def _relation(

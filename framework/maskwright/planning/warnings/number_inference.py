@@ -150,7 +150,7 @@ class _Sum:
             last = 1 + int(np.flatnonzero(~known[1:].all(axis=1))[-1])
             self._names.pop(last - 1)
             known = np.delete(known, last, axis=0)
-        rows = some_records(known.all(axis=0))
+        rows = some_records(np.logical_and.reduce(known))
         self._own = own[rows]
         table = np.array([numbers[name][rows] for name in self._names]).reshape(len(self._names), len(rows)).T
         spread = np.ptp(table, axis=0) if len(rows) else np.ones(table.shape[1])
@@ -250,7 +250,7 @@ class _Lines:
             largest = largest[np.cumsum(np.minimum(sizes[largest], FEW_RECORDS // 2)) <= FEW_RECORDS]
             few = np.concatenate([some_records(codes == each, FEW_RECORDS // 2) for each in largest])
             may_be = self._hold(few, every, OFTEN, groups=codes)
-            for place in () if may_be[-1] else np.flatnonzero(may_be[:-1]):
+            for place in [] if may_be[-1] else np.flatnonzero(may_be[:-1]).tolist():
                 # What fewer categories say, these say as well.
                 is_known = any(place == one and set(fewer) <= set(names) for one, fewer in found)
                 if self._names[place] in names or is_known:
