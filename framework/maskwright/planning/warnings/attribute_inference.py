@@ -20,7 +20,6 @@ from maskwright.planning.warnings.number_inference import (
     are_tied,
     in_one_order,
     inferred_from_numbers,
-    some_records,
 )
 
 if TYPE_CHECKING:
@@ -47,8 +46,8 @@ def attribute_inference_doubts(
     """Doubts about masked variables that published ones determine, whether an edit says so or not.
 
     Examined are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
-    numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age beside
-    a date, and what `inferred_from_numbers` looks for: the same order, weighted sums, products, rates. Where
+    numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age and a
+    date, and what `inferred_from_numbers` searches for: the same order, weighted sums, products, rates, factors. Where
     cells are only suppressed, dependencies are examined when they are.
     """
     if data is None:
@@ -82,7 +81,7 @@ def attribute_inference_doubts(
 
 
 def published_numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Published numbers, NaN where missing, and the years of dates and those that texts hold."""
+    """Published numbers, also amounts in texts, NaN where missing, and the years of dates and of texts."""
     for name in names:
         values = _values(data[name])
         if values is not None and np.nanmin(values, initial=np.inf) < np.nanmax(values, initial=-np.inf):
@@ -96,10 +95,10 @@ def published_numbers(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str
 
 
 def published_differences(data: Dataset, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """What published numbers rise by from the record before, and to the next one; NaN where they do not say.
+    """Differences of published numbers from the record before, and to the next one; NaN where there are none.
 
     Of a number that rises, or falls, nearly everywhere in the file, as within each year, in its order; of others in
-    the order of the number itself, in which anybody can sort.
+    the order of the number itself.
     """
     for name in names:
         if not data[name].variable.is_numeric or len(data) < FEWEST_NUMBERS:
@@ -121,8 +120,7 @@ def _order_of(column: Column, numbers: Mapping[str, Floats]) -> str | None:
     values = _values(column)
     if values is None:
         return None
-    rows = some_records(np.isfinite(values))
-    return next((name for name, each in numbers.items() if in_one_order(values[rows], each[rows])), None)
+    return next((name for name, each in numbers.items() if in_one_order(values, each)), None)
 
 
 def _part_of_code(own: Integers, parts: Mapping[str, CodeParts]) -> str | None:
@@ -142,10 +140,10 @@ def _values(column: Column) -> Floats | None:
     return _coded(column, amounts)
 
 
-def _coded(column: Column, meaning: Callable[[Any], Floats]) -> Floats | None:
-    """What the categories mean, cell by cell; None where most mean nothing."""
+def _coded(column: Column, read: Callable[[Any], Floats]) -> Floats | None:
+    """Numbers in the texts of categories, cell by cell; None where most have none."""
     used = np.unique(column.values[~column.missing])
-    means = meaning(arrow_texts([column.variable.categories[each] for each in used]))
+    means = read(arrow_texts([column.variable.categories[each] for each in used]))
     if not len(used) or np.mean(np.isfinite(means)) < HOLDS:
         return None
     known = np.full(len(column.variable.categories) + 1, np.nan)
@@ -161,7 +159,7 @@ def _years(texts: Any) -> Floats:
 def _relation(
     column: Column, numbers: Mapping[str, Floats], categories: Mapping[str, Integers], tied: Sequence[set[str]]
 ) -> str | None:
-    """What a number can be computed from, but for what is tied to it; None: nothing that was searched for."""
+    """What a number can be computed from, other than edits that tie it; None: nothing was found."""
     itself = column.variable.name
     values = _values(column)
     if values is None or _nearly_constant(values, 0.0):
@@ -217,7 +215,7 @@ def _has_constant_quotient(one: Floats, other: Floats) -> bool:
 
 
 def _nearly_constant(values: Floats, room: float, spread: float = 0.0) -> bool:
-    """Whether nearly all numbers that are there lie within `spread` of the lower of the two most usual ones."""
+    """Whether nearly all observed numbers lie within `spread` of the lower of the two most usual ones."""
     known = values[np.isfinite(values)]
     if len(known) < FEWEST_NUMBERS:
         return False

@@ -1,4 +1,4 @@
-"""What published numbers say of another one: its order, sums, products, rates, factors of categories."""
+"""Attribute inference from published numbers: order, sums, products, rates, and factors by category."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HOLDS = 0.95
 """Share of the records in which a relation has to hold."""
 
 FEWEST_NUMBERS = 20
-"""Records, or groups of them, that have to be there for a relation to be one."""
+"""Records, or groups of them, from which on a relation is not by chance."""
 
 NEAR = 0.005
 """Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
@@ -32,19 +32,19 @@ NEAR_PLACE = 0.02
 """Share of a number by which the one at the place that another gives it may be off: what is rounded has few places."""
 
 FEWEST_VALUES = 5
-"""Different values of a number: what few values say is so by chance."""
+"""Different values of a number from which on a relation is not by chance."""
 
 RECORDS_A_NUMBER = 10
-"""Records that have to be there for each number of a sum."""
+"""Records for each number of a sum, at least."""
 
 MOST_NUMBERS = 30
-"""Numbers of which sums and products are made: those that go along most with the number examined."""
+"""Numbers of which sums and products are made: those with the highest rank correlation."""
 
 NUMBER_SAMPLE = 2_000
-"""Records that are examined, of those with the most usual value of a number, and of the others."""
+"""Records in which a relation is examined."""
 
 RANKED = 500
-"""Records by whose places it is seen how far a number goes along with another one."""
+"""Records from which rank correlations are computed."""
 
 TRIMMED = 0.9
 """Share of the records that a fit is taken from, those that it fits best."""
@@ -60,16 +60,19 @@ OFTEN = 0.8
 """Share of these in which a line has to hold."""
 
 FEWEST_TRIED = 10
-"""Of these, those that have to be there: of fewer it is not seen whether a line may hold."""
+"""Of these, those with all numbers, at least: fewer do not exclude a line."""
 
 ALIKE = 0.5
-"""Correlation of the places of these below which numbers are not in one order."""
+"""Rank correlation in these below which numbers are not in one order."""
 
 SHOWN = 0.5
-"""Share of the records in which what rounded numbers leave has to be within `NEAR_PLACE`, or a number has to be."""
+"""Share of the records in which a rounded result has to be within `NEAR_PLACE`."""
 
 MOST_DECIMALS = 6
 """Decimals, and zeros at the end, by which the unit of a number is searched for."""
+
+JOINTLY = (0.2, HOLDS)
+"""Shares of the records with one number in which others have to be observed to be summed up with it."""
 
 FEWEST_EACH = 4
 """Records of a category through which a line is laid, at least."""
@@ -102,14 +105,14 @@ def inferred_from_numbers(
             return (name,)
     for fit in (_Sum, _Product):
         target, scaled = fit.on_scale(own, numbers)
-        for names in _sets_with_common_records(target, scaled):
+        for names in _jointly_observed(target, scaled):
             left = {name: scaled[name] for name in names}
             while found := fit(target, left).names():
                 if not are_tied(found, tied):
                     return found
-                # What an edit says may hide what is nowhere said.
+                # A relation that an edit declares may hide one that none does.
                 del left[found[0]]
-    lines = _Lines(np.where(_is_usual(own), np.nan, own), numbers)
+    lines = _Lines(np.where(_is_mode(own), np.nan, own), numbers)
     found_by_lines = chain(lines.of_rates(), lines.of_groups(groups or {}))
     return next((names for names in found_by_lines if not are_tied(names, tied)), None)
 
@@ -117,15 +120,14 @@ def inferred_from_numbers(
 def in_one_order(one: Floats, other: Floats) -> bool:
     """Whether the other number puts nearly all records in the order of the one, or in the opposite one.
 
-    `one`, `other`: NaN where missing. Records that have the most usual value of both say nothing, as where no one has
-    any; shape (n,).
+    `one`, `other`: NaN where missing. Records with the mode of both, as where both are 0, are not counted; shape (n,).
     """
-    there = np.isfinite(one) & np.isfinite(other)
-    few = some_records(there, FEW_RECORDS)
+    both = np.isfinite(one) & np.isfinite(other)
+    few = some_records(both, FEW_RECORDS)
     if len(few) < FEWEST_NUMBERS or abs(_correlation(_ranks(one[few]), _ranks(other[few]))) < ALIKE:
         return False
-    there[there] &= ~(_is_usual(one[there]) & _is_usual(other[there]))
-    rows = some_records(there)
+    both[both] &= ~(_is_mode(one[both]) & _is_mode(other[both]))
+    rows = some_records(both)
     first, second = one[rows], other[rows]
     if len(first) < FEWEST_NUMBERS or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
         return False
@@ -143,9 +145,9 @@ class _Sum:
     """A number as a weighted sum of others and a constant, by least squares on the records that it fits best."""
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
-        self._names = _nearest(own, numbers)
+        self._names = _most_correlated(own, numbers)
         known = np.isfinite([own, *(numbers[name] for name in self._names)])
-        # Of those with missing cells, the ones that go along with it least are left out for the sake of records.
+        # Of those with missing cells, the least correlated are left out until enough records are complete.
         while np.count_nonzero(known.all(axis=0)) < RECORDS_A_NUMBER * len(known) and not known[1:].all():
             last = 1 + int(np.flatnonzero(~known[1:].all(axis=1))[-1])
             self._names.pop(last - 1)
@@ -161,11 +163,11 @@ class _Sum:
         chosen = list(range(len(self._names)))
         if not chosen or len(self._own) < max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(chosen) + 1)):
             return ()
-        # Where nearly everybody has the same, a constant fits.
+        # A number that is nearly constant fits without any other.
         few = some_records(np.ones(len(self._own), dtype=np.bool_), RECORDS_A_NUMBER * (len(chosen) + 1))
         if not self._range() or self._fits([]) or not self._fits(chosen, few, OFTEN) or not self._fits(chosen):
             return ()
-        # Those that go along with it least are left out first.
+        # The least correlated are left out first.
         for place in reversed(range(len(self._names))):
             without = [each for each in chosen if each != place]
             if self._fits(without):
@@ -174,7 +176,7 @@ class _Sum:
 
     @staticmethod
     def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
-        """The number, NaN where it says nothing, and the others on the scale on which they are added up."""
+        """The number, NaN where it is 0, and the others, on the scale on which they are added up."""
         return np.where(own == 0, np.nan, own), numbers
 
     def _room(self) -> Floats:
@@ -212,8 +214,7 @@ class _Product(_Sum):
 class _Lines:
     """A number as a line through another one that is multiplied with a third, or that differs between categories.
 
-    `own`: NaN where missing, and where it has its most usual value, such as 0, which says nothing of others; shape
-    (n,).
+    `own`: NaN where missing, and where it has its mode, such as 0; shape (n,).
     """
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
@@ -224,24 +225,24 @@ class _Lines:
         self._table = np.array([*kept.values(), np.ones(len(own))]).T
         self._units = np.array([*map(_unit, kept.values()), 0.0])
         self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
-        self._factors = [self._names.index(name) for name in _nearest(own, kept)]
+        self._factors = [self._names.index(name) for name in _most_correlated(own, kept)]
 
     def of_rates(self) -> Iterator[tuple[str, ...]]:
         """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
         for place in self._factors:
             known = np.isfinite(self._own) & np.isfinite(self._table[:, place])
-            few, every = some_records(known, FEW_RECORDS), np.arange(len(self._units))
+            few = some_records(known, FEW_RECORDS)
             for power in (1, -1):
-                may_be = self._hold(few, every, OFTEN, (place, power))
-                may_be[place] = False
-                for rate in () if may_be[-1] else np.flatnonzero(may_be[:-1]):
+                possible = self._hold(few, np.arange(len(self._units)), OFTEN, (place, power))
+                possible[place] = False
+                for rate in () if possible[-1] else np.flatnonzero(possible[:-1]):
                     rows = some_records(known & np.isfinite(self._table[:, rate]))
                     if self._hold(rows, np.array([rate, len(self._names)]), HOLDS, (place, power))[0]:
                         yield self._names[place], self._names[rate]
 
     def of_groups(self, groups: Mapping[str, Integers]) -> Iterator[tuple[str, ...]]:
-        """Numbers, and variables of whose categories, or pairs of them, each has a line that gives the one examined."""
-        every, found = np.arange(len(self._units)), list[tuple[int, tuple[str, ...]]]()
+        """Numbers, and the variables, none or up to two, of which each category, or pair, has a line of its own."""
+        found: list[tuple[int, tuple[str, ...]]] = []
         for names, codes in _groupings(groups, np.isfinite(self._own)):
             sizes = np.bincount(codes[codes >= 0])
             if sizes[sizes >= FEWEST_EACH].sum() < max(FEWEST_NUMBERS, SHOWN * sizes.sum()):
@@ -249,11 +250,10 @@ class _Lines:
             largest = np.argsort(-sizes, kind="stable")[: FEW_RECORDS // FEWEST_EACH]
             largest = largest[np.cumsum(np.minimum(sizes[largest], FEW_RECORDS // 2)) <= FEW_RECORDS]
             few = np.concatenate([some_records(codes == each, FEW_RECORDS // 2) for each in largest])
-            may_be = self._hold(few, every, OFTEN, groups=codes)
-            for place in [] if may_be[-1] else np.flatnonzero(may_be[:-1]).tolist():
-                # What fewer categories say, these say as well.
-                is_known = any(place == one and set(fewer) <= set(names) for one, fewer in found)
-                if self._names[place] in names or is_known:
+            possible = self._hold(few, np.arange(len(self._units)), OFTEN, groups=codes)
+            for place in [] if possible[-1] else np.flatnonzero(possible[:-1]).tolist():
+                # A line in each category is one in each pair.
+                if self._names[place] in names or any(place == one and {*fewer} <= {*names} for one, fewer in found):
                     continue
                 rows = np.flatnonzero((codes >= 0) & (sizes[codes] >= FEWEST_EACH))
                 if self._hold(rows, np.array([place, len(self._names)]), HOLDS, groups=codes)[0]:
@@ -266,8 +266,8 @@ class _Lines:
     ) -> Booleans:  # fmt: skip
         """Whether lines through numbers, the last of them a constant, give the one examined; shape (k,).
 
-        In a share of the records that the constant does not give, and of those in which they are not fitted: two of
-        each group. `factor`: a number by which what the line gives is multiplied, and 1; or that is divided by it, -1.
+        In a share of the records that the constant does not give, but two of each group, to which a line is fitted.
+        `factor`: a number by which the line is multiplied, and 1; or that is divided by it, and -1.
         """
         own, size, table = self._own[rows, None], self._size[rows, None], self._table[rows][:, places]
         first, power = self._table[rows, factor[0], None], factor[1]
@@ -281,13 +281,13 @@ class _Lines:
             off = np.abs(implied - own)
         off[~np.isfinite(off)] = np.inf
         follows, near = off <= NEAR * size + np.nan_to_num(room) / 2, off <= NEAR_PLACE * size
-        told = np.isfinite(table) & np.isfinite(own) & np.isfinite(first)
+        counted = np.isfinite(table) & np.isfinite(own) & np.isfinite(first)
         if share == HOLDS:
-            told &= ~follows[:, -1:]
-        count, fitted = np.count_nonzero(told, axis=0) - 2 * lines, 2 * lines
+            counted &= ~follows[:, -1:]
+        count, fitted = np.count_nonzero(counted, axis=0) - 2 * lines, 2 * lines
         enough = count >= (FEWEST_NUMBERS if share == HOLDS else FEWEST_TRIED) - 2
-        holds = np.count_nonzero(follows & told, axis=0) - fitted >= share * count
-        holds &= np.count_nonzero(near & told, axis=0) - fitted >= SHOWN * count
+        holds = np.count_nonzero(follows & counted, axis=0) - fitted >= share * count
+        holds &= np.count_nonzero(near & counted, axis=0) - fitted >= SHOWN * count
         return np.asarray(holds & enough if share == HOLDS else holds | ~enough)
 
 
@@ -307,8 +307,7 @@ def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tupl
 def _median_lines(x: Floats, y: Floats, groups: Integers) -> tuple[Floats, Floats, Integers]:
     """Slopes and constants of median lines through the columns of tables in each group (Theil), and their number.
 
-    `x`: NaN where missing; shape (m, k). `y`: shape (m, 1). The constant is NaN, and so the line, without any record.
-    Returns arrays of shape (m, k) twice, and (k,).
+    `x`: NaN where missing; shape (m, k). `y`: shape (m, 1). Returns arrays of shape (m, k) twice, and (k,).
     """
     column, row = np.nonzero((np.isfinite(x) & np.isfinite(y)).T)
     found, codes = np.unique(groups, return_inverse=True)
@@ -342,36 +341,33 @@ def _unit(values: Floats) -> float:
 
 
 def _is_derivable(own: Floats, fewest_values: int = FEWEST_VALUES) -> bool:
-    """Whether enough records have a number, and it has enough values, of which nearly all have not the same."""
+    """Whether a number is observed in enough records, has enough values, and is not nearly constant."""
     known = own[np.isfinite(own)]
-    return (
-        len(known) >= FEWEST_NUMBERS
-        and len(np.unique(known)) >= fewest_values
-        and bool(np.mean(_is_usual(known)) < HOLDS)
-    )
+    has_values = len(known) >= FEWEST_NUMBERS and len(np.unique(known)) >= fewest_values
+    return has_values and bool(np.mean(_is_mode(known)) < HOLDS)
 
 
-def _is_usual(values: Floats) -> Booleans:
-    """Records with the value that most have."""
-    distinct, counts = np.unique(values, return_counts=True)
-    return values == distinct[np.argmax(counts)] if len(values) else np.zeros(0, dtype=np.bool_)
+def _is_mode(values: Floats) -> Booleans:
+    """Records with the most frequent value."""
+    distinct, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    return values == distinct[np.argmax(counts)] if len(distinct) else np.zeros(len(values), dtype=np.bool_)
 
 
-def some_records(there: Booleans, most: int = NUMBER_SAMPLE) -> Integers:
+def some_records(among: Booleans, most: int = NUMBER_SAMPLE) -> Integers:
     """Records, at most so many, from all over the file."""
-    rows = np.flatnonzero(there)
+    rows = np.flatnonzero(among)
     return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), most)).astype(np.int64)]
 
 
-def _sets_with_common_records(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:
-    """Numbers that are mostly there in the records of one of them; each set once, the largest first."""
+def _jointly_observed(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:
+    """Sets of numbers that are observed in the records in which one of them is; the largest first."""
     known = {name: np.isfinite(each) for name, each in numbers.items()}
     names = [name for name, each in known.items() if np.count_nonzero(each & np.isfinite(own)) >= FEWEST_NUMBERS]
     rows = some_records(np.isfinite(own))
     table = np.array([known[name][rows] for name in names], dtype=np.float64).reshape(len(names), len(rows))
     common = table @ table.T
-    sets = {tuple(np.flatnonzero(row >= SHOWN * row[place])) for place, row in enumerate(common)}
-    return [[names[each] for each in one] for one in sorted(sets, key=lambda one: (-len(one), one))]
+    sets = {tuple(np.flatnonzero(row >= each * row[place])) for each in JOINTLY for place, row in enumerate(common)}
+    return [[names[each] for each in one] for one in sorted(sets, key=lambda one: (-len(one), one)) if len(one) > 1]
 
 
 def _ranks(values: Floats) -> Floats:
@@ -385,8 +381,8 @@ def _logarithms(values: Floats) -> Floats:
     return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
 
 
-def _nearest(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
-    """Names of the numbers that go along with one most, the nearest first: no more than its records can tell apart."""
+def _most_correlated(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
+    """Names of numbers by descending rank correlation, as many as the records can identify."""
     along = {}
     for name, values in numbers.items():
         rows = some_records(np.isfinite(own) & np.isfinite(values), RANKED)
@@ -398,10 +394,10 @@ def _nearest(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
 
 
 def _correlation(one: Floats, other: Floats) -> float:
-    """Correlation; 1 where one has a single value, of which nothing is seen."""
+    """Correlation; 1 where one is constant, which excludes nothing."""
     return float(np.corrcoef(one, other)[0, 1]) if np.ptp(one) and np.ptp(other) else 1.0
 
 
 def are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
-    """Whether a relation says together what these names say."""
+    """Whether an edit ties all of these variables."""
     return any(set(names) <= set(each) for each in tied)

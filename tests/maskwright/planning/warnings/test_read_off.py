@@ -197,6 +197,78 @@ def test_a_number_is_told_nearly_exactly_by_others(name: str) -> None:
     assert sorted(told.split(" and ")) == sorted(beside)
 
 
+RELATED = {
+    "taxed": ["taxed"], "later": ["growth", "later"], "local": ["country", "local"], "value": ["price", "value"],
+    "total": ["rest", "third", "total"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("share", [0.04, 0.15, 0.6])
+@pytest.mark.parametrize("name", RELATED)
+def test_missing_cells_do_not_hide_a_number_that_the_other_records_disclose(name: str, share: float) -> None:
+    """Each of the numbers has missing cells of its own; records that have all of them show the relation."""
+    firms, rng = pd.concat([_firms()] * 10, ignore_index=True), np.random.default_rng(7)
+    firms["net"] = np.round(rng.lognormal(7, 0.8, len(firms)), 2)
+    frame = firms.assign(**{name: TOLD[name][0](firms)})[["net", *RELATED[name]]]
+    for each in frame.columns.drop(["net", "country"], errors="ignore"):
+        frame[each] = frame[each].astype(float).mask(rng.random(len(frame)) < share)
+    said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
+    (found,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
+    assert sorted(found.split(" and ")) == RELATED[name]
+
+
+def test_a_sum_is_found_among_numbers_of_other_records() -> None:
+    """Exporters have two further numbers, and the other firms two of their own."""
+    firms, rng = pd.concat([_firms()] * 5, ignore_index=True), np.random.default_rng(7)
+    firms["net"], abroad = np.round(rng.lognormal(7, 0.8, len(firms)), 2), rng.random(len(firms)) < 0.3
+    total = (firms["net"] + 2 * firms["rest"] + 3 * firms["third"]).round()
+    frame = firms[["net"]].assign(
+        rest=firms["rest"].where(abroad), third=firms["third"].where(abroad), total=total.where(abroad),
+        stock=firms["price"].where(~abroad), staff=firms["count"].where(~abroad),
+    )  # fmt: skip
+    said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
+    assert re.search(r"net: it can be read off (rest|third|total)( and (rest|third|total)){2}, published", said)
+
+
+WRITTEN = {
+    "unit behind": lambda values: [f"{each:.2f} EUR" for each in values],
+    "decimal comma": lambda values: [f"EUR {each:,.2f}".translate({44: " ", 46: ","}) for each in values],
+    "German thousands": lambda values: [f"{each:,.2f} €".translate({44: ".", 46: ","}) for each in values],
+    "Swiss thousands": lambda values: [f"CHF {each:,.2f}".replace(",", "’") for each in values],
+    "share": lambda values: [f"{each / 1000:.4f} %" for each in values],
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_an_amount_in_a_text_with_its_unit_is_a_number(name: str) -> None:
+    frame = _firms()[["net"]]
+    frame["text"] = WRITTEN[name](1.05 * frame["net"])
+    said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
+    assert "W206 follows-from-published: net: it can be read off text, published as it is" in said
+
+
+@pytest.mark.parametrize(("years", "rows"), [(5, 10), (40, 10)])
+def test_a_factor_for_each_currency_and_year_is_found(years: int, rows: int) -> None:
+    firms, rng = pd.concat([_firms()] * rows, ignore_index=True), np.random.default_rng(5)
+    net, year = np.round(rng.lognormal(7, 0.8, len(firms)), 2), rng.integers(0, years, len(firms))
+    factors = np.array([*RATES.values()])[:, None] * rng.lognormal(0, 0.2, (len(RATES), years))
+    local = (net * factors[firms["country"].map({name: place for place, name in enumerate(RATES)}), year]).round()
+    frame = pd.DataFrame({"net": net, "local": local, "country": firms["country"], "year": 1980 + year})
+    said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
+    (found,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
+    assert sorted(found.split(" and ")) == ["country", "local", "year"]
+
+
+@pytest.mark.parametrize("categories", [60, 400])
+def test_a_factor_of_each_of_many_categories_is_found(categories: int) -> None:
+    rng = np.random.default_rng(5)
+    net, day = np.round(rng.lognormal(7, 0.8, 4000), 2), rng.integers(0, categories, 4000)
+    local = (net * rng.lognormal(0, 0.4, categories)[day]).round()
+    frame = pd.DataFrame({"net": net, "local": local, "day": [f"d{each}" for each in day]})
+    said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
+    assert "net: it can be read off local and day, published as it is" in said
+
+
 @pytest.mark.parametrize("decimals", [0, 1, 2])
 def test_a_part_of_which_most_firms_have_none_is_told_by_its_share(decimals: int) -> None:
     """Zeros, and shares that are rounded to few places, do not hide that the others can be computed."""
