@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maskwright.planning.warnings.median_lines import median_lines
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -71,7 +73,7 @@ SHOWN = 0.5
 MOST_DECIMALS = 6
 """Decimals, and zeros at the end, by which the unit of a number is searched for."""
 
-JOINTLY = (0.2, HOLDS)
+JOINTLY = (0.15, HOLDS)
 """Shares of the records with one number in which others have to be observed to be summed up with it."""
 
 FEWEST_EACH = 4
@@ -105,6 +107,7 @@ def inferred_from_numbers(
             return (name,)
     for fit in (_Sum, _Product):
         target, scaled = fit.on_scale(own, numbers)
+        scaled = {name: scaled[name] for name in _most_correlated(target, scaled)}
         for names in _jointly_observed(target, scaled):
             left = {name: scaled[name] for name in names}
             while found := fit(target, left).names():
@@ -142,10 +145,10 @@ def in_one_order(one: Floats, other: Floats) -> bool:
 
 
 class _Sum:
-    """A number as a weighted sum of others and a constant, by least squares on the records that it fits best."""
+    """A number as a weighted sum of others, the most correlated first, and a constant, by trimmed least squares."""
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
-        self._names = _most_correlated(own, numbers)
+        self._names = list(numbers)[: _most_identified(own)]
         known = np.isfinite([own, *(numbers[name] for name in self._names)])
         # Of those with missing cells, the least correlated are left out until enough records are complete.
         while np.count_nonzero(known.all(axis=0)) < RECORDS_A_NUMBER * len(known) and not known[1:].all():
@@ -224,14 +227,16 @@ class _Lines:
         # With a constant at the end: where its line holds as well, the other number adds nothing.
         self._table = np.array([*kept.values(), np.ones(len(own))]).T
         self._units = np.array([*map(_unit, kept.values()), 0.0])
+        shares = np.isfinite(self._table[known]).mean(axis=0) if known.any() else np.ones(1)
+        self._few = int(FEW_RECORDS / max(float(shares.min()), FEWEST_TRIED / FEW_RECORDS))
         self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
-        self._factors = [self._names.index(name) for name in _most_correlated(own, kept)]
+        self._factors = [self._names.index(name) for name in _most_correlated(own, kept)][: _most_identified(own)]
 
     def of_rates(self) -> Iterator[tuple[str, ...]]:
         """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
         for place in self._factors:
             known = np.isfinite(self._own) & np.isfinite(self._table[:, place])
-            few = some_records(known, FEW_RECORDS)
+            few = some_records(known, self._few)
             for power in (1, -1):
                 possible = self._hold(few, np.arange(len(self._units)), OFTEN, (place, power))
                 possible[place] = False
@@ -248,14 +253,15 @@ class _Lines:
             if sizes[sizes >= FEWEST_EACH].sum() < max(FEWEST_NUMBERS, SHOWN * sizes.sum()):
                 continue
             largest = np.argsort(-sizes, kind="stable")[: FEW_RECORDS // FEWEST_EACH]
-            largest = largest[np.cumsum(np.minimum(sizes[largest], FEW_RECORDS // 2)) <= FEW_RECORDS]
-            few = np.concatenate([some_records(codes == each, FEW_RECORDS // 2) for each in largest])
+            largest = largest[np.cumsum(np.minimum(sizes[largest], self._few // 2)) <= self._few]
+            few = np.concatenate([some_records(codes == each, self._few // 2) for each in largest])
             possible = self._hold(few, np.arange(len(self._units)), OFTEN, groups=codes)
             for place in [] if possible[-1] else np.flatnonzero(possible[:-1]).tolist():
                 # A line in each category is one in each pair.
                 if self._names[place] in names or any(place == one and {*fewer} <= {*names} for one, fewer in found):
                     continue
-                rows = np.flatnonzero((codes >= 0) & (sizes[codes] >= FEWEST_EACH))
+                observed = (codes >= 0) & np.isfinite(self._table[:, place])
+                rows = np.flatnonzero(observed & (sizes[codes] >= FEWEST_EACH))
                 if self._hold(rows, np.array([place, len(self._names)]), HOLDS, groups=codes)[0]:
                     found.append((place, names))
                     yield self._names[place], *names
@@ -270,10 +276,12 @@ class _Lines:
         `factor`: a number by which the line is multiplied, and 1; or that is divided by it, and -1.
         """
         own, size, table = self._own[rows, None], self._size[rows, None], self._table[rows][:, places]
+        if share != HOLDS:
+            table[np.cumsum(np.isfinite(table), axis=0) > FEW_RECORDS] = np.nan
         first, power = self._table[rows, factor[0], None], factor[1]
         codes = np.zeros(len(rows), dtype=np.int64) if groups is None else groups[rows]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            slope, constant, lines = _median_lines(table, (own / first) ** power, codes)
+            slope, constant, lines = median_lines(table, (own / first) ** power, codes)
             line = constant + slope * table
             implied = first * line**power
             room = np.abs(implied * slope / line) * self._units[places]
@@ -302,35 +310,6 @@ def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tupl
         if counts[one] * counts[other] <= len(known):
             both = known & (groups[one] >= 0) & (groups[other] >= 0)
             yield (one, other), np.where(both, groups[one] * counts[other] + groups[other], -1)
-
-
-def _median_lines(x: Floats, y: Floats, groups: Integers) -> tuple[Floats, Floats, Integers]:
-    """Slopes and constants of median lines through the columns of tables in each group (Theil), and their number.
-
-    `x`: NaN where missing; shape (m, k). `y`: shape (m, 1). Returns arrays of shape (m, k) twice, and (k,).
-    """
-    column, row = np.nonzero((np.isfinite(x) & np.isfinite(y)).T)
-    found, codes = np.unique(groups, return_inverse=True)
-    key, counted = column * len(found) + codes[row], x.shape[1] * len(found)
-    order = np.lexsort((x[row, column], key))
-    key, across, up = key[order], x[row, column][order], y[row, 0][order]
-    sizes = np.bincount(key, minlength=counted)
-    half = sizes[key] // 2
-    first = np.flatnonzero(np.arange(len(key)) - (np.cumsum(sizes) - sizes)[key] < half)
-    run, rise = (each[first + half[first]] - each[first] for each in (across, up))
-    slope = np.nan_to_num(_medians(rise[run > 0] / run[run > 0], key[first][run > 0], counted))
-    constant = _medians(up - slope[key] * across, key, counted)
-    lines = np.count_nonzero(sizes.reshape(x.shape[1], len(found)), axis=1)
-    of_rows = (np.arange(x.shape[1]) * len(found))[None, :] + codes[:, None]
-    return slope[of_rows], constant[of_rows], lines
-
-
-def _medians(values: Floats, groups: Integers, counted: int) -> Floats:
-    """The lower median of each group; NaN of none; shape (counted,)."""
-    sizes, ordered = np.bincount(groups, minlength=counted), values[np.lexsort((values, groups))]
-    found = np.full(counted, np.nan)
-    found[sizes > 0] = ordered[(np.cumsum(sizes) - sizes + (sizes - 1) // 2)[sizes > 0]]
-    return found
 
 
 def _unit(values: Floats) -> float:
@@ -382,20 +361,26 @@ def _logarithms(values: Floats) -> Floats:
 
 
 def _most_correlated(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
-    """Names of numbers by descending rank correlation, as many as the records can identify."""
+    """Names of numbers by descending rank correlation."""
     along = {}
     for name, values in numbers.items():
         rows = some_records(np.isfinite(own) & np.isfinite(values), RANKED)
         one, other = _ranks(own[rows]), _ranks(values[rows])
         if len(rows) and np.ptp(one) and np.ptp(other):
             along[name] = abs(_correlation(one, other))
-    most = min(MOST_NUMBERS, int(np.count_nonzero(np.isfinite(own))) // RECORDS_A_NUMBER - 1)
-    return sorted(along, key=lambda name: -along[name])[: max(most, 0)]
+    return sorted(along, key=lambda name: -along[name])
+
+
+def _most_identified(own: Floats) -> int:
+    """Numbers of a sum, as many as the records can identify."""
+    return max(min(MOST_NUMBERS, int(np.count_nonzero(np.isfinite(own))) // RECORDS_A_NUMBER - 1), 0)
 
 
 def _correlation(one: Floats, other: Floats) -> float:
     """Correlation; 1 where one is constant, which excludes nothing."""
-    return float(np.corrcoef(one, other)[0, 1]) if np.ptp(one) and np.ptp(other) else 1.0
+    first, second = one - one.mean(), other - other.mean()
+    size = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / size if size else 1.0
 
 
 def are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
