@@ -48,7 +48,7 @@ def attribute_inference_doubts(
     Examined are, of categories, functional dependencies on one variable (`maskwright.data.dependencies`), and, of
     numbers, a constant sum, difference or quotient with one published number, a sum or difference of two, an age and a
     date, and what `inferred_from_numbers` searches for: the same order, weighted sums, products, rates, factors. Where
-    cells are only suppressed, dependencies are examined when they are.
+    cells are only suppressed, dependencies, also of texts with the same number, are examined when they are.
     """
     if data is None:
         return
@@ -70,6 +70,8 @@ def attribute_inference_doubts(
         coarser = any("detail" in step.method.claims.removes for step in own)
         suppressed = not coarser and all(step.only_removes for step in own)
         tied = [set(edit.variables) for edit in edits] if suppressed else []
+        if suppressed and not column.variable.is_numeric:
+            tied += [{name, other} for other in published if not some[other].variable.is_numeric]
         found = _relation(column, numbers, categories, tied) or _order_of(column, differences)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
