@@ -288,7 +288,7 @@ def derivable_cells(release: Release, rules: Sequence[PlainRule], *, as_publishe
     return [f"{what} ({count})" for what, count in found.items()]
 
 
-def read_off_cells(release: Release) -> list[str]:
+def inferable_cells(release: Release) -> list[str]:
     """Emptied cells that stand in other records with the same label, town or household."""
     found: Counter[str] = Counter()
     for place, name in release.emptied:
@@ -305,7 +305,7 @@ def read_off_cells(release: Release) -> list[str]:
                 continue
             others = {row[name] for row in release.after if row[giver] == told and row[name] != ""}
             if len(others) == 1 and len(release.labels[name]) > 1:
-                found[f"{name} is read off {giver}"] += 1
+                found[f"{name} is inferred from {giver}"] += 1
     return [f"{what} ({count})" for what, count in found.items()]
 
 
@@ -464,7 +464,7 @@ CHECKS: dict[str, Callable[[Release], list[str]]] = {
         *derivable_cells(release, list(release.published_rules.values()), as_published=True),
         *derivable_cells(release, [rule for name, rule in release.original_rules.items() if name not in
                                    release.dropped], as_published=False),
-        *read_off_cells(release),
+        *inferable_cells(release),
     ],
     "changed": changed_cells, "promises": missed_promises, "other": other_facts,
 }  # fmt: skip

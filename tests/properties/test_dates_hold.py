@@ -193,7 +193,7 @@ def test_dates_go_from_one_format_to_another(tmp_path: Path, ending: str, form: 
     ],
 )  # fmt: skip
 def test_dates_are_recoded_to_periods_and_bands_of_age(tmp_path: Path, how: str, texts: set[str]) -> None:
-    # The number says nothing of the day: what can be read off a published variable is a doubt.
+    # The number says nothing of the day: what can be inferred from a published variable is a doubt.
     rows = ["1999-12-31,1", "2000-02-29,1", "1999-12-31,2", "2000-02-29,2"] * 5
     (tmp_path / "d.csv").write_text("birth,n\n" + "\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "p.yaml").write_text(

@@ -159,7 +159,7 @@ def mistakes(given: World, published: pd.DataFrame) -> list[str]:
         for known, name in given.determined:
             if record[known] is not None and record[name] is None:
                 others = {each[name] for each in records if each[known] == record[known] and each[name] is not None}
-                found += [f"{name} is read off {known}"] if len(others) == 1 else []
+                found += [f"{name} is inferred from {known}"] if len(others) == 1 else []
     return found
 
 

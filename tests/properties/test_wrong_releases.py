@@ -86,7 +86,7 @@ def complaints(truth: Cells, shown: Cells, promised: int | None) -> list[str]:
                 found.append(f"{name} shows {secret} in {share:.0%} of its cells")
         if any(person in name for person in truth["person"]):
             found.append(f"the name of column {name} is a person")
-    found += _read_off(truth, shown)
+    found += _inferable(truth, shown)
     found += _broken_promise(shown, promised)
     return found
 
@@ -101,7 +101,7 @@ def equal_share(secret: Sequence[str], column: Sequence[str]) -> float:
     return equal / max(len(telling), 1)
 
 
-def _read_off(truth: Cells, shown: Cells) -> list[str]:
+def _inferable(truth: Cells, shown: Cells) -> list[str]:
     """Suppressed codes whose label is published: at least three other records with the label show one code."""
     codes = next((column for name, column in shown.items() if name.startswith("sector")), None)
     if codes is None or len(codes) != len(truth["sector"]):

@@ -93,8 +93,8 @@ class ReleaseSection(BaseModel, extra="forbid", frozen=True):
         default=None,
         description="'random': households in random order, each with its members in random order, or records where "
         "nothing that is published names households. 'kept': as in the original; what was changed or suppressed in a "
-        "file that is sorted by it can be read off the neighbours, and stops the release. Left out: random where there "
-        "are new keys, kept otherwise.",
+        "file that is sorted by it can be inferred from the neighbours, and stops the release. Left out: random "
+        "where there are new keys, kept otherwise.",
     )
     ids: Literal["new", "dropped"] | None = Field(
         default=None,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from maskwright.data.classes.classes import Classes
 from maskwright.data.sketches.exact_sums import UNIT, Moments, exact_cell_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from maskwright.data.dataset import Dataset
     from maskwright.foundation.arrays import Booleans, Floats, Integers
@@ -76,9 +76,10 @@ def join_small(
     total = counts.astype(np.float64)
     alive = sizes > 0
     for codes in (*stages, np.zeros(len(counts), dtype=np.int64)):
-        small = np.unique(codes[alive & (total < k)])
-        for code in small[np.bincount(codes[alive], minlength=int(codes.max()) + 1)[small] > 1]:
-            _join_nearest(np.flatnonzero(alive & (codes == code)), centres, target, alive, total, k, counted)
+        left = np.flatnonzero(alive)
+        left = left[np.argsort(codes[left], kind="stable")]
+        for own in np.split(left, np.flatnonzero(np.diff(codes[left])) + 1):
+            _join_nearest(own, centres, target, alive, total, k, counted)
     return target
 
 
@@ -97,7 +98,7 @@ def _join_nearest(
         if counted is not None:
             total[:] = counted(target)
     while (total[own] < k).any() and len(own) > 1:
-        small = int(min(own, key=lambda number: (total[number], number)))
+        small = int(own[np.argmin(total[own])])
         own = own[own != small]
         distance = np.sum((centres[own] - centres[small]) ** 2, axis=1)
         into = int(own[np.argmin(distance)])
@@ -152,8 +153,7 @@ def standardised_means(
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(spreads))
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(NamedTuple):
     """Records that may be in another stratum than their combination.
 
     `numbers`: in the file, ascending; shape (m,). `combinations`: of each; shape (m,). `points`: standardised; shape
@@ -167,11 +167,7 @@ class Candidates:
     @classmethod
     def stacked(cls, parts: Sequence[Candidates]) -> Self:
         """Those of the parts of a file, in their order."""
-        return cls(
-            np.concatenate([each.numbers for each in parts]),
-            np.concatenate([each.combinations for each in parts]),
-            np.concatenate([each.points for each in parts]),
-        )
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +186,8 @@ class Moved:
     @classmethod
     def none(cls) -> Self:
         """No record."""
-        nobody = np.zeros(0, dtype=np.int64)
-        return cls(nobody, nobody, nobody)
+        empty = np.zeros(0, dtype=np.int64)
+        return cls(empty, empty, empty)
 
     def memberships(self, codes: Integers, sizes: Integers) -> tuple[Integers, Integers]:
         """Combinations and strata that have records in common; shape (r,) each.
@@ -275,45 +271,66 @@ class ZeroPatterns:
         return cls(of, home, held, can_be_cut[home], means, k)
 
     @cached_property
-    def recipients(self) -> list[int]:
+    def _recipients(self) -> list[int]:
         """Patterns that are filled up, the largest first."""
         found = np.flatnonzero(self.cut & (self.sizes < self.k) & (2 * self.sizes > self.k))
         return [int(each) for each in found[np.argsort(-self.sizes[found], kind="stable")]]
 
-    def _wanted(self) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-        """Each donor with its recipients, and how many of its records at most could go to each."""
-        wanted: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        lacking: dict[int, int] = defaultdict(int)
-        for recipient in self.recipients:
-            home = int(self.strata[recipient])
-            lacking[home] += self.k - int(self.sizes[recipient])
-            for donor in np.flatnonzero((self.strata == home) & (self.sizes > self.k)).tolist():
-                # Nearer ones can have gone to recipients before this one.
-                wanted[donor].append((recipient, min(int(self.sizes[donor]) - self.k, lacking[home])))
-        yield from wanted.items()
+    @cached_property
+    def _spare(self) -> Integers:
+        """Records of each pattern that recipients may get: of a donor those beyond k, of a rare one all; shape (c,)."""
+        return np.where(2 * self.sizes <= self.k, self.sizes, np.maximum(self.sizes - self.k, 0)) * self.cut
+
+    @cached_property
+    def _first(self) -> Integers:
+        """First pattern of each stratum, and how many patterns there are; shape (strata + 1,)."""
+        return np.searchsorted(self.strata, np.arange(int(self.strata[-1]) + 2))
+
+    def _by_pattern(self, combinations: Integers) -> tuple[Integers, Integers]:
+        """Order of records by their patterns, shape (n,); first of each pattern, and how many; shape (c + 1,)."""
+        own = self.of[combinations]
+        order = np.argsort(own, kind="stable")
+        return order, np.searchsorted(own[order], np.arange(len(self.sizes) + 1))
 
     def candidates(self, combinations: Integers, points: Floats, first: int = 0) -> Candidates:
         """Those of some records, of which `first` is the first one's number in the file, that may move.
 
         `combinations`: shape (n,). `points`: standardised; shape (n, p).
         """
-        own = self.of[combinations]
-        chosen = (self.cut & (self.sizes < self.k))[own]
-        for donor, recipients in self._wanted():
-            rows = np.flatnonzero(own == donor)
-            for recipient, count in recipients:
-                chosen[self._nearest(points, rows, recipient, count)] = True
-        rows = np.flatnonzero(chosen)
+        order, starts = self._by_pattern(combinations)
+        ordered, homes = np.ascontiguousarray(points[order]), self.strata[self._recipients]
+        lacking = np.bincount(homes, self.k - self.sizes[self._recipients], len(self._first)).astype(np.int64)
+        # Nearer ones can have gone to other recipients.
+        most = np.minimum(self._spare, lacking[self.strata])
+        # Where as many may be found as there are, all are taken: fewer searches, and no more memory.
+        searched = np.bincount(homes, minlength=len(lacking))[self.strata] * most < np.diff(starts)
+        chosen = (self.cut & ((self.sizes < self.k) | ~searched))[self.of[combinations[order]]]
+        free = ~chosen
+        for recipient in self._recipients:
+            chosen[self._nearest(ordered, starts, free, recipient, most * searched)[0]] = True
+        rows = np.sort(order[chosen])
         return Candidates(rows + first, combinations[rows], points[rows])
 
-    def _nearest(self, points: Floats, rows: Integers, pattern: int, count: int) -> Integers:
-        """So many of the rows, or all where there are fewer, that are nearest to a pattern; the first of equal ones."""
-        return rows[lowest(_squared_distances(points[rows], self.centres[pattern]), min(count, len(rows)))]
+    def _nearest(
+        self, points: Floats, starts: Integers, free: Booleans, recipient: int, most: Integers
+    ) -> tuple[Integers, Floats]:
+        """Free records of each pattern, at most so many, that are nearest to a recipient, and squared distances."""
+        from maskwright.planning.nearest_records_kernel import nearest_of_each  # Numba, heavy
+
+        own = slice(*self._first[self.strata[recipient] :][:2])
+        starts = starts[own.start : own.stop + 1]
+        most = np.minimum(most[own], np.diff(starts))
+        found, distances = np.full(most.sum(), -1), np.full(most.sum(), np.inf)
+        nearest_of_each(points, starts, free, self.centres[recipient], most, found, distances)
+        return found[found >= 0], distances[found >= 0]
 
     def separated(self, found: Candidates) -> tuple[Integers, Moved]:
         """Stratum of each combination, shape (s,), and the records that are elsewhere."""
+        order, starts = self._by_pattern(found.combinations)
+        points = np.ascontiguousarray(found.points[order])
+        found = Candidates(found.numbers[order], found.combinations[order], points)
         own = self.of[found.combinations]
-        part, kept = self._filled(found, own)
+        part, kept = self._filled(found, own, starts)
         # The first pattern of a stratum keeps its code.
         codes = self.strata.copy()
         survivors = np.flatnonzero(kept)
@@ -321,37 +338,33 @@ class ZeroPatterns:
         codes[later] = int(self.strata.max()) + 1 + np.arange(len(later))
         there = np.where(part >= 0, codes[part], self.strata[own])
         moved = np.flatnonzero(there != codes[own])
+        moved = moved[np.argsort(found.numbers[moved])]
         given = int(np.sum(self.sizes[own[moved]] >= self.k))
         return codes[self.of], Moved(found.numbers[moved], found.combinations[moved], there[moved], given)
 
-    def _filled(self, found: Candidates, own: Integers) -> tuple[Integers, Booleans]:
+    def _filled(self, found: Candidates, own: Integers, starts: Integers) -> tuple[Integers, Booleans]:
         """Pattern that each candidate goes to, -1 where none of its stratum is left; and which patterns are left."""
-        kept, held = self.cut & (2 * self.sizes > self.k), self.sizes.copy()
-        part, home = np.where(kept[own], own, -1), self.strata[own]
-        members = {donor: np.flatnonzero(own == donor) for donor, _ in self._wanted()}
-        for recipient in self.recipients:
-            lacking, stratum = self.k - int(self.sizes[recipient]), self.strata[recipient]
+        kept, spare = self.cut & (2 * self.sizes > self.k), self._spare.copy()
+        part, free = np.where(kept[own], own, -1), np.ones(len(own), dtype=np.bool_)
+        for recipient in self._recipients:
+            lacking = self.k - int(self.sizes[recipient])
+            near, distances = self._nearest(found.points, starts, free, recipient, np.minimum(spare, lacking))
             # Who has no part of its own changes its zeros in any case.
-            taken = self._nearest(found.points, np.flatnonzero((part < 0) & (home == stratum)), recipient, lacking)
-            rest = lacking - len(taken)
-            near = [
-                self._nearest(found.points, rows[part[rows] == donor], recipient, min(rest, int(held[donor]) - self.k))
-                for donor, rows in members.items() if self.strata[donor] == stratum
-            ]  # fmt: skip
-            rows = np.sort(np.concatenate([taken[:0], *near]))
-            taken = np.concatenate([taken, self._nearest(found.points, rows, recipient, rest)])
+            taken = near[np.lexsort((found.numbers[near], distances, part[near] >= 0))[:lacking]]
             if len(taken) == lacking:
-                held -= np.bincount(part[taken][part[taken] >= 0], minlength=len(held))
-                part[taken] = recipient
+                np.subtract.at(spare, own[taken], 1)
+                part[taken], free[taken] = recipient, False
             else:
-                part[part == recipient], kept[recipient] = -1, False
-        for stratum in np.unique(home[part < 0]).tolist():
-            rows = np.flatnonzero((part < 0) & (home == stratum))
-            able = np.flatnonzero(kept & (self.strata == stratum))
-            able = able[np.argsort(-self.sizes[able], kind="stable")]
-            if len(able):
-                apart = [_squared_distances(found.points[rows], self.centres[each]) for each in able]
-                part[rows] = able[np.argmin(apart, axis=0)]
+                kept[recipient], spare[recipient] = False, self.sizes[recipient]
+                part[starts[recipient] : starts[recipient + 1]] = -1
+        for first, last in pairwise(self._first.tolist()):
+            rows = starts[first] + np.flatnonzero(part[starts[first] : starts[last]] < 0)
+            able = first + np.flatnonzero(kept[first:last])
+            points, least = found.points[rows], np.full(len(rows), np.inf)
+            for each in able[np.argsort(-self.sizes[able], kind="stable")].tolist():
+                distances = _squared_distances(points, self.centres[each])
+                nearer = distances < least
+                least[nearer], part[rows[nearer]] = distances[nearer], each
         return part, kept
 
 
@@ -361,17 +374,3 @@ def _squared_distances(points: Floats, centre: Floats) -> Floats:
     for column, value in zip(points.T, centre, strict=True):
         found += (column - value) ** 2
     return found
-
-
-def lowest(column: Floats, size: int) -> Booleans:
-    """Mark the `size` lowest values; ties go to the first ones.
-
-    Not ``argpartition``: which of equal values it puts first depends on the processor.
-    """
-    if size == 0:
-        return np.zeros(len(column), dtype=np.bool_)
-    border = np.partition(column, size - 1)[size - 1]
-    chosen: Booleans = column < border
-    equal = np.flatnonzero(column == border)
-    chosen[equal[: size - int(chosen.sum())]] = True
-    return chosen

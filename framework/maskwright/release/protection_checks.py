@@ -160,10 +160,10 @@ SIDE = 1.645
 
 
 def found_values(original: Dataset, released: Dataset, name: str, known: Sequence[str], least: int) -> FoundValues:
-    """Look for each record by the original values of known variables, as an intruder would, and read off another one.
+    """Values of a variable that an intruder finds who looks for each record by original values of known variables.
 
     A variable that was recoded is known by its published category; others only by their own values, so that what was
-    perturbed leads to nobody or to others. Numbers that are 0 are not counted: zeros are many.
+    perturbed leads to no record or to others. Numbers that are 0 are not counted: zeros are many.
     """
     origin = slice(None) if released.origin is None else rows_of(original, released)
     keys, shown = [], []

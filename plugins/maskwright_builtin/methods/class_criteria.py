@@ -364,7 +364,7 @@ def class_size(codes: Integers, households: Integers | None) -> Integers:
 
 def members_emptied(codes: Integers, households: Integers | None) -> Floats:
     """Cells that go with one of each key on average: those of all members where it is the same in every household."""
-    if households is None:
+    if households is None or not len(codes):
         return np.ones(codes.shape[1])
     _, first, homes = np.unique(households, return_index=True, return_inverse=True)
     is_shared = (codes[first[homes]] == codes).all(axis=0)

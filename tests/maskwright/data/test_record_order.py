@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -44,13 +44,13 @@ def implied_by_neighbours(data: mw.Dataset, name: str, hidden: Booleans) -> Bool
     return np.any([np.zeros_like(hidden), *found], axis=0)
 
 
-def suppressed(frame: pd.DataFrame, **more: object) -> pd.DataFrame:
+def suppressed(frame: pd.DataFrame, **more: Any) -> pd.DataFrame:
     """With towns emptied rather than other keys."""
     params = {"k": 6, "importance": {"sex": 5, "edu": 5}, "keys": list(DECLARED)}
     declared = {**DECLARED, "tenure": {"role": "other"}} if "tenure" in frame else DECLARED
     return mw.protect(
         frame, "local_suppression", params=params, variables=list(DECLARED), declared=declared, seed=1, **more
-    )  # type: ignore[arg-type]
+    )
 
 
 def test_a_sorted_file_tells_suppressed_cells() -> None:
@@ -117,10 +117,10 @@ def test_a_sorted_file_tells_what_was_changed_at_random(method: str) -> None:
     )
     declared = {name: {"role": "other"} for name in ("sex", "edu")} | {"town": DECLARED["town"]}
 
-    def masked(*, is_sorted: bool, **more: object) -> pd.DataFrame:
+    def masked(*, is_sorted: bool, **more: Any) -> pd.DataFrame:
         return mw.protect(
             people(is_sorted=is_sorted), method, params=params, variables=["town"], declared=declared, seed=1, **more
-        )  # type: ignore[arg-type]
+        )
 
     masked(is_sorted=False)
     masked(is_sorted=True, release={"order": "random"})
@@ -132,11 +132,11 @@ def test_members_that_stand_together_tell_what_was_changed_at_random() -> None:
     """A town between two others of one town was drawn."""
     declared = {name: {"role": "other"} for name in ("sex", "edu", "tenure")} | {"town": DECLARED["town"]}
 
-    def masked(*, stand_together: bool, **more: object) -> pd.DataFrame:
+    def masked(*, stand_together: bool, **more: Any) -> pd.DataFrame:
         return mw.protect(
             members(stand_together=stand_together), "pram", params={"retain": 0.9}, variables=["town"],
             declared=declared, seed=1, **more,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
 
     masked(stand_together=False)
     masked(stand_together=True, release={"order": "random"})

@@ -170,7 +170,7 @@ def test_no_planted_leak_is_left(leak: str) -> None:
     assert (named[hidden] == frame.loc[hidden, target]).sum() <= 0.05 * hidden.sum()
 
 
-def test_children_are_not_read_off_their_age_where_the_other_unmarried_are_named_wrongly() -> None:
+def test_children_cannot_be_inferred_from_their_age_where_the_other_unmarried_are_named_wrongly() -> None:
     """All published children are unmarried: who is younger than the first that is not, is too."""
     rng = np.random.default_rng(8)
     age = rng.integers(0, 96, 600)
@@ -233,7 +233,7 @@ def test_a_variable_that_adds_nothing_loses_no_cell(seed: int, *, is_key: bool) 
 
 
 @pytest.mark.parametrize("seed", [3, 6, 20])
-def test_few_hidden_cells_of_a_rule_that_holds_are_not_read_off_where_another_rule_is_wrong(seed: int) -> None:
+def test_few_hidden_cells_of_a_rule_that_holds_cannot_be_inferred_from_where_another_rule_is_wrong(seed: int) -> None:
     """All children are single; nearly all spouses are married, and those who are divorced are among the hidden."""
     rng = np.random.default_rng(seed)
     rel = np.repeat(["child", "spouse", "head", "other"], [302, 303, 300, 300])
@@ -286,5 +286,5 @@ def test_two_findings_about_as_many_suppressed_cells_are_both_stated_once() -> N
     params = {"k": 12, "keys": keys, "importance": dict.fromkeys(KEYS, 1000)}
     with pytest.raises(mw.OpenDoubts) as refused:
         mw.protect(frame, "local_suppression", params=params, variables=keys, declared=declared, seed=1)
-    assert str(refused.value).count("can be read off other records: those that agree in w show one value") == 1
-    assert str(refused.value).count("can be read off w: the records with the same w") == 1
+    assert str(refused.value).count("can be inferred from other records: those that agree in w show one value") == 1
+    assert str(refused.value).count("can be inferred from w: the records with the same w") == 1

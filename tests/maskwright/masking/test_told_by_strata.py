@@ -90,7 +90,7 @@ def test_one_weight_that_only_one_region_has_tells_those_records() -> None:
 
 def test_what_planning_says_of_a_weight_is_not_said_again() -> None:
     frame = people().assign(w=lambda each: each["region"].map({"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}))
-    assert "W206 follows-from-published: region: it can be read off w" in doubts(frame, "recoding", RECODE)
+    assert "W206 follows-from-published: region: it can be inferred from w" in doubts(frame, "recoding", RECODE)
     waived = [{"doubt": "follows-from-published", "variable": "region", "because": "the regions are no secret"}]
     assert len(masked(frame, "recoding", RECODE, waive=waived)) == 400
 

@@ -58,11 +58,16 @@ def test_a_right_file_is_valid(folder) -> None:
     assert list(validator.iter_errors(load_yaml(folder.pipeline().read_text(), "p").to_python())) == []
 
 
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(pipeline_schema(third_party=True))
+
+
 @pytest.mark.parametrize(("old", "new"), SEEN, ids=[new for _, new in SEEN])
-def test_a_wrong_file_is_not(folder, old: str, new: str) -> None:
+def test_a_wrong_file_is_not(folder, validator: jsonschema.Draft202012Validator, old: str, new: str) -> None:
     file = folder.changed(old, new)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(load_yaml(file.read_text(), "p").to_python(), pipeline_schema(third_party=True))
+        validator.validate(load_yaml(file.read_text(), "p").to_python())
 
 
 def test_every_setting_has_a_description() -> None:

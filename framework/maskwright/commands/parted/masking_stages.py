@@ -142,7 +142,7 @@ def _candidates(
     """Records of all parts that patterns of zeros of a group may move; `numbers`: of the combinations."""
     name = f"zeros-{at}"
     about = run.store(name, PatternSearch(conditions, StratumOf(numbers), patterns, tuple(center), tuple(scale)))
-    run.run(name, "Looking for records near rare zeros", find_candidates, run.part_keys, reported, about)
+    run.run(name, "Finding strata for rare zeros", find_candidates, run.part_keys, reported, about)
     return Candidates.stacked([*run.read(name, CANDIDATES)])
 
 

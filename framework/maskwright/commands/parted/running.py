@@ -207,7 +207,8 @@ class PlannedOverParts(PlannedRun):
         wrong = distorting_edit_doubts(result.doing_most, found.outcome.edits, plan.edits, found.sample, self.doubts)
         notify(run.reporter, result.notices)
         return CandidateOverParts(
-            doubts=(*result.doubts, *wrong, *left, *seen), violated=violated_problems(result, outcome, plan.plan),
+            doubts=(*result.doubts, *wrong, *left, *seen),
+            violated=violated_problems(result, outcome, masked.masking.plan),
             requests=described.measures, measured=measured(run, plan.plan, masked.published, reported, first),
             rules=result.edits, columns=result.masked.columns, layout=found.layout,
             planned=self, release=release, masked=masked, result=result, outcome=outcome, unchanged=unchanged,

@@ -247,7 +247,7 @@ def last_doubts(
     if released.households is None and original.households is not None:
         origin = slice(None) if released.origin is None else rows_of(original, released)
         released = replace(released, households=original.households[origin])
-    counted = counted or released
+    counted = released if counted is None else counted
     return (
         *unchanged_doubts(unchanged, plan, known_doubts, (original, released)),
         *class_doubts(

@@ -10,7 +10,7 @@ import numpy as np
 from maskwright.data.dataset import Column, Dataset
 from maskwright.data.dependencies import GROUP, HOME, OWN, Spanning, ValueCodes, determines
 from maskwright.data.variable import Variable
-from maskwright.disclosure.attacks.dependency import CellsByWay, Readable, Reader
+from maskwright.disclosure.attacks.dependency import CellsByWay, InferableCells, Reader
 from maskwright.disclosure.attacks.group_counts import CountReader
 from maskwright.disclosure.attacks.group_members import SoleReader, SoleValue, sole_values
 from maskwright.disclosure.cells import CellMasks, LevelCellMasks, joined_cells, of_level, with_any
@@ -75,7 +75,7 @@ class AcrossReader:
                 break
         return with_any({source: cells & ~hidden.get(source, np.False_) for source, cells in gone.items()}), disclosed
 
-    def left(self, hidden: LevelCellMasks) -> Mapping[str, Readable]:
+    def left(self, hidden: LevelCellMasks) -> Mapping[str, InferableCells]:
         """Suppressed cells that can be inferred all the same, by level."""
         left: dict[Source, Booleans] = {}
         by: dict[Source, CellsByWay] = {}
@@ -91,7 +91,9 @@ class AcrossReader:
                 for cells in ways.values():
                     left = joined_cells(left, {source: cells})
                 by[source] = joined_cells(by.get(source, {}), ways)
-        return {level: Readable({}, of_level(left, level), of_level(by, level)) for level in (self._top, self._low)}
+        return {
+            level: InferableCells({}, of_level(left, level), of_level(by, level)) for level in (self._top, self._low)
+        }
 
     def _joined(self, hidden: LevelCellMasks) -> _Joined:
         """Joined records, with what those whom members point to have in the variables that are suppressed."""

@@ -29,10 +29,10 @@ DEPENDENCY, POSITION, GROUP, EMPTINESS = "dependency", "position", "group", "emp
 
 @dataclass(frozen=True)
 class InferencePath:
-    """How suppressed cells of a variable are read off.
+    """How suppressed cells of a variable are inferred.
 
-    `off`: what they are read off, in words that follow "read off". `without`: variables each of which ends it if it is
-    left out of the release; empty where none does: a group has as many members as it has. `attack`: that finds it.
+    `off`: in words that follow "inferred from". `without`: variables each of which ends it if it is left out of the
+    release; empty where none does: a group has as many members as it has. `attack`: that finds it.
     """
 
     off: str
@@ -41,11 +41,11 @@ class InferencePath:
 
 
 CellsByWay = Mapping[InferencePath, Booleans]
-"""Suppressed cells by how they are read off; shape (n,)."""
+"""Suppressed cells by how they are inferred; shape (n,)."""
 
 
 def describe_paths(ways: CellsByWay, total: int) -> str:
-    """How many of the suppressed cells can be read off, and off what; there is at least one way."""
+    """How many of the suppressed cells can be inferred, and from what; there is at least one way."""
     known: Booleans | np.bool_ = np.False_
     disclosed = {}
     for way, cells in ways.items():
@@ -56,9 +56,9 @@ def describe_paths(ways: CellsByWay, total: int) -> str:
     count = int(np.sum(known))
     if len(disclosed) == 1:
         (way,) = disclosed
-        return f"{count} of {total} suppressed cells can be read off {way.off}"
+        return f"{count} of {total} suppressed cells can be inferred from {way.off}"
     each = "; ".join(f"{int(cells.sum())} off {way.off}" for way, cells in disclosed.items())
-    return f"{count} of {total} suppressed cells can be read off what is published: {each}"
+    return f"{count} of {total} suppressed cells can be inferred from what is published: {each}"
 
 
 def remedy_of_paths(name: str, ways: CellsByWay, *, is_key: bool) -> str:
@@ -89,11 +89,11 @@ def remedy_of_variable(name: str, *, is_key: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Readable:
+class InferableCells:
     """What dependencies in the data require.
 
-    `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be read off all the same: what
-    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are read off; shape (n,).
+    `cells`: cells suppressed besides; shape (n,). `left`: suppressed cells that can be inferred from all the same: what
+    gives them away is not suppressed; shape (n,). `by`: the same cells by what they are inferred from; shape (n,).
     `disclosed`: suppressed cells that follow from what is empty with them; shape (n,). `by_attack`: the cells of a
     variable that go because an attack would read others off them; shape (n,).
     """
@@ -138,10 +138,10 @@ class Reader:
         self._never = frozenset(never).union(self._homes)
         self._n = len(shown)
 
-    def complement(self, hidden: CellMasks) -> Readable:
-        """Choose cells to suppress besides, so that no suppressed cell can be read off other records.
+    def complement(self, hidden: CellMasks) -> InferableCells:
+        """Choose cells to suppress besides, so that no suppressed cell can be inferred from other records.
 
-        Of a record whose cell can be read off, the cell that gives it away goes; where that names the household, which
+        Of a record whose cell can be inferred, the cell that gives it away goes; where that names the household, which
         stays, the same variable goes in the rows of all members. What goes with some suppressed cells of a
         variable goes with all, or it would say which value they had.
         """
@@ -218,8 +218,8 @@ class Reader:
             found.update((pairs[sure] % width).tolist())
         return len(found)
 
-    def left(self, hidden: CellMasks, names: Collection[str] | None = None) -> Readable:
-        """Suppressed cells that can be read off as things are; no further cells are suppressed."""
+    def left(self, hidden: CellMasks, names: Collection[str] | None = None) -> InferableCells:
+        """Suppressed cells that can be inferred from as things are; no further cells are suppressed."""
         left: dict[str, Booleans] = {}
         by: dict[str, CellsByWay] = {}
         for name, cells in hidden.items():
@@ -239,7 +239,7 @@ class Reader:
                 if (shown & ~before).any():
                     by[name] = joined_cells(by.get(name, {}), {way: shown})
                     left[name] = before | shown
-        return Readable({}, left, by)
+        return InferableCells({}, left, by)
 
     def _known_by_values(
         self, name: str, hidden: CellMasks

@@ -1,4 +1,4 @@
-"""Variables that are read off an order: of the records in the file, or by a number published as it is."""
+"""Variables that can be inferred from an order: of the records, or of a number published as it is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def masked_in_rows(plan: Plan) -> dict[str, Step]:
-    """Variables whose published values stand in the rows of the original ones, and may be read off there; their steps.
+    """Variables whose published values stand in the rows of the original ones, with their steps: rows may show them.
 
     Of categories that become coarser the order shows no more than they do, and of those that are suppressed it is
     examined which cells are. The order of numbers shows where each is among all.
@@ -179,7 +179,7 @@ def file_order_doubts(
             is_shown = Neighbours(data, name, common, None, tests, codes).are_alike
             how = "the records before and after have the same value, as members of a household that stand together"
         if is_shown:
-            step, message = masked[name], f"it can be read off the order of the records: {how}"
+            step, message = masked[name], f"it can be inferred from the order of the records: {how}"
             yield Doubt("follows-from-published", name, message, place=step.place, hint=remedy, step=step.number)
 
 
@@ -197,7 +197,9 @@ def number_order_doubts(plan: Plan, data: Dataset, published: Collection[str]) -
     plain = {name: values for name, values in numbers.items() if name in data}
     for name, number in blocks_in_order_of_numbers(data, tuple(masked), plain):
         step = masked[name]
-        message = f"it can be read off the order of {number}, published as it is: sorted by it, equal values follow"
+        message = (
+            f"it can be inferred from the order of {number}, published as it is: sorted by it, equal values follow"
+        )
         yield Doubt(
             "follows-from-published", name, message, place=step.place, hint=remedy_of_number(number),
             step=step.number, given_by=number,

@@ -124,10 +124,10 @@ def _shows_majority(given: Integers, shown: Integers, values: Integers) -> Boole
 
 
 def _readable_cells(name: str, read: Booleans, gone: Booleans, off: str, remedy: str) -> Iterator[Doubt]:
-    """The doubt that suppressed cells can be read off something, if any can."""
+    """The doubt that suppressed cells can be inferred from something, if any can."""
     if count := int(read.sum()):
         total = int(gone.sum())
-        message = f"{count} of {total} suppressed cells can be read off {off}"
+        message = f"{count} of {total} suppressed cells can be inferred from {off}"
         yield Doubt("suppressed-cells-follow", name, message, count, total, hint=remedy)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.disclosure.attacks.across_levels import AcrossReader
-from maskwright.disclosure.attacks.dependency import Readable
+from maskwright.disclosure.attacks.dependency import InferableCells
 from maskwright.disclosure.cells import LevelCellMasks, joined_cells, with_any
 from maskwright.edits.levels.structure_edits import sources_of_edit, spans_records
 from maskwright.masking.levels.complementary_suppression import complement_across
@@ -55,12 +55,12 @@ class AcrossInference:
             more, disclosed = joined_cells(more, found), joined_cells(disclosed, following)
         return more, disclosed
 
-    def left(self, hidden: LevelCellMasks) -> dict[str, Readable]:
+    def left(self, hidden: LevelCellMasks) -> dict[str, InferableCells]:
         """Suppressed cells that can be inferred all the same, by level."""
         return self._left(self._readers, hidden)
 
-    def _left(self, readers: Sequence[AcrossReader], hidden: LevelCellMasks) -> dict[str, Readable]:
-        found = dict.fromkeys(self._shown.names, Readable())
+    def _left(self, readers: Sequence[AcrossReader], hidden: LevelCellMasks) -> dict[str, InferableCells]:
+        found = dict.fromkeys(self._shown.names, InferableCells())
         for reader in readers:
             for level, read in reader.left(_of_levels(hidden, reader.levels)).items():
                 found[level] = read_by_either(found[level], read)
@@ -102,11 +102,11 @@ def _of_levels(cells: LevelCellMasks, levels: Collection[str]) -> dict[Source, B
     return {source: gone for source, gone in cells.items() if source[0] in levels}
 
 
-def read_by_either(one: Readable, other: Readable) -> Readable:
+def read_by_either(one: InferableCells, other: InferableCells) -> InferableCells:
     """What either can infer."""
     names = dict.fromkeys((*one.left, *other.left))
     by = {name: joined_cells(one.by.get(name, {}), other.by.get(name, {})) for name in names}
-    return Readable({}, joined_cells(one.left, other.left), by)
+    return InferableCells({}, joined_cells(one.left, other.left), by)
 
 
 def tied_by_edits(bound: BoundEdits, cells: LevelCellMasks, wanted: Collection[Source]) -> tuple[Source, ...]:

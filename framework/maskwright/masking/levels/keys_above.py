@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.disclosure.cells import CellMasks, LevelCellMasks, joined_cells
+from maskwright.disclosure.cells import CellMasks, LevelCellMasks, joined_cells, of_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,37 +25,32 @@ def keys_above(shown: LinkedData, result: MaskingResult, level: str) -> dict[str
     }  # fmt: skip
 
 
-def cells_of_keys_above(shown: LinkedData, results: Mapping[str, MaskingResult]) -> dict[Source, Booleans]:
-    """Cells of groups that steps of their members suppressed: empty of one member, it is empty of all."""
-    cells: dict[Source, Booleans] = {}
-    for level, result in results.items():
-        for name, above in keys_above(shown, result, level).items():
-            gone = shown.above(result.masked[name].missing, level, above) & ~shown[above].data[name].missing
-            gone &= ~results[above].masked[name].missing if above in results else np.True_
-            if gone.any():
-                cells = joined_cells(cells, {(above, name): gone})
-    return cells
-
-
-def hidden_keys_above(
-    shown: LinkedData, result: MaskingResult, cells: LevelCellMasks, level: str
-) -> dict[str, Booleans]:
-    """Suppressed cells of keys of levels above, said of the records of a level."""
-    return {
+def of_members(shown: LinkedData, result: MaskingResult, level: str, cells: LevelCellMasks) -> dict[str, Booleans]:
+    """Cells of a level and of keys above, said of the records of the level."""
+    keys = {
         name: cells[above, name][shown.groups_in(level, above)]
         for name, above in keys_above(shown, result, level).items() if (above, name) in cells
     }  # fmt: skip
+    return {**of_level(cells, level), **keys}
 
 
-def on_own_levels(
-    linked: LinkedData, results: Mapping[str, MaskingResult], codes: Mapping[str, CellMasks]
-) -> dict[str, CellMasks]:
-    """Cells whose missing codes are taken away, those of keys of levels above on these levels."""
-    found: dict[str, CellMasks] = {}
-    for name, cells in codes.items():
-        above = keys_above(linked, results[name], name) if name in results else {}
-        for variable, gone in cells.items():
-            level = above.get(variable, name)
-            lifted = {variable: linked.above(np.asarray(gone), name, level)}
-            found[level] = joined_cells(found.get(level, {}), lifted)
-    return {**{name: {} for name in results}, **found}
+def of_groups(shown: LinkedData, result: MaskingResult, level: str, cells: CellMasks) -> dict[Source, Booleans]:
+    """Cells of the records of a level, those of keys above said of their groups: empty of one member, empty of all."""
+    above = keys_above(shown, result, level)
+    return {
+        (above.get(name, level), name): shown.above(np.asarray(gone), level, above.get(name, level))
+        for name, gone in cells.items()
+    }
+
+
+def cells_of_keys_above(shown: LinkedData, results: Mapping[str, MaskingResult]) -> dict[Source, Booleans]:
+    """Cells of groups that steps of their members suppressed."""
+    cells: dict[Source, Booleans] = {}
+    for level, result in results.items():
+        gone_below = {name: result.masked[name].missing for name in keys_above(shown, result, level)}
+        for (above, name), gone in of_groups(shown, result, level, gone_below).items():
+            there = ~shown[above].data[name].missing
+            there &= ~results[above].masked[name].missing if above in results else np.True_
+            if (gone & there).any():
+                cells = joined_cells(cells, {(above, name): gone & there})
+    return cells

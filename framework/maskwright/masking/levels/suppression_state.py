@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.disclosure.attacks.across_levels import disclosed_by_size
-from maskwright.disclosure.attacks.dependency import Readable, Reader
+from maskwright.disclosure.attacks.dependency import InferableCells, Reader
 from maskwright.disclosure.cells import (
     CellMasks,
     LevelCellMasks,
@@ -24,7 +24,7 @@ from maskwright.foundation.findings import Notice
 from maskwright.foundation.progress import Progress, Reporter, silent, stage
 from maskwright.masking.levels.across_inference import AcrossInference, read_by_either
 from maskwright.masking.levels.complementary_suppression import complement_across
-from maskwright.masking.levels.keys_above import cells_of_keys_above, hidden_keys_above, keys_above, on_own_levels
+from maskwright.masking.levels.keys_above import cells_of_keys_above, keys_above, of_groups, of_members
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.suppressing.complementary_suppression import Complement, complement
 from maskwright.masking.suppressing.inference_findings import following_doubts, primary_suppressions
@@ -74,10 +74,11 @@ def suppress_across_levels(
     """Empty the cells that steps suppress, and those by which edits across records would give them back."""
     lifted = cells_of_keys_above(shown, results)
     cells = joined_cells(_cells_of_steps(shown, results), lifted)
-    uncoded = on_own_levels(shown, results, {name: codes_taken(result) for name, result in results.items()})
+    uncoded: dict[Source, Booleans] = {}
+    for name, result in results.items():
+        uncoded = joined_cells(uncoded, of_groups(shown, result, name, codes_taken(result)))
     if not cells and not any(keys_above(shown, result, name) for name, result in results.items()):
-        linked = shown.with_data({name: without_cells(shown[name].data, gone) for name, gone in uncoded.items()})
-        return SuppressionState(linked, shown, results)
+        return SuppressionState(_without(shown, uncoded), shown, results)
     published = _in_published_terms(bound, results)
     levels = {
         level.name: _Level.of(level.data.without(level.key_columns), originals, results, plans, published, level.name)
@@ -100,7 +101,7 @@ def suppress_across_levels(
             found = complement_across(shown, cells, published, last, never, progress)
         disclosed = joined_cells(disclosed, found.disclosed)
         more: dict[Source, Booleans] = dict(found.cells)
-        with stage(reporter, "Reading suppressed cells off the other level"):
+        with stage(reporter, "Inferring suppressed cells across levels"):
             off, following = across.complement(joined_cells(cells, more))
         by_edits, disclosed = joined_cells(by_edits, more), joined_cells(disclosed, following)
         more = joined_cells(more, off)
@@ -108,7 +109,7 @@ def suppress_across_levels(
             cells = joined_cells(cells, more)
             for name, level in levels.items():
                 own = of_level(cells, name)
-                with stage(reporter, f"Reading suppressed cells off {name} records") as progress:
+                with stage(reporter, f"Inferring suppressed cells of {name} from its records") as progress:
                     further, following = level.further(own, progress)
                 more, disclosed = joined_cells(more, further), joined_cells(disclosed, following)
         if not more:
@@ -119,21 +120,14 @@ def suppress_across_levels(
             break
         cells, complementary = joined_cells(cells, more), joined_cells(complementary, more)
     hidden = {name: of_level(cells, name) for name in levels}
-    linked = shown.with_data(
-        {
-            level.name: without_cells(level.data, joined_cells(hidden[level.name], uncoded.get(level.name, {})))
-            for level in shown
-        }
-    )
     return SuppressionState(
-        linked,
+        _without(shown, joined_cells(cells, uncoded)),
         shown,
         {
             name: _with_cells(
                 result,
-                hidden[name],
-                hidden_keys_above(shown, result, cells, name),
-                uncoded[name],
+                of_members(shown, result, name, cells),
+                of_members(shown, result, name, uncoded),
                 of_level(complementary, name),
                 of_level(lifted, name),
                 plans[name],
@@ -158,49 +152,45 @@ def _cells_of_steps(shown: LinkedData, results: Mapping[str, MaskingResult]) -> 
     return cells
 
 
+def _without(linked: LinkedData, cells: LevelCellMasks) -> LinkedData:
+    return linked.with_data({level.name: without_cells(level.data, of_level(cells, level.name)) for level in linked})
+
+
 def _for_guarantees(
-    linked: LinkedData,
-    results: Mapping[str, MaskingResult],
-    cells: dict[Source, Booleans],
-    uncoded: Mapping[str, CellMasks],
-) -> tuple[dict[Source, Booleans], dict[str, CellMasks]]:
+    linked: LinkedData, results: Mapping[str, MaskingResult], cells: LevelCellMasks, uncoded: LevelCellMasks
+) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
     """Further cells that go so that every step has what it promises; and all codes that are taken away then."""
+    more: dict[Source, Booleans] = {}
     codes = dict(uncoded)
     while True:
-        before = {(level, name): gone for level, own in codes.items() for name, gone in own.items()}
-        more, codes = _suppressed_again(linked, results, cells, codes, before)
-        after = {(level, name): gone for level, own in codes.items() for name, gone in own.items()}
-        # A code that goes of a group goes of all its members, and these are other classes again.
-        if more or all(not np.any(gone & ~before.get(source, np.False_)) for source, gone in after.items()):
+        # What goes of a group goes of all its members, and these are other classes again.
+        added, taken = _suppressed_again(linked, results, joined_cells(cells, more), codes)
+        more = joined_cells(more, added)
+        if not added and not any(np.any(gone & ~codes.get(source, np.False_)) for source, gone in taken.items()):
             return more, codes
+        codes = joined_cells(codes, taken)
 
 
 def _suppressed_again(
-    linked: LinkedData,
-    results: Mapping[str, MaskingResult],
-    cells: dict[Source, Booleans],
-    uncoded: Mapping[str, CellMasks],
-    codes_of_levels: LevelCellMasks,
-) -> tuple[dict[Source, Booleans], dict[str, CellMasks]]:
-    """What each step suppresses once more where these cells, and these codes, are taken away."""
+    linked: LinkedData, results: Mapping[str, MaskingResult], cells: LevelCellMasks, uncoded: LevelCellMasks
+) -> tuple[dict[Source, Booleans], dict[Source, Booleans]]:
+    """What each step suppresses, and the codes it takes away, once more where these have gone."""
     more: dict[Source, Booleans] = {}
-    codes = dict(uncoded)
+    codes: dict[Source, Booleans] = {}
     for name, result in results.items():
         removal = result.removal
         if removal is None or removal.again is None:
             continue
-        above = keys_above(linked, result, name)
-        own = {**of_level(cells, name), **hidden_keys_above(linked, result, cells, name)}
         columns = {column.name: column for column in linked[name].data if column.name in removal.shown}
-        lost = {**uncoded[name], **hidden_keys_above(linked, result, codes_of_levels, name)}
-        hidden, codes[name] = removal.again.cells(removal.shown.with_columns(columns), own, lost)
-        for variable, gone in hidden.items():
-            added = gone & ~own.get(variable, np.False_)
-            level = above.get(variable, name)
+        own, lost = (of_members(linked, result, name, each) for each in (cells, uncoded))
+        hidden, taken = removal.again.cells(removal.shown.with_columns(columns), own, lost)
+        codes = joined_cells(codes, of_groups(linked, result, name, taken))
+        for (level, variable), gone in of_groups(linked, result, name, hidden).items():
+            there = ~linked[level].data[variable].missing if level != name else np.True_
+            added = gone & there & ~cells.get((level, variable), np.False_)
             if added.any():
-                there = ~linked[level].data[variable].missing if variable in above else np.True_
-                more = joined_cells(more, {(level, variable): linked.above(added, name, level) & there})
-    return more, on_own_levels(linked, results, codes)
+                more = joined_cells(more, {(level, variable): added})
+    return more, codes
 
 
 def _suppression_notices(
@@ -294,9 +284,9 @@ class _Level:
         And cells that follow from what is empty beside them.
         """
         read = self.reader.complement(hidden)
-        read_off = read.cells
-        found = self._complement(joined_cells(hidden, read_off), progress)
-        return self._of_level(read_off, found.cells), self._of_level(read.disclosed, found.disclosed)
+        inferable = read.cells
+        found = self._complement(joined_cells(hidden, inferable), progress)
+        return self._of_level(inferable, found.cells), self._of_level(read.disclosed, found.disclosed)
 
     def by_edits(self, cells: LevelCellMasks) -> dict[Source, Booleans]:
         """Cells of this level that edits within its records ask for beside these."""
@@ -341,20 +331,18 @@ def dropped_names(result: MaskingResult | None) -> frozenset[str]:
 def _with_cells(
     result: MaskingResult,
     hidden: CellMasks,
-    hidden_above: CellMasks,
     uncoded: CellMasks,
     complementary: CellMasks,
     lifted: CellMasks,
     plan: Plan,
 ) -> MaskingResult:
     """Result of a level with the cells that went besides; `lifted`: those that keys of its members took."""
-    own = joined_cells(complementary, lifted)
-    if not (own or hidden_above) or result.removal is None:
+    if result.removal is None or not (hidden or uncoded):
         return result
-    gone_now = {**joined_cells(own, uncoded), **hidden_above}
+    own = joined_cells(complementary, lifted)
+    gone_now = joined_cells(hidden, uncoded)
     masked = without_cells(result.masked, {name: gone for name, gone in gone_now.items() if name in result.masked})
     stated = result.removal.stated
-    hidden = {**hidden, **hidden_above}
     emptied = {**lost_codes(result.removal.data, result.removal.shown, hidden), **hidden}
     removal = replace(
         result.removal, data=masked, edits=when_present(stated, with_any(emptied)),
@@ -377,11 +365,11 @@ def _doubts(
     levels: Mapping[str, _Level],
     hidden: Mapping[str, CellMasks],
     complementary: LevelCellMasks,
-    across: Mapping[str, Readable],
+    across: Mapping[str, InferableCells],
 ) -> Iterator[Doubt]:
     for name, level in levels.items():
         grown = any(where == name for where, _ in complementary)
-        left = level.reader.left(hidden[name]) if grown else Readable()
+        left = level.reader.left(hidden[name]) if grown else InferableCells()
         left = read_by_either(left, across[name])
         given_up = frozenset(variable for where, variable in found.given_up if where == name)
         by_edits = Complement(

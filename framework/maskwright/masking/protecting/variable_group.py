@@ -10,7 +10,6 @@ import numpy as np
 from maskwright.data.missing import HAD_VALUE
 from maskwright.foundation.counts import plural
 from maskwright.foundation.errors import InputError
-from maskwright.planning.small_strata import lowest
 from maskwright.planning.strata import is_zero
 from maskwright.plugins.block import Moments
 from maskwright.plugins.guarding.frozen import read_only
@@ -161,10 +160,24 @@ def kd_blocks(standardised: Floats, block_size: int) -> Integers:
         size = len(records) * left_blocks // blocks
         run = standardised[records]
         column = run[:, int(np.argmax(run.var(axis=0)))] if p else np.zeros(len(records))
-        left = lowest(column, size)
+        left = _lowest(column, size)
         waiting.append((records[~left], first + left_blocks, blocks - left_blocks))
         waiting.append((records[left], first, left_blocks))
     return labels
+
+
+def _lowest(column: Floats, size: int) -> Booleans:
+    """Mark the `size` lowest values; ties go to the first ones.
+
+    Not ``argpartition``: which of equal values it puts first depends on the processor.
+    """
+    if size == 0:
+        return np.zeros(len(column), dtype=np.bool_)
+    border = np.partition(column, size - 1)[size - 1]
+    chosen: Booleans = column < border
+    equal = np.flatnonzero(column == border)
+    chosen[equal[: size - int(chosen.sum())]] = True
+    return chosen
 
 
 class PatternMoments:

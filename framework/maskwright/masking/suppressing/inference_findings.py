@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from maskwright.data.dataset import Dataset
-    from maskwright.disclosure.attacks.dependency import Readable
+    from maskwright.disclosure.attacks.dependency import InferableCells
     from maskwright.disclosure.cells import CellMasks
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Booleans
@@ -37,7 +37,7 @@ ABOUT_SEVERAL = (
 def following_doubts(
     hidden: CellMasks,
     by_edits: Complement[str],
-    read_off: Readable,
+    inferable: InferableCells,
     edits: EditSet,
     shown: Dataset,
     keys: Collection[str],
@@ -61,12 +61,12 @@ def following_doubts(
                 "empty cells that these edits read `suppressed_as`."
             )
             yield Doubt("suppressed-cells-follow", name, message, known, total, hint=hint)
-        if name in read_off.left:
-            ways = read_off.by[name]
+        if name in inferable.left:
+            ways = inferable.by[name]
             hint = remedy_of_paths(name, ways, is_key=name in keys)
-            count = int(read_off.left[name].sum())
+            count = int(inferable.left[name].sum())
             yield Doubt("suppressed-cells-follow", name, describe_paths(ways, total), count, total, hint=hint)
-        disclosed = by_edits.disclosed.get(name, np.False_) | read_off.disclosed.get(name, np.False_)
+        disclosed = by_edits.disclosed.get(name, np.False_) | inferable.disclosed.get(name, np.False_)
         if count := int(np.sum(disclosed)):
             message = (
                 f"{count} of {total} suppressed cells follow from the pattern of empty cells: no other value, and no "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.data.record_groups import household_columns
-from maskwright.disclosure.attacks.dependency import Readable, Reader
+from maskwright.disclosure.attacks.dependency import InferableCells, Reader
 from maskwright.disclosure.cells import CellMasks, joined_cells, with_any, without_cells
 from maskwright.foundation.counts import plural
 from maskwright.foundation.findings import Notice
@@ -75,9 +75,9 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
             results.append(result.without_cells())
     state = replace(state, left_out=len(data) - len(state.rows) - left_out)
     if len(state.rows) < len(data):
-        # Records that were left out are no longer among those that cells can be read off.
+        # Records that were left out are no longer among those that cells can be inferred from.
         left = _reader(state, (), plan).left(state.hidden)
-        state = replace(state, read_off=replace(left, disclosed=state.read_off.disclosed))
+        state = replace(state, inferable=replace(left, disclosed=state.inferable.disclosed))
     context = in_published_terms(context, state.shown)
     edits = context.edits
     lost = state.lost_codes()
@@ -88,7 +88,7 @@ def remove(data: Dataset, standardisation: Standardisation, context: MaskingCont
         not_applicable(edits, emptied), tuple(state.suppressed()), tuple(state.notices()),
         (
             *following_doubts(
-                state.hidden, state.by_edits, state.read_off, edits, state.shown, primary_suppressions(plan)
+                state.hidden, state.by_edits, state.inferable, edits, state.shown, primary_suppressions(plan)
             ),
             *lost_code_doubts(lost, edits),
         ),
@@ -111,7 +111,7 @@ class _State:
     for_attacks: Mapping[tuple[str, str], Booleans] = field(default_factory=dict)
     for_clusters: CellMasks = field(default_factory=dict)
     by_edits: Complement[str] = field(default_factory=Complement[str])
-    read_off: Readable = field(default_factory=Readable)
+    inferable: InferableCells = field(default_factory=InferableCells)
     left_out: int = 0
 
     def taken(self, result: GroupResult) -> _State:
@@ -124,7 +124,7 @@ class _State:
                 self.for_edits,
                 self.for_clusters,
                 self.by_edits.disclosed,
-                self.read_off.disclosed,
+                self.inferable.disclosed,
             )
         )
         return replace(
@@ -132,7 +132,7 @@ class _State:
             promised=tuple(each.taken(rows) for each in self.promised),
             hidden=hidden, for_edits=for_edits, for_clusters=for_clusters,
             for_attacks={key: gone[rows] for key, gone in self.for_attacks.items()},
-            by_edits=replace(self.by_edits, disclosed=disclosed), read_off=replace(self.read_off, disclosed=read),
+            by_edits=replace(self.by_edits, disclosed=disclosed), inferable=replace(self.inferable, disclosed=read),
         )  # fmt: skip
 
     def with_cells(self, result: GroupResult) -> _State:
@@ -154,10 +154,10 @@ class _State:
         state = replace(self, for_edits=joined_cells(self.for_edits, found.cells), by_edits=found)
         return state._without(found.cells)
 
-    def with_inferred_cells(self, found: Readable) -> _State:
-        """After cells were suppressed by which others could be read off."""
-        found = replace(found, disclosed=joined_cells(self.read_off.disclosed, found.disclosed))
-        state = replace(self, for_attacks=joined_cells(self.for_attacks, found.by_attack), read_off=found)
+    def with_inferred_cells(self, found: InferableCells) -> _State:
+        """After cells were suppressed by which others could be inferred."""
+        found = replace(found, disclosed=joined_cells(self.inferable.disclosed, found.disclosed))
+        state = replace(self, for_attacks=joined_cells(self.for_attacks, found.by_attack), inferable=found)
         return state._without(found.cells)
 
     def with_clusters_left(self, plan: Plan) -> _State:
@@ -198,12 +198,12 @@ class _State:
     def notices(self) -> Iterator[Notice]:
         for each in self.suppressed():
             clusters = int(np.sum(self.for_clusters.get(each["variable"], False)))
-            read_off, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"] - clusters
+            inferable, edits = each["for_dependencies"], each["complementary"] - each["for_dependencies"] - clusters
             by_attack = {attack: count for attack, count in each["by_attack"].items() if attack != "equation"}
             counts = ", ".join(f"{attack} {count}" for attack, count in by_attack.items())
             reasons = (
                 (edits, "edits would reveal suppressed cells"),
-                (read_off, f"suppressed cells could be inferred from similar records ({counts})"),
+                (inferable, f"suppressed cells could be inferred from similar records ({counts})"),
                 (clusters, "their cluster would show suppressed cells, or fewer than k records of it would be left"),
             )
             message = cells_suppressed(each["cells"], each["variable"]) + "".join(

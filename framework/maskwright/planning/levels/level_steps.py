@@ -195,10 +195,13 @@ def refuse_two_removals(steps: Mapping[str, LevelSteps]) -> None:
     removing = {name: [step.number for step in found.steps if takes_records(step)] for name, found in steps.items()}
     named = {name: numbers for name, numbers in removing.items() if numbers}
     if len(named) > 1:
-        message = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
-        raise InputError(
-            Problem(f"steps on two levels take records away ({message})", hint="Take one pipeline after the other.")
-        )
+        where = ", ".join(f"step {numbers[0]} on {name}" for name, numbers in named.items())
+        one_step = len({numbers[0] for numbers in named.values()}) == 1
+        hint = (
+            "Name keys of one level; local_suppression keeps k on keys of several levels together."
+            if one_step else "Take one pipeline after the other."
+        )  # fmt: skip
+        raise InputError(Problem(f"records are taken away on two levels ({where})", hint=hint))
 
 
 def _draws_records(step: Step) -> bool:

@@ -78,7 +78,7 @@ def attribute_inference_doubts(
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
             found = found or _part_of_code(codes.of(name), parts)
         if found is not None:
-            message = f"it can be read off {found}, published as it is"
+            message = f"it can be inferred from {found}, published as it is"
             yield Doubt("follows-from-published", name, message, place=own[0].place, step=own[0].number, given_by=found)
 
 

@@ -143,7 +143,7 @@ class SuppressedCells(RecordPart):
     cells: Public[int]
     complementary: Public[int] = Field(description="Those of them that would have given others away.")
     for_dependencies: Public[int] = Field(
-        description="Complementary cells by which others could be read off other records, as by the label of a code."
+        description="Complementary cells that show others, as the label of a code shows the code."
     )
     by_attack: Public[dict[str, int]] = Field(
         default_factory=dict,

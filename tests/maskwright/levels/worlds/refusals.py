@@ -34,7 +34,7 @@ JUSTIFIED = {
     r"records are masked together and at least": "too few records for the method: original values would come back",
     r"lower limit of _ is not below the upper one": "a variable of few values cannot be coded at both ends",
     r"no household would be left|no record would be left|equal on the keys": "removal would leave nobody",
-    r"steps on two levels take records away": "one step draws households",
+    r"records are taken away on two levels": "one step draws households",
     r"has a single value": "a variable of one value cannot be swapped or spread",
     r"constant|single value|no variance|zero variance|singular": "a variable without variation cannot be modelled",
     r"masks each level by itself, and step": "two ways of masking households in one pipeline: what one keeps the other "

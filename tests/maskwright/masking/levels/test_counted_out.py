@@ -132,7 +132,7 @@ def test_cells_that_the_size_tells_are_counted_as_an_intruder_counts_them(
     masked, truth = released(tmp_path / "waived", frame, "rel")
     total, known = int((masked["rel"] == "").sum()), by_size(masked, truth)
     assert 0 < known < total
-    assert f"rel: {known} of {total} suppressed cells can be read off" in said
+    assert f"rel: {known} of {total} suppressed cells can be inferred from" in said
 
 
 MOTHERS = [

@@ -70,14 +70,14 @@ def doubted(path: Path) -> str:
 
 
 @pytest.mark.parametrize("form", ["flat", "both", "members"])
-def test_the_share_of_a_stratum_is_read_off_weights(tmp_path: Path, form: str) -> None:
+def test_the_share_of_a_stratum_is_inferred_from_weights(tmp_path: Path, form: str) -> None:
     survey(tmp_path)
     said = doubted(pipeline(tmp_path, form, "fraction: 0.6, strata: [region]"))
     weights = "v" if form == "members" else "w"
     assert "W302 suppressed-cells-follow: region: " in said
-    assert f"can be read off {weights}, whose values were divided by another share where region is another" in said
+    assert f"can be inferred from {weights}, whose values were divided by another share where region is another" in said
     for told in said.splitlines():
-        if "can be read off" in told:
+        if "can be inferred from" in told:
             some, of = (int(told.split()[place]) for place in (3, 5))
             assert some == of > 0, "every factor is that of one region"
 
@@ -109,7 +109,7 @@ def test_suppressed_cells_of_a_recoded_variable_are_told_in_published_terms(tmp_
     )
     said = doubted(tmp_path / "p.yaml")
     assert "W302 suppressed-cells-follow: region: " in said
-    assert "can be read off w, whose values were divided by another share where region is another" in said
+    assert "can be inferred from w, whose values were divided by another share where region is another" in said
     assert "W307" not in said
 
 
@@ -131,7 +131,9 @@ def test_weights_of_few_records_each_tell_suppressed_cells_together() -> None:
     ]
     with pytest.raises(mw.OpenDoubts) as refused:
         mw.protect(frame, steps=steps, declared=declared, seed=3)
-    found = re.search(r"region: (\d+) of (\d+) suppressed cells can be read off w: the records", str(refused.value))
+    found = re.search(
+        r"region: (\d+) of (\d+) suppressed cells can be inferred from w: the records", str(refused.value)
+    )
     assert found
     assert found[1] == found[2]
 

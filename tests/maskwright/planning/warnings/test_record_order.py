@@ -1,4 +1,4 @@
-"""A masked variable is read off the order of the file, or off the order of a number that is published as it is."""
+"""A masked variable is inferred from the order of the file, or of a number that is published as it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 N = 400
 OTHER, KEY, CONFIDENTIAL = {"role": "other"}, {"role": "quasi_identifier"}, {"role": "confidential"}
 ROLES = {"income": CONFIDENTIAL, "age": OTHER, "region": OTHER, "number": OTHER}
-OF_FILE = "it can be read off the order of the records: the file is sorted by it"
+OF_FILE = "it can be inferred from the order of the records: the file is sorted by it"
 
 
 def people() -> pd.DataFrame:
@@ -35,7 +35,7 @@ def people() -> pd.DataFrame:
 
 
 def found(folder: Path, frame: pd.DataFrame, steps: list[dict[str, Any]], **settings: Any) -> dict[str, dict[str, Any]]:
-    """Doubts of the plan about what can be read off, by variable."""
+    """Doubts of the plan about what can be inferred, by variable."""
     roles = {name: role for name, role in {**ROLES, **settings.pop("roles", {})}.items() if name in frame}
     frame.to_csv(folder / "in.csv", index=False)
     pipeline = {
@@ -97,7 +97,7 @@ OPEN = {"region": KEY, "income": OTHER}
 
 def test_a_category_lies_in_blocks_in_the_order_of_a_published_number(tmp_path: Path) -> None:
     doubt = found(tmp_path, people(), REGION, roles=OPEN)["region"]
-    assert "it can be read off the order of number, published as it is" in doubt["message"]
+    assert "it can be inferred from the order of number, published as it is" in doubt["message"]
     assert "number: {role: identifier}" in doubt["remedy"]
     # The order of the file is another one.
     assert found(tmp_path, people(), REGION, roles=OPEN, release={"order": "random"})["region"] == doubt
@@ -210,7 +210,7 @@ def test_what_members_have_in_common_is_not_told_by_the_weight_that_they_share(
     steps = [{"method": "pram", "variables": [name], "params": {"retain": 0.8}}]
     doubts = found(tmp_path, frame, steps, data=data)
     message = None if name not in doubts else doubts[name]["message"]
-    assert message == (None if given is None else f"it can be read off {given}, published as it is")
+    assert message == (None if given is None else f"it can be inferred from {given}, published as it is")
 
 
 def test_a_key_of_firms_is_called_by_its_name(tmp_path: Path) -> None:

@@ -296,7 +296,7 @@ def test_a_region_generalised_beside_its_towns_is_a_doubt() -> None:
     with pytest.raises(mw.OpenDoubts, match=said):
         mw.protect(frame(), "generalisation", declared=declared, params=params)
     declared["town"] = {"role": "other"}
-    with pytest.raises(mw.OpenDoubts, match="it can be read off town"):
+    with pytest.raises(mw.OpenDoubts, match="it can be inferred from town"):
         mw.protect(frame(), "generalisation", declared=declared, params=params)
 
 

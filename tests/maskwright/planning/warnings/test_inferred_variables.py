@@ -42,13 +42,13 @@ def _doubted(frame: pd.DataFrame, method: str, **arguments: object) -> str:
     return " ".join(problem.message for problem in caught.value.problems)
 
 
-def test_a_code_is_read_off_its_label() -> None:
+def test_a_code_is_inferred_from_its_label() -> None:
     said = _doubted(_people().drop(columns=["birth", "age"]), "pram", variables=["nace"])
-    assert "W206 follows-from-published: nace: it can be read off label, published as it is" in said
+    assert "W206 follows-from-published: nace: it can be inferred from label, published as it is" in said
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-def test_a_category_is_read_off_the_last_letter_of_a_code(is_told: bool) -> None:
+def test_a_category_is_inferred_from_the_last_letter_of_a_code(is_told: bool) -> None:
     rng = np.random.default_rng(2)
     frame = _people()[["nace", "net"]]
     letters = frame["nace"].map({"01": "F", "47": "S", "62": "C", "86": "H"})
@@ -56,7 +56,9 @@ def test_a_category_is_read_off_the_last_letter_of_a_code(is_told: bool) -> None
     frame["case"] = [f"{number}{letter}" for number, letter in zip(rng.permutation(N), letters, strict=True)]
     if is_told:
         said = _doubted(frame, "pram", variables=["nace"])
-        assert "W206 follows-from-published: nace: it can be read off the last character of case, published" in said
+        assert (
+            "W206 follows-from-published: nace: it can be inferred from the last character of case, published" in said
+        )
         return
     declared = {name: {"release": "as is"} for name in ("net", "case")} | {"nace": {"type": "nominal"}}
     assert len(mw.protect(frame, "pram", variables=["nace"], seed=1, declared=declared)) == N
@@ -64,7 +66,7 @@ def test_a_category_is_read_off_the_last_letter_of_a_code(is_told: bool) -> None
 
 def test_a_total_and_its_other_part_give_a_number_away() -> None:
     said = _doubted(_people(), "microaggregation", variables=["net"], params={"k": 3})
-    assert "net: it can be read off tax and gross" in said
+    assert "net: it can be inferred from tax and gross" in said
 
 
 def test_a_key_of_households_with_new_values_tells_no_region_that_is_recoded(tmp_path: Path) -> None:
@@ -82,9 +84,9 @@ def test_a_key_of_households_with_new_values_tells_no_region_that_is_recoded(tmp
     assert not [each for each in found if each["doubt"] == "follows-from-published" and "home" in each["message"]]
 
 
-def test_an_age_is_read_off_a_date_of_birth() -> None:
+def test_an_age_is_inferred_from_a_date_of_birth() -> None:
     said = _doubted(_people(), "microaggregation", variables=["age"], params={"k": 3})
-    assert "age: it can be read off the year of birth" in said
+    assert "age: it can be inferred from the year of birth" in said
 
 
 def test_what_has_nothing_to_do_with_others_is_no_doubt() -> None:
@@ -128,7 +130,7 @@ def test_cells_that_hold_lists_are_refused() -> None:
         mw.protect(frame, "microaggregation", seed=1, params={"k": 3})
 
 
-def test_a_code_of_two_values_is_not_read_off_dates_of_one_year() -> None:
+def test_a_code_of_two_values_cannot_be_inferred_from_dates_of_one_year() -> None:
     frame = _people()[["net"]].assign(
         sex=1 + (np.arange(N) % 5 > 1), seen=[f"2020-01-{1 + row % 28}x" for row in range(N)]
     )
@@ -193,7 +195,7 @@ def test_a_number_is_told_nearly_exactly_by_others(name: str) -> None:
     firms = _firms()
     frame = firms.assign(**{name: made(firms)})[["net", *{*beside, name}]]
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
-    (told,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
+    (told,) = re.findall(r"net: it can be inferred from (.*?), published as it is", said)
     assert sorted(told.split(" and ")) == sorted(beside)
 
 
@@ -278,7 +280,7 @@ def test_a_part_of_which_most_firms_have_none_is_told_by_its_share(decimals: int
         {"exports": exports, "net": firms["net"], "share": (100 * exports / firms["net"]).round(decimals)}
     )
     said = _doubted(frame, "rank_swapping", variables=["exports"], params={"p": 15})
-    assert "W206 follows-from-published: exports: it can be read off net and share, published as it is" in said
+    assert "W206 follows-from-published: exports: it can be inferred from net and share, published as it is" in said
 
 
 @pytest.mark.parametrize("order", ["kept", "by year", "mixed"])
@@ -289,7 +291,7 @@ def test_a_number_is_told_by_the_differences_of_its_running_total(order: str, is
     frame = firms.assign(total=(total - firms["net"] * is_opening).round(1)).drop(columns="year")
     frame = frame.sample(frac=1, random_state=1) if order == "mixed" else frame
     said = _doubted(frame.reset_index(drop=True), "rank_swapping", variables=["net"], params={"p": 15})
-    assert f"net: it can be read off the {'next ' * is_opening}differences of total, published as it is" in said
+    assert f"net: it can be inferred from the {'next ' * is_opening}differences of total, published as it is" in said
 
 
 def test_numbers_that_look_like_formulas_and_tell_no_value_are_no_doubt() -> None:

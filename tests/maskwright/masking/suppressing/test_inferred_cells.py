@@ -141,7 +141,7 @@ def firms(n: int = 10_000) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("edits", [["(nace, branch) in original"], []])
-def test_a_code_cannot_be_read_off_its_label(edits: list[str]) -> None:
+def test_a_code_cannot_be_inferred_from_its_label(edits: list[str]) -> None:
     """Where the combinations are declared, and where nobody said that the label has to do with the code."""
     frame = firms()
     keys = ["nace", "region", "size"]
@@ -153,9 +153,9 @@ def test_a_code_cannot_be_read_off_its_label(edits: list[str]) -> None:
     assert done.removal is not None
     masked = done.masked.to_pandas()
     seen = masked.dropna(subset=["nace", "branch"]).groupby("branch", observed=True)["nace"].nunique()
-    read_off = masked["nace"].isna() & masked["branch"].isin(seen.index)
+    inferable = masked["nace"].isna() & masked["branch"].isin(seen.index)
     assert masked["nace"].isna().sum() > 1_000
-    assert not read_off.any()
+    assert not inferable.any()
     cells = {each["variable"]: each for each in done.removal.suppressed}
     assert cells["branch"]["cells"] == cells["branch"]["complementary"] == int(masked["branch"].isna().sum())
     assert (cells["branch"]["for_dependencies"] > 0) or edits
