@@ -215,7 +215,7 @@ def test_missing_cells_do_not_hide_a_number_that_the_other_records_disclose(name
     for each in frame.columns.drop(["net", "country"], errors="ignore"):
         frame[each] = frame[each].astype(float).mask(rng.random(len(frame)) < share)
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
-    (found,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
+    (found,) = re.findall(r"net: it can be inferred from (.*?), published as it is", said)
     assert sorted(found.split(" and ")) == RELATED[name]
 
 
@@ -229,7 +229,7 @@ def test_a_sum_is_found_among_numbers_of_other_records() -> None:
         stock=firms["price"].where(~abroad), staff=firms["count"].where(~abroad),
     )  # fmt: skip
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
-    assert re.search(r"net: it can be read off (rest|third|total)( and (rest|third|total)){2}, published", said)
+    assert re.search(r"net: it can be inferred from (rest|third|total)( and (rest|third|total)){2}, published", said)
 
 
 WRITTEN = {
@@ -246,7 +246,7 @@ def test_an_amount_in_a_text_with_its_unit_is_a_number(name: str) -> None:
     frame = _firms()[["net"]]
     frame["text"] = WRITTEN[name](1.05 * frame["net"])
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
-    assert "W206 follows-from-published: net: it can be read off text, published as it is" in said
+    assert "W206 follows-from-published: net: it can be inferred from text, published as it is" in said
 
 
 @pytest.mark.parametrize(("years", "rows"), [(5, 10), (40, 10)])
@@ -257,7 +257,7 @@ def test_a_factor_for_each_currency_and_year_is_found(years: int, rows: int) -> 
     local = (net * factors[firms["country"].map({name: place for place, name in enumerate(RATES)}), year]).round()
     frame = pd.DataFrame({"net": net, "local": local, "country": firms["country"], "year": 1980 + year})
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
-    (found,) = re.findall(r"net: it can be read off (.*?), published as it is", said)
+    (found,) = re.findall(r"net: it can be inferred from (.*?), published as it is", said)
     assert sorted(found.split(" and ")) == ["country", "local", "year"]
 
 
@@ -268,7 +268,7 @@ def test_a_factor_of_each_of_many_categories_is_found(categories: int) -> None:
     local = (net * rng.lognormal(0, 0.4, categories)[day]).round()
     frame = pd.DataFrame({"net": net, "local": local, "day": [f"d{each}" for each in day]})
     said = _doubted(frame, "microaggregation", variables=["net"], params={"k": 3})
-    assert "net: it can be read off local and day, published as it is" in said
+    assert "net: it can be inferred from local and day, published as it is" in said
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2])
