@@ -26,11 +26,11 @@ REFERENCE = Path(__file__).parent / "reference"
 TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona.csv"
 
 ALL_EXAMPLES = bool(os.environ.get("SLOW"))
-"""Whether random tests run four times as many examples, and products of parameters in full."""
+"""Whether random tests run ten times as many examples, and products of parameters in full."""
 
 # The same examples on every machine and in every run; other work on the machine is no failure.
 settings.register_profile(
-    "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=50
+    "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=20
 )  # fmt: skip
 settings.register_profile("slow", settings.get_profile("maskwright"), max_examples=200)
 settings.load_profile("slow" if ALL_EXAMPLES else "maskwright")

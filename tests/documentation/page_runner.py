@@ -139,7 +139,9 @@ class PageRun:
         """Exit code, standard error and standard output of one command."""
         match words:
             case ["maskwright", *arguments]:
-                return _captured(lambda: main(arguments))
+                # Each process would load its kernels; results do not depend on how many there are.
+                alone = ["--workers", "1"] if arguments[:1] in (["compare"], ["tune"]) else []
+                return _captured(lambda: main([*arguments, *alone]))
             case ["python", script, *arguments] if script.endswith(".py"):
                 return _captured(lambda: _script(script, arguments))
             case ["cat", *names] if names:
