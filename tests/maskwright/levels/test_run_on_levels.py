@@ -19,7 +19,7 @@ from maskwright.commands.demo.levels.files import LevelsDemoFiles, write_levels_
 sys.path.insert(0, str(Path(__file__).parent))
 from pandas_evaluator import flat_of_linked, read_flat, violations
 
-HOUSEHOLDS = 600
+HOUSEHOLDS = 400
 INCOMES = ["wages", "selfe", "pens", "bene", "income"]
 ROWS = ["child_benefit", "capital", "tax", "total", "disp"]
 STEPS = [

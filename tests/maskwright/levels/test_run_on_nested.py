@@ -39,7 +39,7 @@ RULES: dict[str, list[dict[str, str]]] = {"yaml": [{"yaml": "edits.yaml"}], "sch
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> LevelsDemoFiles:
-    return write_levels_demo(tmp_path_factory.mktemp("nested"), 400)
+    return write_levels_demo(tmp_path_factory.mktemp("nested"), 200)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -156,7 +157,7 @@ def test_limits_of_ordinal_variables_bind_later_steps() -> None:
 
 
 @pytest.mark.waived("adjustment-distorts")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25 if os.environ.get("SLOW") else 10, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     top=st.floats(0.3, 0.95),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import numpy as np
@@ -153,7 +154,7 @@ def test_counts_that_averages_shift_and_spikes_that_are_meant_to_go_are_no_doubt
     assert (masked[name] != frame[name]).any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60 if os.environ.get("SLOW") else 25, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=120), st.integers(0, 5))
 def test_every_frequent_value_is_looked_at(before: list[int], seed: int) -> None:
     """Against a count of every value; all masked values are others."""

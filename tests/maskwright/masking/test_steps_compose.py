@@ -134,6 +134,7 @@ def highest_ages(band: str) -> float:
     return np.inf if found is None else int(found[1]) - 1
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("borders", [[18, 35, 50, 65], list(range(20, 86, 5))])
 @pytest.mark.parametrize("bands_first", [True, False])
 def test_an_edit_between_bands_and_clusters(tmp_path: Path, borders: list[int], bands_first: bool) -> None:
@@ -230,7 +231,7 @@ def holds(masked: pd.DataFrame, steps: list[dict[str, Any]]) -> bool:
     return all(class_of(masked, step) >= step["params"]["k"] for step in steps if "k" in step["params"])
 
 
-@pytest.mark.covering(3)
+@pytest.mark.covering(5)
 @pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("steps", EACH_ORDER, ids=lambda each: "-".join(step["method"] for step in each))
 def test_each_order_keeps_what_it_promises_or_is_refused_for_what_is_so(tmp_path: Path, steps: tuple[Any, ...]) -> None:
@@ -271,6 +272,7 @@ def assert_true(reason: str, steps: list[Any], folder: Path, frame: pd.DataFrame
         assert class_of(masked, first) < first["params"]["k"]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("importance", [{}, {"sales": 100}])
@@ -342,6 +344,7 @@ def assert_promises(masked: pd.DataFrame, steps: list[dict[str, Any]]) -> None:
         assert "k" not in step["params"] or class_of(masked, step) >= step["params"]["k"], step
 
 
+@pytest.mark.covering(4)
 @pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize(
@@ -357,6 +360,7 @@ def test_cells_and_records_are_taken_away_by_keys_in_one_run(tmp_path: Path, ste
     assert 300 - len(masked) == direct + sum(said)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
@@ -374,6 +378,7 @@ def test_a_few_rare_records_leave_two_clusterings_whole(tmp_path: Path, steps: l
     assert not masked.isna().any().any()
 
 
+@pytest.mark.covering(3)
 @pytest.mark.waived("adjustment-distorts")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(

@@ -148,8 +148,8 @@ def test_zeros_of_many_that_few_share_are_a_doubt() -> None:
     assert "available_cases" not in str(caught.value), "no cell is missing"
 
 
-@pytest.mark.parametrize("rare", [2, 4])
-def test_rare_zeros_over_parts_are_those_in_memory(rare: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rare", "cuts"), [(2, (3,)), (4, (1, 7))])
+def test_rare_zeros_over_parts_are_those_in_memory(rare: int, cuts: tuple[int, ...], tmp_path: Path) -> None:
     data = rare_zeros(rare)[["home", "export", "tax"]].assign(
         region=np.arange(200) < 150, age=np.arange(200) * 7 % 90.0
     )
@@ -162,7 +162,7 @@ def test_rare_zeros_over_parts_are_those_in_memory(rare: int, tmp_path: Path) ->
         name: {"role": "confidential", "distortion": 1} for name in step["variables"]
     }
     released = []
-    for parts in (0, 1, 3, 7):
+    for parts in (0, *cuts):
         source = write_parts(data, tmp_path / f"in{parts}", max(parts, 1))
         settings: dict[str, Any] = {
             "maskwright": 1, "protect": [step], "edits": [], "seed": 1,
@@ -291,7 +291,7 @@ def test_zeros_of_sums_stay_whatever_the_signs_that_noise_gives_their_parts(meth
     """Where a is 0, b and the sum are on one side, also where noise has put them on both."""
     rng = np.random.default_rng(8)
     parts = {
-        name: np.where(rng.random(800) < share, 0, 1 + rng.lognormal(5, 1, 800).round())
+        name: np.where(rng.random(300) < share, 0, 1 + rng.lognormal(5, 1, 300).round())
         for name, share in (("a", 0.3), ("b", 0.5), ("cost", 0.2))
     }
     data = pd.DataFrame(parts).assign(total=parts["a"] + parts["b"], profit=parts["a"] + parts["b"] - parts["cost"])

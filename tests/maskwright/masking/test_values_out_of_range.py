@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_names_that_need_quotes_get_them() -> None:
     assert lines_of_signs(mw.EditSet(), ["net income", "x"]) == ("`net income` >= 0", "x >= 0")
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if os.environ.get("SLOW") else 25)
 @given(
     rules=st.lists(
         st.sampled_from(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import pairwise
 
@@ -152,7 +153,7 @@ def test_an_edit_that_a_class_below_k_breaks_says_so() -> None:
 ROWS = st.lists(st.tuples(*[st.sampled_from([0.0, 0.0, 1.0, 2.0, 5.0, 9.0])] * 3), min_size=6, max_size=80)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if os.environ.get("SLOW") else 50, deadline=None)
 @given(rows=ROWS, k=st.integers(2, 6))
 def test_rare_zeros_change_in_no_more_records_than_have_them(rows: list[tuple[float, ...]], k: int) -> None:
     """Every stratum has k records; of others than its most frequent zeros, no more in all than are of rare ones."""
@@ -175,7 +176,7 @@ def test_rare_zeros_change_in_no_more_records_than_have_them(rows: list[tuple[fl
     assert sorted(one.records for one in found.strata if one.merged) == sorted(rare[rare > 0]) or found.count == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if os.environ.get("SLOW") else 50, deadline=None)
 @given(rows=ROWS, k=st.integers(2, 6), borders=st.sets(st.integers(1, 79), max_size=3), seed=st.integers(0, 9))
 def test_candidates_of_parts_give_the_strata_that_all_records_give(
     rows: list[tuple[float, ...]], k: int, borders: set[int], seed: int

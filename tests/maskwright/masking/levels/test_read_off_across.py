@@ -107,6 +107,7 @@ def certain(frame: pd.DataFrame, linked: mw.LinkedData, hidden: Hidden, name: st
     return len(known)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("name", ["region", "age", "nat", "lang", "sex"])
 @pytest.mark.parametrize("seed", range(4))
 def test_nobody_reads_a_suppressed_cell_off_the_other_level(name: str, seed: int) -> None:
@@ -123,13 +124,12 @@ def test_nobody_reads_a_suppressed_cell_off_the_other_level(name: str, seed: int
 
 def test_the_intruder_reads_cells_off_where_nothing_goes_besides() -> None:
     """What the test above asks for is not there by itself."""
-    for name in ("region", "age", "nat", "lang", "sex"):
-        found = []
-        for seed in range(4):
-            frame = survey(seed)
-            linked = linked_data(frame)
-            found.append(certain(frame, linked, suppressed(linked, seed, name), name))
-        assert max(found) > 0, name
+    left = {"region", "age", "nat", "lang", "sex"}
+    for seed in range(4):
+        frame = survey(seed)
+        linked = linked_data(frame)
+        left -= {name for name in left if certain(frame, linked, suppressed(linked, seed, name), name) > 0}
+    assert not left
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -210,7 +210,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_every_cell_that_goes_is_counted_and_k_with_it(tmp_path: Path, seed: int) -> None:
     """What goes by the other level and by the record itself is counted once, and all of it."""
     frame = survey(seed, 200)
@@ -265,7 +265,7 @@ def test_the_number_of_members_says_nothing_of_a_rare_value() -> None:
     assert not any(each.left for each in reader.left(hidden).values())
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_whom_the_number_of_members_tells_by_exclusion_is_counted(seed: int) -> None:
     """One head in every household, whatever its size: it is the one whose cell is empty where no other is shown."""
     rng = np.random.default_rng(seed)

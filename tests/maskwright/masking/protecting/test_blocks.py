@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from maskwright import InputError
 from maskwright.masking.protecting.variable_group import kd_blocks
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if os.environ.get("SLOW") else 25)
 @given(
     n=st.integers(0, 200), p=st.integers(0, 4), size=st.integers(1, 60), levels=st.sampled_from([1, 3, 10**6]),
     seed=st.integers(0, 99),

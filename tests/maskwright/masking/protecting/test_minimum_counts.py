@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,7 +47,7 @@ def test_the_notice_counts_the_clusters() -> None:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if os.environ.get("SLOW") else 20)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(8, 60),

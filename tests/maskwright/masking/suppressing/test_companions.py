@@ -7,6 +7,7 @@ edits allow, runs the program on it, and keeps what comes out with the same cell
 from __future__ import annotations
 
 import itertools
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,7 +91,7 @@ def told_by_holes(rows: list[Row], hidden: dict[str, np.ndarray], edits: mw.Edit
     return wrong
 
 
-@settings(max_examples=40)
+@settings(max_examples=40 if os.environ.get("SLOW") else 15)
 @given(
     rules=st.lists(st.sampled_from(sorted(RULES)), min_size=1, max_size=4, unique=True),
     n=st.integers(1, 5),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,7 +93,7 @@ def known_cells(
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=40 if os.environ.get("SLOW") else 15)
 @given(
     labels=st.sampled_from(sorted(LABELS)),
     declared=st.booleans(),
@@ -130,7 +131,7 @@ def test_no_suppressed_cell_can_be_filled_in(
     assert (classes["home"].nunique() if homes else classes.size()).min() >= k
 
 
-def firms(n: int = 10_000) -> pd.DataFrame:
+def firms(n: int = 2_500) -> pd.DataFrame:
     """Codes of branches with their names, one for each code: most common ones, many rare ones."""
     rng = np.random.default_rng(1)
     nace = rng.zipf(1.3, n) % 300 + 100
@@ -154,7 +155,7 @@ def test_a_code_cannot_be_inferred_from_its_label(edits: list[str]) -> None:
     masked = done.masked.to_pandas()
     seen = masked.dropna(subset=["nace", "branch"]).groupby("branch", observed=True)["nace"].nunique()
     inferable = masked["nace"].isna() & masked["branch"].isin(seen.index)
-    assert masked["nace"].isna().sum() > 1_000
+    assert masked["nace"].isna().sum() > 250
     assert not inferable.any()
     cells = {each["variable"]: each for each in done.removal.suppressed}
     assert cells["branch"]["cells"] == cells["branch"]["complementary"] == int(masked["branch"].isna().sum())
