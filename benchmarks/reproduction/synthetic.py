@@ -7,7 +7,9 @@ the table, and ``x`` otherwise, with the reason below the table.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence  # noqa: TC003
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,6 +38,7 @@ SCORE = {
     "linkage": "numeric",
 }  # fmt: skip
 """Mean of PIL and DR = 0.5 (DBRL + PRL) / 2 + 0.5 ID, as in the degree project, section 2.4."""
+EDITS_KNOWN = "edits known"
 PIVOT = 1e-4
 """Least pivot of the degree project's elimination: with it, and with values as they are, its losses come out."""
 
@@ -66,10 +69,17 @@ def protected(data: pd.DataFrame, method: str, seed: int, params: dict[str, obje
     return mw.protect(data, method, seed=seed, params=params, declared=declared, waive=waived)
 
 
-def scored(data: pd.DataFrame, masked: pd.DataFrame, variables: list[str]) -> dict[str, float]:
-    """PIL, DR and their mean, of the replaced variables."""
-    found = mw.measure(data, masked, [{"score": SCORE}], variables=variables)["score"]
-    return {"PIL": found.parts["pil"], "DR": 2 * found.value - found.parts["pil"], "SCORE": found.value}
+def scored(
+    data: pd.DataFrame, masked: pd.DataFrame, variables: list[str], edits: Sequence[str] = ()
+) -> dict[str, float]:
+    """PIL, DR and their mean, of the replaced variables; with edits also DR and SCORE of an intruder who knows them."""
+    requests: list[dict[str, Any]] = [{"score": SCORE}]
+    if edits:
+        requests.append({"score": {**SCORE, "knows_edits": True, "as": EDITS_KNOWN}})
+    found = mw.measure(data, masked, requests, edits=edits, variables=variables)
+    scores = {"": found["score"], **({f", {EDITS_KNOWN}": found[EDITS_KNOWN]} if edits else {})}
+    risks = {f"DR{who}": 2 * each.value - each.parts["pil"] for who, each in scores.items()}
+    return {"PIL": found["score"].parts["pil"], **risks, **{f"SCORE{who}": each.value for who, each in scores.items()}}
 
 
 def averaged(data, method, params, variables, seeds, of=measured):

@@ -18,7 +18,7 @@ TESTS = HERE.parents[1] / "tests"
 GOLDEN = TESTS / "golden"
 REFERENCE = TESTS / "reference"
 COLUMNS = ("group", "row", "column", "printed", "computed", "tolerance", "scatter", "grade")
-HEADER = ("table", "source", "command", "version", "date")
+HEADER = ("table", "source", "command", "version", "date", "seconds")
 WIDE = 3
 """Columns up to which each has a column of its own for what was computed."""
 NOT_PRINTED = "not printed"
@@ -84,7 +84,8 @@ class Table:
     """How a table is computed and shown.
 
     ``by_group``: a page shows one line for each group of cells, for tables of many hundred cells. ``needs``: a file
-    that is not part of the project. ``printed``: whether the source prints figures, which are counted.
+    that is not part of the project. ``printed``: whether the source prints figures, which are counted. ``shares``: name
+    of what it computes together with other tables. ``reads_results``: it reads the results of other tables.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Table:
     by_group: bool = False
     needs: Path | None = None
     printed: bool = True
+    shares: str = ""
+    reads_results: bool = False
 
     @property
     def command(self) -> str:
@@ -130,9 +133,9 @@ class Results:
     grades: tuple[str, ...]
 
 
-def write(table: Table, cells: Iterable[Cell], version: str, date: str) -> None:
-    """Write the results of a table."""
-    values = (table.title, table.source, table.command, version, date)
+def write(table: Table, cells: Iterable[Cell], version: str, date: str, seconds: float) -> None:
+    """Write the results of a table, and the seconds of the processor that it took."""
+    values = (table.title, table.source, table.command, version, date, f"{seconds:.0f}")
     with table.file.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"# {name}: {value}\n" for name, value in zip(HEADER, values, strict=True))
         writer = csv.writer(file, lineterminator="\n")

@@ -18,7 +18,7 @@ from papers import (
 )
 
 PAPERS = (
-    constrained_fuzzy_c_means.PAPER,
+    replace(constrained_fuzzy_c_means.PAPER, tables=(*constrained_fuzzy_c_means.PAPER.tables, edits_known.CLUSTERS)),
     replace(synthetic_data.REGRESSION, tables=(*synthetic_data.REGRESSION.tables, edits_known.REGRESSION)),
     synthetic_data.DEGREE_PROJECT,
     replace(hybrid_data.PAPER, tables=(*hybrid_data.PAPER.tables, edits_known.HYBRID)),

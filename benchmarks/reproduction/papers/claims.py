@@ -111,5 +111,10 @@ def _leading(found: tuple[Cell, ...]) -> Iterator[Cell]:
 PAPER = Paper(
     "claims",
     "What the sources conclude",
-    (Table("claims", "Claims of the sources, counted in their figures and in ours", "all sources", cells),),
-)
+    (
+        Table(
+            "claims", "Claims of the sources, counted in their figures and in ours", "all sources", cells,
+            reads_results=True,
+        ),
+    ),
+)  # fmt: skip

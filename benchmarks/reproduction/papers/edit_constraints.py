@@ -70,10 +70,12 @@ PAPER = Paper(
     "edit-constraints",
     "Edit constraints and microaggregation (Torra, Cano and Navarro-Arribas 2009)",
     (
-        Table("edits_scores", "Section 5, scores", SOURCE, cells_of_the_paper, slow=True),
+        Table(
+            "edits_scores", "Section 5, scores", SOURCE, cells_of_the_paper, slow=True, shares="constrained.yaml"
+        ),
         Table(
             "edits_recomputed", "Loss and score of the two scenarios", "independent recomputation",
-            cells_of_the_recomputation, slow=True,
+            cells_of_the_recomputation, slow=True, shares="constrained.yaml",
         ),
     ),
 )  # fmt: skip

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import yaml
 from grades import STOCHASTIC
 from synthetic import S1, S2, protected, roles
 from tables import HERE, REFERENCE, Cell, Table, cell, read
 
 import maskwright as mw
-from papers import synthetic_data, thesis
+from papers import constrained_fuzzy_c_means as clusters
+from papers import thesis
+from papers.synthetic_data import census, rules_of_census
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pandas as pd
-
-OF_CENSUS = [
-    "PTOTVAL == POTHVAL + PEARNVAL", "PEARNVAL <= PTOTVAL", "POTHVAL <= PTOTVAL", "INTVAL <= PTOTVAL",
-    "EMCONTRB <= PTOTVAL", "FICA <= PEARNVAL", "FEDTAX <= TAXINC",
-    *(f"{name} <= AGI" for name in ("TAXINC", "INTVAL", "EMCONTRB", "FEDTAX", "FICA", "STATETAX")),
-]  # fmt: skip
-"""All that hold in each of the 1,080 records; besides, every value is at least 0."""
 METHODS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     *((f"FCRM, c = {c}", "fuzzy_c_regression", {"c": c}) for c in (2, 5, 10, 15)),
     *((f"IPSO-{variant}", "ipso", {"variant": variant}) for variant in "ABC"),
@@ -49,13 +44,21 @@ def measured(
         yield cell(row, f"score{name}", None, score.value)
 
 
-@cache
-def rules_of_census() -> list[str]:
-    return [*OF_CENSUS, *(f"{name} >= 0" for name in synthetic_data.census())]
+def cells_of_clusters() -> Iterator[Cell]:
+    """Each record replaced by the centroid that it is nearest to: the cluster to which it belongs most."""
+    records = clusters.records("table1")
+    records[11, 0] = 16
+    names = ["v1", "v2", "v3"]
+    original = pd.DataFrame(records, columns=names)
+    for (data, algorithm), centroids in {**clusters.table_3(), **clusters.centroids()}.items():
+        nearest = np.linalg.norm(records[:, None] - centroids, axis=2).argmin(axis=1)
+        masked = pd.DataFrame(centroids[nearest], columns=names)
+        row = data if algorithm == "as printed" else f"{data}, {algorithm}"
+        yield from measured(row, original, masked, ["abs(1.16 * v1 + 1.07 * v2 - v3) <= 0.00001"], names)
 
 
 def cells_of_regression() -> Iterator[Cell]:
-    data = synthetic_data.census()
+    data = census()
     for scenario, numbers in (("S1", S1), ("S2", S2)):
         own = roles(data, numbers)
         for name, method, params in METHODS:
@@ -64,7 +67,7 @@ def cells_of_regression() -> Iterator[Cell]:
 
 
 def cells_of_hybrid_data() -> Iterator[Cell]:
-    data = synthetic_data.census()
+    data = census()
     own = roles(data, S1)
     for k in HYBRID_KS:
         masked = protected(data, "micro_hybrid", 1, {"k": k, **own})
@@ -79,24 +82,21 @@ def cells_of_edit_constraints() -> Iterator[Cell]:
     for family in described["grid"]:
         obeyed = described["edit_sets"][family["edits"][0]]
         for k in KS:
-            masked = released(data, family, k, obeyed)
+            masked = thesis.released(data, family, {"k": k}, obeyed)
             yield from measured(f"{family['family']}, k = {k}", data, masked, rules, list(data))
 
 
 def cells_of_the_thesis() -> Iterator[Cell]:
     """Each family at the parameter with its least score, one run of those that draw random numbers."""
-    data = synthetic_data.census()
-    for family in yaml.safe_load((HERE / "thesis.yaml").read_text())["grid"]:
-        name, params = family["family"], dict(family.get("params", {}))
-        if name not in set(thesis.printed()["family"]):
-            continue
-        row = name + (", one run" if name in STOCHASTIC else "")
-        for parameter, values in family.get("vary", {}).items():
-            every = range(values["from"], values["to"] + 1) if isinstance(values, dict) else values
-            params[parameter] = every[least(name)]
-            row += f", {parameter} = {params[parameter]}"
-        masked = released(data, {**family, "params": params}, None, [])
-        yield from measured(row, data, masked, rules_of_census(), list(data))
+    data = census()
+    for family in thesis.families():
+        name = family["family"]
+        every = thesis.parameters(family)
+        found = every[least(name)] if len(every) > 1 else every[0]
+        row = ", ".join(
+            [name, *(["one run"] if name in STOCHASTIC else []), *(f"{key} = {found[key]}" for key in found)]
+        )
+        yield from measured(row, data, thesis.released(data, family, found), rules_of_census(), list(data))
 
 
 def least(family: str) -> int:
@@ -108,24 +108,12 @@ def least(family: str) -> int:
     return order.index(min(order, key=scores.__getitem__))
 
 
-def released(data: pd.DataFrame, family: dict[str, Any], k: int | None, edits: Sequence[Any]) -> pd.DataFrame:
-    """What a family of an experiment makes of data whose decimals are free; every doubt is waived."""
-    params = {**family.get("params", {}), **({} if k is None else {"k": k})}
-    step = {"method": family["method"], "params": params, "variables": list(data)}
-    step |= {key: family[key] for key in ("groups",) if key in family}
-    because = "figures of a paper: nothing of it is released"
-    kinds = ("follows-from-published", "step-changed-nothing", "values-unchanged")
-    waived: list[dict[str, Any]] = [{"doubt": kind, "variable": list(data), "because": because} for kind in kinds]
-    waived += [{"doubt": "method-warned", "step": 1, "because": because}]
-    free = {name: {"type": "continuous", "decimals": 9} for name in data}
-    return mw.protect(data, steps=[step], edits=edits, seed=1, declared=free, waive=waived)
+def table(name: str, compute: Any, *, reads_results: bool = False) -> Table:
+    return Table(name, TITLE, SOURCE, compute, printed=False, reads_results=reads_results)
 
 
-def table(name: str, compute: Any, *, slow: bool = False) -> Table:
-    return Table(name, TITLE, SOURCE, compute, printed=False, slow=slow)
-
-
+CLUSTERS = table("cfcm_edits_known", cells_of_clusters)
 REGRESSION = table("fcrm_edits_known", cells_of_regression)
 HYBRID = table("hybrid_edits_known", cells_of_hybrid_data)
 CONSTRAINTS = table("edits_known", cells_of_edit_constraints)
-THESIS = table("thesis_edits_known", cells_of_the_thesis)
+THESIS = table("thesis_edits_known", cells_of_the_thesis, reads_results=True)

@@ -100,7 +100,10 @@ def simulated_cells(number: int) -> Iterator[Cell]:
 
 def table(number: int) -> Table:
     cells = uniform_cells if number in UNIFORM else simulated_cells
-    return Table(f"thesis_3_{number}", f"Table 3.{number}, {TITLES[number]}", SOURCE, lambda: cells(number))
+    return Table(
+        f"thesis_3_{number}", f"Table 3.{number}, {TITLES[number]}", SOURCE, lambda: cells(number),
+        shares="" if number in UNIFORM else "simulated",
+    )  # fmt: skip
 
 
 TABLES = tuple(table(number) for number in TITLES)

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from grades import decimals
-from synthetic import S1, S2, burridge_b_as_programmed, protected, regression_by_elimination, roles, scored
+from synthetic import (
+    EDITS_KNOWN,
+    S1,
+    S2,
+    burridge_b_as_programmed,
+    protected,
+    regression_by_elimination,
+    roles,
+    scored,
+)
 from tables import GOLDEN, REFERENCE, Cell, Paper, Table, cell
 
 import maskwright as mw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 SOURCE = "Cano and Torra (2009), Generation of synthetic data by means of fuzzy c-regression, FUZZ-IEEE 2009"
 PROJECT = "Cano, degree project on synthetic data by fuzzy c-regression (in Catalan)"
@@ -30,6 +39,12 @@ RUNS = 5
 FOUR_DEGREES = 4.6
 """Student's t, 4 degrees of freedom, 99 %."""
 COMPUTED = ("PIL", "DR", "SCORE")
+OF_CENSUS = [
+    "PTOTVAL == POTHVAL + PEARNVAL", "PEARNVAL <= PTOTVAL", "POTHVAL <= PTOTVAL", "INTVAL <= PTOTVAL",
+    "EMCONTRB <= PTOTVAL", "FICA <= PEARNVAL", "FEDTAX <= TAXINC",
+    *(f"{name} <= AGI" for name in ("TAXINC", "INTVAL", "EMCONTRB", "FEDTAX", "FICA", "STATETAX")),
+]  # fmt: skip
+"""All that hold in each of the 1,080 records; besides, every value is at least 0."""
 
 
 def processes() -> ProcessPoolExecutor:
@@ -41,6 +56,11 @@ def processes() -> ProcessPoolExecutor:
 @cache
 def census() -> pd.DataFrame:
     return pd.read_csv(REFERENCE / "census.csv").astype(float)
+
+
+@cache
+def rules_of_census() -> list[str]:
+    return [*OF_CENSUS, *(f"{name} >= 0" for name in census())]
 
 
 def cells_of_the_example() -> Iterator[Cell]:
@@ -117,17 +137,18 @@ def cells_of_the_surface() -> Iterator[Cell]:
     """Figure 7, drawn and not printed: c = 1 to 10, and as many independent variables as there are."""
     points = [(c, n) for c in range(1, 11) for n in range(1, 13)]
     with processes() as pool:
-        found = dict(zip(points, pool.map(_single_dependents, *zip(*points, strict=True), repeat(1)), strict=True))
-    for figure in COMPUTED:
+        tasks = (*zip(*points, strict=True), repeat(1), repeat(rules_of_census()))
+        found = dict(zip(points, pool.map(_single_dependents, *tasks), strict=True))
+    for figure in (*COMPUTED, f"DR, {EDITS_KNOWN}", f"SCORE, {EDITS_KNOWN}"):
         for c, n in points:
             yield cell(f"c = {c}", f"n = {n}", None, found[c, n][figure].iloc[0], group=figure)
 
 
-def _single_dependents(c: int, n: int, starts: int = RUNS) -> pd.DataFrame:
+def _single_dependents(c: int, n: int, starts: int = RUNS, edits: Sequence[str] = ()) -> pd.DataFrame:
     """Loss, risk and score, each the mean over 13 files with one dependent; one row for each start.
 
-    A dependent that the independents determine is refused, as its values would come out as they were: a loss of 0, and
-    a risk of 100.
+    A dependent that the independents determine is refused, as its values would come out as they were: these are
+    measured.
     """
     data, names = census(), list(census().columns)
     runs = []
@@ -137,9 +158,9 @@ def _single_dependents(c: int, n: int, starts: int = RUNS) -> pd.DataFrame:
             independent = [names[(position + step) % 13] for step in range(1, n + 1)]
             params = {"c": c, "dependent": [name], "independent": independent}
             try:
-                rows.append(scored(data, protected(data, "fuzzy_c_regression", seed, params), [name]))
+                rows.append(scored(data, protected(data, "fuzzy_c_regression", seed, params), [name], edits))
             except mw.InputError:
-                rows.append({"PIL": 0.0, "DR": 100.0, "SCORE": 50.0})
+                rows.append(scored(data, data, [name], edits))
         runs.append(pd.DataFrame(rows).mean())
     return pd.DataFrame(runs)
 
