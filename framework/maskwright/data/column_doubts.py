@@ -225,7 +225,7 @@ def missing_value_texts(cells: Any) -> list[str]:
 
 
 def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
-    """Doubt about a number that stands apart from the others and looks like a code for 'no value'.
+    """Doubt about a number that stands apart from the others and looks like a code for 'no value'; weights below 0.
 
     Codes are the only negative numbers of a variable, all of them like -1, -9 or -99; or the largest numbers, like 99
     or 98, which are far above the next, or much more frequent than the numbers beneath and apart from them. A declared
@@ -234,6 +234,11 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
     facts = declared.type, declared.min, declared.max, declared.release
     if column.variable.is_date:
         return None
+    if column.variable.role == "weight" and (below := int(np.count_nonzero(column.values[~column.missing] < 0))):
+        hint = "Correct them, or declare the code that they are (`missing`); waive it where a calibration made them."
+        return Doubt(
+            "may-be-a-missing-code", column.name, f"{below} weights are below 0", below, len(column), hint=hint
+        )
     if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in facts):
         return None
     codes = codes_apart(column)

@@ -105,6 +105,19 @@ def test_k_holds_on_keys_of_three_levels(tmp_path: Path, seed: int) -> None:
     assert of_district.max() == 1
 
 
+@pytest.mark.waived("not-masked")
+@pytest.mark.parametrize("districts", [False, True])
+def test_whole_records_have_what_is_published_of_their_groups(tmp_path: Path, *, districts: bool) -> None:
+    survey = Survey(tmp_path, 5, districts=districts)
+    ages = {"method": "local_suppression", "variables": ["age", "sex"], "params": {"k": 3}}
+    record = mw.run(survey.pipeline(ages)).record
+    released = survey.released()
+    homes = released.groupby([*KEYS, "hours"])["hid"].transform("nunique")
+    found = record["k"]["records"]
+    assert (found["smallest"], found["below"]) == (homes.min(), (homes < found["expected"]).sum())
+    assert set(record["k"]["quasi_identifiers"]["variables"]) == set(KEYS)
+
+
 def test_keys_and_importance_name_variables_of_both_levels(tmp_path: Path) -> None:
     survey = Survey(tmp_path, 1)
     empty = {}

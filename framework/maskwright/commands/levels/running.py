@@ -33,6 +33,7 @@ from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.findings import Notice, distinct_notices
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
+from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.processes import report_compilation
 from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.recoded_edits import in_categories
@@ -306,7 +307,10 @@ class _LevelsRun:
         levels = {}
         for name, run in runs.items():
             ready = run.ready
+            # Whoever knows whole records knows those of their groups.
+            joined = released.with_columns_above(data[name], name, released.variables_above(name))
             result = ready.with_doubts_once_masked(self.masked.results[name])
+            result = replace(result, k=smallest_classes(joined, ready.plan))
             # What the steps of a level got: all its records where these steps took some away.
             got = (self.start.planned if name in self.masked.rows else self.planned).loaded.linked[name].data
             above = [key for step in ready.plan.steps for key in step.keys_above]
@@ -314,8 +318,7 @@ class _LevelsRun:
                 ready.original.without(above), got, [each.name for each in ready.plan.derived]
             )  # fmt: skip
             inside = self._inside_outcome(name, released, result)
-            counted = released.with_columns_above(data[name], name, above)
-            levels[name] = ReleasedLevel.of(run, result, original, data[name], inside, measured[name], counted)
+            levels[name] = ReleasedLevel.of(run, result, original, data[name], inside, measured[name], joined)
         return levels
 
     def _level_data(self, released: LinkedData, arranged: ArrangedLevels, name: str) -> Dataset:

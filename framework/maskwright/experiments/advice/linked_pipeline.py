@@ -51,8 +51,8 @@ def start_linked_pipeline(
     """Look at two files and write a commented pipeline that links them, which holds no value of a record."""
     shown = reporter or Quiet()
     if len(data) > 2:
-        hint = "A run has two levels: leave the third out, and keep its key as a variable."
-        raise InputError(Problem("a pipeline has one data file, or two that are linked", hint=hint))
+        hint = "Write two of them, and declare the others by hand: maskwright explain levels."
+        raise InputError(Problem(f"two linked files are described at most, not {len(data)}", hint=hint))
     if to.exists() and not force:
         raise already_there(to)
     refuse_to_overwrite({"the pipeline": to}, {f"data file {path.name}": path for path in data})

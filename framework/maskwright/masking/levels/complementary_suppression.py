@@ -90,7 +90,10 @@ def _refuse_joined(bound: BoundEdits, hidden: set[Source], views: Mapping[tuple[
                 f"cells of {variables} are suppressed, and {', '.join(sorted(names))} tie them across three levels: "
                 "what follows from what is examined on two levels at once, and not on three"
             )
-            hint = "Leave one of these variables out of the steps that suppress, or mask its values instead."
+            hint = (
+                "Name fewer keys in the steps that suppress (edits make cells of other variables go with them), "
+                "or mask the values of one of these variables instead."
+            )
             raise InputError(Problem(message, hint=hint))
 
 

@@ -55,7 +55,7 @@ def test_each_promise_has_its_line_and_k_is_said_to_hold_only_where_it_does(
     assert main(["run", str(pipeline)]) == 0
     shown = capsys.readouterr()
     said = " ".join(shown.out.split())
-    assert "on the quasi-identifiers of person (age)" in said
+    assert "on the quasi-identifiers of household, person (age, region," in said
     assert "all quasi-identifiers" not in said
     assert "household on rent 40 5 0" in said
     assert "household on region, tenure 40 10 0" in said
