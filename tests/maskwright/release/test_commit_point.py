@@ -342,6 +342,9 @@ def test_what_a_command_reads_is_not_written(tmp_path: Path) -> None:
 
 
 PROGRAM = """\
+import contextlib
+import fcntl
+import os
 import sys
 import types
 from importlib.util import find_spec
@@ -353,23 +356,47 @@ sys.modules["maskwright.release"] = package
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.release_outcomes import release_sentence
 from maskwright.release.files import Release
-folder = Path(sys.argv[1])
-targets = {"record": folder / "run.json", "report": folder / "public" / "r.html", "data": folder / "public" / "d.csv"}
-content = {"record": b"new record", "report": b"the same", "data": b"new data, longer"}
-try:
-    with Release(targets, frozenset({"record"})) as release:
-        for key, each in content.items():
-            release.temporary(key).write_bytes(each)
-        release.publish()
-except InputError as error:
-    print(error)
-print(release_sentence())
+none = os.path.join(sys.argv[1], "none", "none")
+missing = {
+    "mkdir": lambda: os.mkdir(none), "link": lambda: os.link(none, none), "rename": lambda: os.replace(none, none),
+    "fsync": lambda: os.fsync(9999), "chmod": lambda: os.chmod(none, 0o600), "unlink": lambda: os.unlink(none),
+    "flock": lambda: fcntl.flock(9999, fcntl.LOCK_UN),
+}
+def release(folder, call, number):
+    targets = {"record": folder / "run.json", "report": folder / "public" / "r.html",
+               "data": folder / "public" / "d.csv"}
+    content = {"record": b"new record", "report": b"the same", "data": b"new data, longer"}
+    # So many calls are counted before that the one of this number is the one that fails.
+    for _ in range(int(sys.argv[2]) - number):
+        with contextlib.suppress(OSError):
+            missing[call]()
+    said = ""
+    try:
+        with Release(targets, frozenset({"record"})) as release:
+            for key, each in content.items():
+                release.temporary(key).write_bytes(each)
+            release.publish()
+    except InputError as error:
+        said = f"{error}\\n"
+    folder.with_suffix(".said").write_text(said + release_sentence())
+for folder in map(Path, sys.argv[3:]):
+    child = os.fork()
+    if child == 0:
+        release(folder, *(kind(part) for kind, part in zip((str, int), folder.name.split("-"))))
+        os._exit(0)
+    print(folder.name, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+"""Release into each of the folders, all in copies of one process; each is called after the call that fails there."""
 
 CALLS = {
-    "mkdir,mkdirat": 2, "link,linkat": 1, "rename,renameat,renameat2": 5, "fsync,fdatasync": 4,
-    "chmod,fchmodat": 2, "unlink,unlinkat": 2, "flock": 1,
+    "mkdir": ("mkdir,mkdirat", 2), "link": ("link,linkat", 1), "rename": ("rename,renameat,renameat2", 5),
+    "fsync": ("fsync,fdatasync", 4), "chmod": ("chmod,fchmodat", 2), "unlink": ("unlink,unlinkat", 2),
+    "flock": ("flock", 1),
 }  # fmt: skip
+"""System calls of each function, and how many of them are to fail, one after the other."""
+
+FAILS_AT = 50
+"""Which call fails in a process; more than any release makes."""
 
 
 def _strace() -> str:
@@ -387,38 +414,28 @@ def _strace() -> str:
 
 
 @pytest.mark.parametrize("fault", ["error=EIO", "signal=KILL"])
-@pytest.mark.parametrize("calls", CALLS)
-def test_system_calls_that_fail(tmp_path: Path, calls: str, fault: str) -> None:
-    """The same with faults in the kernel's answers, and with a real kill at the last of the calls."""
-    strace = _strace()
-    running = []
-    for number in range(1 if fault == "error=EIO" else CALLS[calls], CALLS[calls] + 1):
-        folder = tmp_path / str(number)
+def test_system_calls_that_fail(tmp_path: Path, fault: str) -> None:
+    """The same with faults in the kernel's answers, and with a real kill at each of the calls."""
+    killed = fault == "signal=KILL"
+    folders = [tmp_path / f"{name}-{number}" for name, (_, most) in CALLS.items() for number in range(1, most + 1)]
+    for folder in folders:
         _prepare(folder, OLD)
-        inject = f"inject={calls}:{fault}:when={number}"
-        command = [
-            strace,
-            "-f",
-            # It stops at these calls alone, which is faster; signals that are injected there get lost.
-            *(["--seccomp-bpf"] if fault == "error=EIO" else []),
-            "-o",
-            os.devnull,
-            "-e",
-            f"trace={calls}",
-            "-e",
-            inject,
-            sys.executable,
-            "-B",
-            "-c",
-        ]
-        running.append((folder, subprocess.Popen([*command, PROGRAM, str(folder)], stdout=subprocess.PIPE, text=True)))
-    for folder, process in running:
-        said = process.communicate(timeout=120)[0]
-        assert (process.returncode == -signal.SIGKILL) == (fault == "signal=KILL")
+    # It stops at these calls alone, which is faster; signals that are injected there get lost.
+    command = [_strace(), "-f", *([] if killed else ["--seccomp-bpf"]), "-o", os.devnull]
+    command += ["-e", f"trace={','.join(calls for calls, _ in CALLS.values())}"]
+    for calls, _ in CALLS.values():
+        command += ["-e", f"inject={calls}:{fault}:when={FAILS_AT}"]
+    command += [sys.executable, "-B", "-c", PROGRAM, str(tmp_path), str(FAILS_AT), *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    code = -signal.SIGKILL if killed else 0
+    assert done.stdout.splitlines() == [f"{folder.name} {code}" for folder in folders]
+    for folder in folders:
         _check_private(folder)
-        if fault != "signal=KILL" and "may be of two releases" not in said:
-            assert _set(folder) == (OLD if "nothing was released" in said else NEW), said
-            assert ("nothing was released" in said) != ("is in place" in said)
+        if not killed:
+            said = folder.with_suffix(".said").read_text()
+            if "may be of two releases" not in said:
+                assert _set(folder) == (OLD if "nothing was released" in said else NEW), said
+                assert ("nothing was released" in said) != ("is in place" in said)
         _next_run(folder)
         assert _set(folder) in (OLD, NEW)
         assert _leftovers(folder) == []
