@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,10 +148,13 @@ def _calls(folder: Path, old: dict[str, bytes]) -> int:
     return counted.calls
 
 
-@pytest.fixture(params=["nothing was there", "a set was there", "a part was there"])
+BEFORE = {"nothing was there": {}, "a set was there": OLD, "a part was there": {"data": b"old data"}}
+
+
+@pytest.fixture(params=BEFORE)
 def old(request: pytest.FixtureRequest) -> dict[str, bytes]:
     """Content of the files that were there before."""
-    return {"nothing was there": {}, "a set was there": OLD, "a part was there": {"data": b"old data"}}[request.param]
+    return BEFORE[request.param]
 
 
 @pytest.mark.parametrize(
@@ -188,32 +190,44 @@ def test_every_call_that_writes_may_fail(tmp_path: Path, old: dict[str, bytes], 
     assert any("outputs cannot be put in place" in each for each in said)
 
 
-def test_the_process_may_die_at_every_call_that_writes(tmp_path: Path, old: dict[str, bytes]) -> None:
-    """The next run completes the set when it was decided on, and removes what was not."""
-    completed = 0
-    for number in range(1, _calls(tmp_path / "counted", old) + 1):
-        folder = tmp_path / str(number)
-        _prepare(folder, old)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads; it runs one
-            child = os.fork()
+def die_in_each(folders: list[str]) -> None:
+    """Release into each folder in a copy of this process, which ends at the call of the number that it is named by."""
+    for folder in map(Path, folders):
+        child = os.fork()
         if child == 0:
-            with disk(dying(number)):
+            with disk(dying(int(folder.name))):
                 _release(folder)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_the_process_may_die_at_every_call_that_writes(tmp_path: Path) -> None:
+    """The next run completes the set when it was decided on, and removes what was not."""
+    cases = [
+        (old, tmp_path / f"case {place}" / str(number))
+        for place, old in enumerate(BEFORE.values())
+        for number in range(1, _calls(tmp_path / f"case {place}" / "counted", old) + 1)
+    ]
+    for old, folder in cases:
+        _prepare(folder, old)
+    # A small process is copied in less time than the one that runs the tests.
+    program = "import runpy, sys; runpy.run_path(sys.argv[1])['die_in_each'](sys.argv[2:])"
+    command = [sys.executable, "-c", program, __file__, *(str(folder) for _, folder in cases)]
+    subprocess.run(command, check=True, timeout=120)
+    completed = dict.fromkeys((folder.parent for _, folder in cases), 0)
+    for old, folder in cases:
         _check_private(folder)
         mixed = _set(folder) not in (old, NEW)
         notices = _next_run(folder)
         assert _set(folder) == NEW if mixed else _set(folder) in (old, NEW)
         if notices:
-            completed += 1
+            completed[folder.parent] += 1
             assert _set(folder) == NEW
             assert "an earlier run was cut off" in notices[0]
         assert _leftovers(folder) == []
         if _set(folder) == NEW:
             assert stat.S_IMODE(_targets(folder)["record"].stat().st_mode) == 0o600
-    assert completed > 3
+    assert min(completed.values()) > 3
 
 
 def test_the_old_set_comes_back_when_the_new_one_is_damaged_meanwhile(tmp_path: Path) -> None:
