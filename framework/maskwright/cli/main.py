@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code: 0 fine, 1 refused, 2 bad input or usage, 3 a bug, ..."""
     given = sys.argv[1:] if arguments is None else arguments
-    parser = build_parser()
+    parser = _parser()
     if list(given[:2]) == COMPLETION_REQUEST:
         return _complete(parser, given[2:])
     if given and not given[0].startswith("-") and given[0] not in command_names(parser):
@@ -161,6 +162,10 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+_parser = functools.cache(build_parser)
+"""The one that all calls of a process share."""
+
+
 def _count(text: str) -> int:
     """Whole number above 0, as options take it."""
     digits = text.replace(",", "").replace("_", "")
@@ -263,7 +268,7 @@ def _plugins(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.results import print_plugins
     from maskwright.plugins.registry import plugins
 
-    infos = [asdict(info) for info in (*plugins().infos, *command_infos(command_names(build_parser())))]
+    infos = [asdict(info) for info in (*plugins().infos, *command_infos(command_names(_parser())))]
     show(chosen, {"plugins": infos}, lambda: print_plugins(infos))
     broken = any(info["status"] == "broken" for info in infos)
     return EXIT_REFUSED if chosen.strict and broken else EXIT_FINE

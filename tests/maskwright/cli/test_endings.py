@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from maskwright.cli.main import main
 from maskwright.commands.running.background_task import BackgroundTask
 from maskwright.foundation.processes.signals import uninterrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PIPELINE = """\
 maskwright: 1
@@ -209,7 +213,7 @@ def test_no_core_is_dumped(pipeline: Path) -> None:
     """The limit holds for the command and for what it starts."""
     resource = pytest.importorskip("resource")
     program = (
-        "import resource, subprocess, sys; from maskwright.cli.main import main; main(['plugins', '--json']); "
+        "import resource, subprocess, sys; from maskwright.cli.main import main; main(['completion', 'bash']); "
         "print('limits', *resource.getrlimit(resource.RLIMIT_CORE), file=sys.stderr); "
         "subprocess.run([sys.executable, '-c', 'import resource, sys; "
         'print("limits", *resource.getrlimit(resource.RLIMIT_CORE), file=sys.stderr)\'])'
@@ -251,34 +255,72 @@ def test_a_reader_that_is_still_at_work_does_not_abort_the_end(tmp_path: Path) -
         assert (ended.returncode, ended.stdout, ended.stderr) == (0, "released\n", "")
 
 
-@pytest.mark.parametrize(("fault", "code"), [("error=EIO", 2), ("signal=KILL", None)])
-def test_a_whole_run_that_fails_at_the_last_file(pipeline: Path, fault: str, code: int | None) -> None:
-    """The kernel refuses to move the masked data, or the process is killed there: old or new, whole, and told truly."""
-    strace = shutil.which("strace")
-    if strace is None:
-        pytest.skip("strace is not installed; the release layer is tested with a failing layer of its own")
-    outputs = [pipeline.with_name(name) for name in ("run.json", "masked.csv")]
-    command = [sys.executable, "-m", "maskwright", "run", str(pipeline), "--quiet"]
+def _at_the_last_file(fails: Callable[[], object]) -> Callable[[str, str], None]:
+    """`os.replace` that fails at the third call: the first makes the journal, the second moves the record."""
+    real, calls = os.replace, itertools.count(1)
+
+    def replace(source: str, target: str) -> None:
+        if next(calls) == 3:
+            fails()
+        real(source, target)
+
+    return replace
+
+
+def _input_output_error() -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+@pytest.fixture
+def released(pipeline: Path) -> tuple[list[Path], list[bytes]]:
+    """Files of a first run and their content."""
     assert main(["run", str(pipeline), "--quiet"]) == 0
-    old = [path.read_bytes() for path in outputs]
-    other = ["--set", "protect.0.params.k=4"]
-    renames = "rename,renameat,renameat2"
-    # The first makes the journal, the second moves the record.
-    inject = f"inject={renames}:{fault}:when=3"
-    # Signals that are injected where it stops at these calls alone, which is faster, get lost.
-    stops = ["--seccomp-bpf"] if code is not None else []
-    traced = [strace, "-f", *stops, "-o", os.devnull, "-e", f"trace={renames}", "-e", inject, *command, *other]
-    ended = subprocess.run(traced, capture_output=True, text=True, check=False)
+    outputs = [pipeline.with_name(name) for name in ("run.json", "masked.csv")]
+    return outputs, [path.read_bytes() for path in outputs]
+
+
+OTHER_K = ["--quiet", "--set", "protect.0.params.k=4"]
+
+
+def test_a_whole_run_that_cannot_move_the_last_file(
+    pipeline: Path,
+    released: tuple[list[Path], list[bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What was there is kept, whole, and said to be."""
+    outputs, old = released
+    monkeypatch.setattr(os, "replace", _at_the_last_file(_input_output_error))
+    assert main(["run", str(pipeline), *OTHER_K]) == 2
+    assert "nothing was released, what was there before is kept" in capsys.readouterr().err
+    assert [path.read_bytes() for path in outputs] == old
+    assert not list(pipeline.parent.glob(".maskwright-*"))
+
+
+KILLED_AT_THE_LAST_FILE = """\
+import itertools, os, signal, sys
+from maskwright.cli.main import main
+real, calls = os.replace, itertools.count(1)
+def replace(source, target):
+    if next(calls) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(source, target)
+os.replace = replace
+main(sys.argv[1:])
+"""
+
+
+def test_a_whole_run_that_is_killed_at_the_last_file(
+    pipeline: Path, released: tuple[list[Path], list[bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next run says so, and all files are of the new release."""
+    outputs, old = released
+    command = [sys.executable, "-c", KILLED_AT_THE_LAST_FILE, "run", str(pipeline), *OTHER_K]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == -signal.SIGKILL
     now = [path.read_bytes() for path in outputs]
-    if code is not None:
-        assert ended.returncode == code
-        assert "nothing was released, what was there before is kept" in ended.stderr
-        assert now == old
-    else:
-        assert (now[0] != old[0], now[1]) == (True, old[1])
-        again = subprocess.run([*command[:-1], *other], capture_output=True, text=True, check=False)
-        assert again.returncode == 0
-        assert "an earlier run was cut off while it put its files in place; they are all in place now" in " ".join(
-            again.stderr.split()
-        )
+    assert (now[0] != old[0], now[1]) == (True, old[1])
+    assert main(["run", str(pipeline), *OTHER_K[1:]]) == 0
+    assert "an earlier run was cut off while it put its files in place; they are all in place now" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert not list(pipeline.parent.glob(".maskwright-*"))

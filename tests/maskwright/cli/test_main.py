@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from functools import partialmethod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from maskwright.cli.main import main
-from maskwright.commands.demo.files import write_demo
 from maskwright.release.files import Release
 
 if TYPE_CHECKING:
@@ -422,24 +420,6 @@ def test_a_reader_who_has_gone_is_no_fault(tmp_path: Path) -> None:
         said = process.stderr.read()
         assert process.wait(timeout=120) == 0
     assert said == b""
-
-
-def test_killed_at_any_time_nothing_half_written_has_a_final_name(tmp_path: Path) -> None:
-    """Kill -9 after growing delays: a final name is either absent or a whole file."""
-    files = write_demo(tmp_path, 400)
-    final = [tmp_path / name for name in ("masked.xml", "masked.svrl.xml", "report.html", "run.json", "about.json")]
-    for delay in (0.3, 1.2, 1.6, 2.0, 2.6):
-        for path in final:
-            path.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "maskwright.cli.main", "run", str(files.pipeline), "--quiet"]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(delay)
-        process.kill()
-        process.wait()
-        if final[0].exists():
-            assert all(path.exists() for path in final)
-            assert final[0].read_text().rstrip().endswith("</HouseholdSurvey>")
-            json.loads(final[3].read_text())
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

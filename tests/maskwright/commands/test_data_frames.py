@@ -306,7 +306,7 @@ def tables(draw) -> pa.Table:
     return pa.table({name: columns[name] for name in order})
 
 
-@settings(max_examples=60 if os.environ.get("SLOW") else 25, deadline=None)
+@settings(max_examples=60 if os.environ.get("SLOW") else 12, deadline=None)
 @given(table=tables())
 def test_untouched_columns_of_any_frame_are_equal_in_value_type_and_order(table: pa.Table) -> None:
     others = [name for name in table.column_names if name != "income"]

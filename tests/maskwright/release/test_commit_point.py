@@ -11,7 +11,6 @@ import signal
 import stat
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,10 +148,13 @@ def _calls(folder: Path, old: dict[str, bytes]) -> int:
     return counted.calls
 
 
-@pytest.fixture(params=["nothing was there", "a set was there", "a part was there"])
+BEFORE = {"nothing was there": {}, "a set was there": OLD, "a part was there": {"data": b"old data"}}
+
+
+@pytest.fixture(params=BEFORE)
 def old(request: pytest.FixtureRequest) -> dict[str, bytes]:
     """Content of the files that were there before."""
-    return {"nothing was there": {}, "a set was there": OLD, "a part was there": {"data": b"old data"}}[request.param]
+    return BEFORE[request.param]
 
 
 @pytest.mark.parametrize(
@@ -188,32 +190,44 @@ def test_every_call_that_writes_may_fail(tmp_path: Path, old: dict[str, bytes], 
     assert any("outputs cannot be put in place" in each for each in said)
 
 
-def test_the_process_may_die_at_every_call_that_writes(tmp_path: Path, old: dict[str, bytes]) -> None:
-    """The next run completes the set when it was decided on, and removes what was not."""
-    completed = 0
-    for number in range(1, _calls(tmp_path / "counted", old) + 1):
-        folder = tmp_path / str(number)
-        _prepare(folder, old)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads; it runs one
-            child = os.fork()
+def die_in_each(folders: list[str]) -> None:
+    """Release into each folder in a copy of this process, which ends at the call of the number that it is named by."""
+    for folder in map(Path, folders):
+        child = os.fork()
         if child == 0:
-            with disk(dying(number)):
+            with disk(dying(int(folder.name))):
                 _release(folder)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def test_the_process_may_die_at_every_call_that_writes(tmp_path: Path) -> None:
+    """The next run completes the set when it was decided on, and removes what was not."""
+    cases = [
+        (old, tmp_path / f"case {place}" / str(number))
+        for place, old in enumerate(BEFORE.values())
+        for number in range(1, _calls(tmp_path / f"case {place}" / "counted", old) + 1)
+    ]
+    for old, folder in cases:
+        _prepare(folder, old)
+    # A small process is copied in less time than the one that runs the tests.
+    program = "import runpy, sys; runpy.run_path(sys.argv[1])['die_in_each'](sys.argv[2:])"
+    command = [sys.executable, "-c", program, __file__, *(str(folder) for _, folder in cases)]
+    subprocess.run(command, check=True, timeout=120)
+    completed = dict.fromkeys((folder.parent for _, folder in cases), 0)
+    for old, folder in cases:
         _check_private(folder)
         mixed = _set(folder) not in (old, NEW)
         notices = _next_run(folder)
         assert _set(folder) == NEW if mixed else _set(folder) in (old, NEW)
         if notices:
-            completed += 1
+            completed[folder.parent] += 1
             assert _set(folder) == NEW
             assert "an earlier run was cut off" in notices[0]
         assert _leftovers(folder) == []
         if _set(folder) == NEW:
             assert stat.S_IMODE(_targets(folder)["record"].stat().st_mode) == 0o600
-    assert completed > 3
+    assert min(completed.values()) > 3
 
 
 def test_the_old_set_comes_back_when_the_new_one_is_damaged_meanwhile(tmp_path: Path) -> None:
@@ -342,6 +356,9 @@ def test_what_a_command_reads_is_not_written(tmp_path: Path) -> None:
 
 
 PROGRAM = """\
+import contextlib
+import fcntl
+import os
 import sys
 import types
 from importlib.util import find_spec
@@ -353,23 +370,47 @@ sys.modules["maskwright.release"] = package
 from maskwright.foundation.errors import InputError
 from maskwright.foundation.release_outcomes import release_sentence
 from maskwright.release.files import Release
-folder = Path(sys.argv[1])
-targets = {"record": folder / "run.json", "report": folder / "public" / "r.html", "data": folder / "public" / "d.csv"}
-content = {"record": b"new record", "report": b"the same", "data": b"new data, longer"}
-try:
-    with Release(targets, frozenset({"record"})) as release:
-        for key, each in content.items():
-            release.temporary(key).write_bytes(each)
-        release.publish()
-except InputError as error:
-    print(error)
-print(release_sentence())
+none = os.path.join(sys.argv[1], "none", "none")
+missing = {
+    "mkdir": lambda: os.mkdir(none), "link": lambda: os.link(none, none), "rename": lambda: os.replace(none, none),
+    "fsync": lambda: os.fsync(9999), "chmod": lambda: os.chmod(none, 0o600), "unlink": lambda: os.unlink(none),
+    "flock": lambda: fcntl.flock(9999, fcntl.LOCK_UN),
+}
+def release(folder, call, number):
+    targets = {"record": folder / "run.json", "report": folder / "public" / "r.html",
+               "data": folder / "public" / "d.csv"}
+    content = {"record": b"new record", "report": b"the same", "data": b"new data, longer"}
+    # So many calls are counted before that the one of this number is the one that fails.
+    for _ in range(int(sys.argv[2]) - number):
+        with contextlib.suppress(OSError):
+            missing[call]()
+    said = ""
+    try:
+        with Release(targets, frozenset({"record"})) as release:
+            for key, each in content.items():
+                release.temporary(key).write_bytes(each)
+            release.publish()
+    except InputError as error:
+        said = f"{error}\\n"
+    folder.with_suffix(".said").write_text(said + release_sentence())
+for folder in map(Path, sys.argv[3:]):
+    child = os.fork()
+    if child == 0:
+        release(folder, *(kind(part) for kind, part in zip((str, int), folder.name.split("-"))))
+        os._exit(0)
+    print(folder.name, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+"""Release into each of the folders, all in copies of one process; each is called after the call that fails there."""
 
 CALLS = {
-    "mkdir,mkdirat": 2, "link,linkat": 1, "rename,renameat,renameat2": 5, "fsync,fdatasync": 4,
-    "chmod,fchmodat": 2, "unlink,unlinkat": 2, "flock": 1,
+    "mkdir": ("mkdir,mkdirat", 2), "link": ("link,linkat", 1), "rename": ("rename,renameat,renameat2", 5),
+    "fsync": ("fsync,fdatasync", 4), "chmod": ("chmod,fchmodat", 2), "unlink": ("unlink,unlinkat", 2),
+    "flock": ("flock", 1),
 }  # fmt: skip
+"""System calls of each function, and how many of them are to fail, one after the other."""
+
+FAILS_AT = 50
+"""Which call fails in a process; more than any release makes."""
 
 
 def _strace() -> str:
@@ -387,38 +428,28 @@ def _strace() -> str:
 
 
 @pytest.mark.parametrize("fault", ["error=EIO", "signal=KILL"])
-@pytest.mark.parametrize("calls", CALLS)
-def test_system_calls_that_fail(tmp_path: Path, calls: str, fault: str) -> None:
-    """The same with faults in the kernel's answers, and with a real kill at the last of the calls."""
-    strace = _strace()
-    running = []
-    for number in range(1 if fault == "error=EIO" else CALLS[calls], CALLS[calls] + 1):
-        folder = tmp_path / str(number)
+def test_system_calls_that_fail(tmp_path: Path, fault: str) -> None:
+    """The same with faults in the kernel's answers, and with a real kill at each of the calls."""
+    killed = fault == "signal=KILL"
+    folders = [tmp_path / f"{name}-{number}" for name, (_, most) in CALLS.items() for number in range(1, most + 1)]
+    for folder in folders:
         _prepare(folder, OLD)
-        inject = f"inject={calls}:{fault}:when={number}"
-        command = [
-            strace,
-            "-f",
-            # It stops at these calls alone, which is faster; signals that are injected there get lost.
-            *(["--seccomp-bpf"] if fault == "error=EIO" else []),
-            "-o",
-            os.devnull,
-            "-e",
-            f"trace={calls}",
-            "-e",
-            inject,
-            sys.executable,
-            "-B",
-            "-c",
-        ]
-        running.append((folder, subprocess.Popen([*command, PROGRAM, str(folder)], stdout=subprocess.PIPE, text=True)))
-    for folder, process in running:
-        said = process.communicate(timeout=120)[0]
-        assert (process.returncode == -signal.SIGKILL) == (fault == "signal=KILL")
+    # It stops at these calls alone, which is faster; signals that are injected there get lost.
+    command = [_strace(), "-f", *([] if killed else ["--seccomp-bpf"]), "-o", os.devnull]
+    command += ["-e", f"trace={','.join(calls for calls, _ in CALLS.values())}"]
+    for calls, _ in CALLS.values():
+        command += ["-e", f"inject={calls}:{fault}:when={FAILS_AT}"]
+    command += [sys.executable, "-B", "-c", PROGRAM, str(tmp_path), str(FAILS_AT), *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    code = -signal.SIGKILL if killed else 0
+    assert done.stdout.splitlines() == [f"{folder.name} {code}" for folder in folders]
+    for folder in folders:
         _check_private(folder)
-        if fault != "signal=KILL" and "may be of two releases" not in said:
-            assert _set(folder) == (OLD if "nothing was released" in said else NEW), said
-            assert ("nothing was released" in said) != ("is in place" in said)
+        if not killed:
+            said = folder.with_suffix(".said").read_text()
+            if "may be of two releases" not in said:
+                assert _set(folder) == (OLD if "nothing was released" in said else NEW), said
+                assert ("nothing was released" in said) != ("is in place" in said)
         _next_run(folder)
         assert _set(folder) in (OLD, NEW)
         assert _leftovers(folder) == []

@@ -268,12 +268,19 @@ def _disclosed_records(
     found = _disclosed_by_weight(np.where(shown >= 0, given, -1), values, tests, groups)
     order = np.argsort(shown, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(shown[order])) + 1):
-        if len(rows) and shown[rows[0]] >= 0 and (values[rows] != values[rows[0]]).any():
+        differ = len(rows) and shown[rows[0]] >= 0 and (values[rows] != values[rows[0]]).any()
+        if differ and _is_shared(given[rows]):
             own = np.unique(given[rows], return_inverse=True)[1] - int((given[rows] < 0).any())
             of_rows = np.unique(values[rows], return_inverse=True)[1] - int((values[rows] < 0).any())
             of_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
             found[rows] |= _disclosed_by_weight(own, of_rows, tests, of_groups)
     return found
+
+
+def _is_shared(given: Integers) -> bool:
+    """Whether several records have one weight: one that a single record has discloses nothing."""
+    known = np.sort(given[given >= 0])
+    return bool((known[1:] == known[:-1]).any())
 
 
 def _disclosed_by_weight(given: Integers, values: Integers, tests: int, groups: Integers | None) -> Booleans:

@@ -77,7 +77,14 @@ def frozen_copy(value: Frozen) -> Frozen:
     return found
 
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+"""Types of nearly all that records consist of: asked first, as abstract classes answer slowly."""
+
+
 def _frozen(value: Any, *, copied: bool) -> Any:
+    # Of a variable, which has no array, nothing can be changed.
+    if type(value) in _SCALARS or isinstance(value, Variable):
+        return value
     if isinstance(value, np.ndarray):
         return read_only(value.copy() if copied else value)
     if isinstance(value, Mapping):
@@ -88,8 +95,6 @@ def _frozen(value: Any, *, copied: bool) -> Any:
         found = tuple(_frozen(each, copied=copied) for each in value)
         same = isinstance(value, tuple) and all(one is other for one, other in zip(found, value, strict=True))
         return value if same else found
-    if isinstance(value, Variable):  # it has no array, and nothing of it can be changed
-        return value
     if is_dataclass(value) and not isinstance(value, type) and type(value).__module__.startswith(_OURS):
         changed = {}
         for each in fields(value):

@@ -127,20 +127,22 @@ seed: 1
 
 
 def test_a_pipeline_runs_with_one_of_each_kind(installed: Path, tmp_path: Path) -> None:
-    command = "import sys; from maskwright.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    listed = python("-c", command, "plugins", "--json", path=[installed], folder=tmp_path)
-    infos = [each for each in json.loads(listed.stdout)["plugins"] if each["distribution"] in NAMES.values()]
-    assert {(each["kind"], each["distribution"], each["status"]) for each in infos} == {
-        (kind, name, "ok") for kind, name in NAMES.items()
-    }
     (tmp_path / "pipeline.yaml").write_text(PIPELINE, encoding="utf-8")
     (tmp_path / "people.my_rules").write_text("# people\nage <= 120\n", encoding="utf-8")
     records = "".join(
         f'{{"age": {20 + place * 7 % 40}, "income": {1000 + place * 70 % 400}.5}}\n' for place in range(40)
     )
     (tmp_path / "people.my_lines").write_text(records, encoding="utf-8")
-    done = python("-c", command, "run", "pipeline.yaml", path=[installed], folder=tmp_path)
+    command = (
+        "import sys; from maskwright.cli.main import main; main(['plugins', '--json']); sys.stdout.flush(); "
+        "sys.exit(main(['run', 'pipeline.yaml', '--quiet']))"
+    )
+    done = python("-c", command, path=[installed], folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    infos = [each for each in json.loads(done.stdout)["plugins"] if each["distribution"] in NAMES.values()]
+    assert {(each["kind"], each["distribution"], each["status"]) for each in infos} == {
+        (kind, name, "ok") for kind, name in NAMES.items()
+    }
     assert (tmp_path / "outcome.txt").read_text("utf-8").startswith("40 records, released\nedit edit-1: 0 violations")
     ages = [json.loads(line)["age"] for line in (tmp_path / "masked.my_lines").read_text("utf-8").splitlines()]
     assert len(set(ages)) == 10

@@ -205,13 +205,12 @@ def test_parts_in_an_object_store_are_read_by_workers(tmp_path: Path) -> None:
     assert files(tmp_path / "out") == files(tmp_path / "same")
 
 
-def test_files_of_several_parts_are_joined_by_any_engine_and_when_a_run_is_resumed(
+def test_files_of_several_parts_are_joined_when_a_run_is_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hive(tmp_path / "in", "csv")
     output = {"data": str(tmp_path / "out"), "parts": 30}
-    processes = {"engine": "processes", "workers": 2, "block_size": 50}
-    mw.run(settings(tmp_path, {"data": str(tmp_path / "two"), "parts": 30}, execution=processes))
+    mw.run(settings(tmp_path, {"data": str(tmp_path / "two"), "parts": 30}, execution=LOCAL | {"workers": 2}))
     with monkeypatch.context() as patched:
         patched.setattr(output_files, "join", _fail)
         with pytest.raises(mw.TaskFailed, match="stage join, task 0"):

@@ -37,9 +37,9 @@ def ran(folder: Path, name: str, method: str, params: dict[str, Any], parts: int
     return read_parts(folder / name, parts)
 
 
-@pytest.mark.parametrize(("method", "engine"), [("additive_noise", "local"), ("correlated_noise", "processes")])
-def test_noise_is_that_of_a_run_in_memory_for_any_parts(folder: Path, method: str, engine: str) -> None:
-    pool = {"engine": engine, "workers": 2, "block_size": 500}
+@pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
+def test_noise_is_that_of_a_run_in_memory_for_any_parts(folder: Path, method: str) -> None:
+    pool = {"engine": "local", "workers": 2, "block_size": 500}
     in_memory = ran(folder, f"{method}-memory", method, {"p": 0.3}, 4, {})
     four = ran(folder, f"{method}-4", method, {"p": 0.3}, 4, pool)
     two = ran(folder, f"{method}-2", method, {"p": 0.3}, 2, {"engine": "local"})
@@ -47,6 +47,7 @@ def test_noise_is_that_of_a_run_in_memory_for_any_parts(folder: Path, method: st
     pd.testing.assert_frame_equal(two, in_memory, check_exact=True)
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("method", ["additive_noise", "correlated_noise"])
 @pytest.mark.parametrize("strata", [["area"], ["region", "area"]])
 def test_noise_within_strata_is_that_of_a_run_in_memory(tmp_path: Path, method: str, strata: list[str]) -> None:

@@ -104,9 +104,9 @@ def test_violations_are_placed_in_the_files_and_counted(folder: Path) -> None:
     assert len(expected) > 20
 
 
-def test_reports_do_not_depend_on_engine_and_workers(folder: Path) -> None:
+def test_reports_and_joined_parts_do_not_depend_on_engine_and_workers(folder: Path) -> None:
     for name, execution in (("out", LOCAL), ("two", {"engine": "processes", "workers": 2, "block_size": 50})):
-        mw.run(settings(folder, name, execution=execution))
+        mw.run(settings(folder, name, execution=execution, output={"parts": 25}))
     assert files(folder / "out") == files(folder / "two")
 
 

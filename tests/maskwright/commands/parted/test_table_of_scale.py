@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RECORDS, PARTS = 600, 2
-PROCESSES = {"engine": "processes", "workers": 2, "block_size": 200}
+LOCAL = {"engine": "local", "block_size": 200}
 PARAMS: dict[str, dict[str, Any]] = {
     "rounding": {"base": 5},
     "recoding": {"recode": {"age": [18.0, 65.0]}},
@@ -57,7 +57,7 @@ def settings(folder: Path, name: str, method: str, **changes: Any) -> dict[str, 
     masked = {each for one in steps for each in one["variables"]}
     others = {each: {"role": "other"} for each in survey(1).columns if each not in masked}
     asked_for["data"] = {"source": str(folder / "in"), "variables": others | ({} if of_numbers else CATEGORIES)}
-    return asked_for | {"execution": {"engine": "local", "block_size": 200}, **changes}
+    return asked_for | {"execution": LOCAL, **changes}
 
 
 def asked(names: Iterable[str]) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ def test_local_methods_give_the_values_of_a_run_in_memory(folder: Path, method: 
 def test_methods_in_one_place_give_the_values_of_a_run_in_memory(folder: Path, method: str) -> None:
     assert support_of_method(plugins().methods[method]).result == "exact"
     found, outcomes = {}, []
-    for name, execution in (("parts", PROCESSES), ("memory", {"block_size": 200})):
+    for name, execution in (("parts", LOCAL), ("memory", {"block_size": 200})):
         try:
             mw.run(settings(folder, f"{method}-{name}", method, execution=execution))
             found[name] = masked(folder, f"{method}-{name}")
@@ -118,39 +118,50 @@ def test_methods_in_blocks_keep_edits_and_lose_about_what_blocks_in_memory_do(fo
     assert 0.5 <= losses[0] / losses[1] <= 2
 
 
+def measurable(folder: Path, form: str) -> list[str]:
+    """Measures of which these data have what is measured; the others are refused over parts and in memory."""
+    found = []
+    for name in of_built_ins("measure", form):
+        asked_for = [
+            settings(folder, "none", "rounding", execution=each, measure=asked([name])) for each in ({}, LOCAL)
+        ]
+        try:
+            mw.plan_pipeline(asked_for[0])
+        except mw.InputError:
+            with pytest.raises(mw.InputError):
+                mw.plan_pipeline(asked_for[1])
+        else:
+            found.append(name)
+    return found
+
+
+def measures_of_both(folder: Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Records of a run in memory, and of one over parts, with all measures of this form."""
+    names = measurable(folder, form)
+    both = [
+        mw.run(settings(folder, f"{form}-{name}", "rounding", execution=each, measure=asked(names))).record
+        for name, each in (("memory", {}), ("parts", LOCAL))
+    ]
+    assert list(both[0]["measures"]) == names
+    return both[0], both[1]
+
+
 def test_measures_over_parts_are_those_of_a_run_in_memory(folder: Path) -> None:
     """Of the same masked values: those of a method that changes each record by itself."""
-    wanted = []
-    for name in of_built_ins("measure", "global"):
-        try:
-            in_memory = mw.run(settings(folder, f"memory-{name}", "rounding", execution={}, measure=asked([name])))
-        except mw.InputError:
-            # What these data have none of: over parts they have none of it either.
-            with pytest.raises(mw.InputError):
-                mw.run(settings(folder, f"parts-{name}", "rounding", measure=asked([name])))
-        else:
-            wanted.append((name, in_memory.record["measures"][name]["value"]))
-    found = mw.run(settings(folder, "parts", "rounding", measure=asked(name for name, _ in wanted))).record
-    assert {"sse", "il1s", "structural_zeros", "higher_moments"} <= {name for name, _ in wanted}
-    for name, value in wanted:
-        result = support_of_measure(plugins().measures[name]).result
+    wanted, found = measures_of_both(folder, "global")
+    assert {"sse", "il1s", "structural_zeros", "higher_moments"} <= wanted["measures"].keys()
+    for name, measured in wanted["measures"].items():
+        result, value = support_of_measure(plugins().measures[name]).result, measured["value"]
         near = pytest.approx(value, rel=1e-9) if result == "exact" else pytest.approx(value, rel=0.1, abs=5)
         assert found["measures"][name]["value"] == near, name
         assert found["cut"]["measures"][name] == result
 
 
 def test_measures_in_one_place_are_those_of_a_run_in_memory(folder: Path) -> None:
-    wanted = {}
-    for name in of_built_ins("measure", "whole"):
-        try:
-            run = mw.run(settings(folder, f"memory-{name}", "rounding", execution={}, measure=asked([name])))
-        except mw.InputError:
-            continue  # these data have none of what it measures
-        wanted[name] = run.record["measures"][name]
-    found = mw.run(settings(folder, "parts", "rounding", measure=asked(wanted))).record
-    assert {"score", "propensity", "probabilistic_record_linkage"} <= wanted.keys()
-    assert {name: found["measures"][name] for name in wanted} == wanted
-    assert {found["cut"]["measures"][name] for name in wanted} == {"exact"}
+    wanted, found = measures_of_both(folder, "whole")
+    assert {"score", "propensity", "probabilistic_record_linkage"} <= wanted["measures"].keys()
+    assert found["measures"] == wanted["measures"]
+    assert {found["cut"]["measures"][name] for name in wanted["measures"]} == {"exact"}
 
 
 def in_one_process(found: mw.RunResult) -> bool:
@@ -225,6 +236,7 @@ def released(source: Path, target: Path, execution: dict[str, Any], **changes: A
     return (*((each.name, each.read_bytes()) for each in written), found.record["doubts"], found.record["measures"])
 
 
+@pytest.mark.covering(3)
 @pytest.mark.parametrize("parts", [1, 3, 7])
 @pytest.mark.parametrize("method", of_built_ins("method", "run"))
 def test_methods_in_one_process_are_those_of_a_run_in_memory(tmp_path: Path, method: str, parts: int) -> None:
