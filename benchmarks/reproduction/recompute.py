@@ -2,7 +2,7 @@
 
 ``python benchmarks/reproduction/recompute.py [TABLE ...]``: results go to ``results/TABLE.csv``, with the version and
 the date, and from there into the pages of ``docs/reproduction``. Without a name all tables that take seconds are
-computed; ``--slow`` adds those that take minutes, ``--list`` names all, ``--pages`` only writes the pages anew.
+computed; ``--slow`` adds those that take longer, ``--list`` names all, ``--pages`` only writes the pages anew.
 
 On every processor a table is computed, those that took longest last time first. A table that fails leaves its results
 as they are; the others are computed, and the exit code is 1.
@@ -37,7 +37,7 @@ TABLES = {table.name: table for paper in PAPERS for table in paper.tables}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tables", nargs="*", metavar="TABLE")
-    parser.add_argument("--slow", action="store_true", help="also tables that take minutes")
+    parser.add_argument("--slow", action="store_true", help="also tables that take longer than a few seconds")
     parser.add_argument("--list", action="store_true", help="name all tables")
     parser.add_argument("--pages", action="store_true", help="write the pages from the results, compute nothing")
     chosen = parser.parse_args()

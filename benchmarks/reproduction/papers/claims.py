@@ -114,7 +114,7 @@ PAPER = Paper(
     (
         Table(
             "claims", "Claims of the sources, counted in their figures and in ours", "all sources", cells,
-            reads_results=True,
+            slow=True, reads_results=True,
         ),
     ),
 )  # fmt: skip

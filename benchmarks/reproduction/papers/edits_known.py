@@ -108,12 +108,12 @@ def least(family: str) -> int:
     return order.index(min(order, key=scores.__getitem__))
 
 
-def table(name: str, compute: Any, *, reads_results: bool = False) -> Table:
-    return Table(name, TITLE, SOURCE, compute, printed=False, reads_results=reads_results)
+def table(name: str, compute: Any, *, slow: bool = True, reads_results: bool = False) -> Table:
+    return Table(name, TITLE, SOURCE, compute, printed=False, slow=slow, reads_results=reads_results)
 
 
 CLUSTERS = table("cfcm_edits_known", cells_of_clusters)
 REGRESSION = table("fcrm_edits_known", cells_of_regression)
-HYBRID = table("hybrid_edits_known", cells_of_hybrid_data)
+HYBRID = table("hybrid_edits_known", cells_of_hybrid_data, slow=False)
 CONSTRAINTS = table("edits_known", cells_of_edit_constraints)
 THESIS = table("thesis_edits_known", cells_of_the_thesis, reads_results=True)

@@ -104,7 +104,7 @@ PAPER = Paper(
     "hybrid-data",
     "Microaggregation-based hybrid data (Domingo-Ferrer 2009)",
     (
-        Table("hybrid_lemmas", "Lemma 1 and the least k", SOURCE, cells_of_the_lemmas),
+        Table("hybrid_lemmas", "Lemma 1 and the least k", SOURCE, cells_of_the_lemmas, slow=True),
         Table("hybrid_k", "Loss and risk as k grows, S1", "independent recomputation", cells_of_growing_k, slow=True),
     ),
 )

@@ -69,6 +69,6 @@ PAPER = Paper(
     "Probabilistic information loss (Mateo-Sanz, Domingo-Ferrer and Sebé 2005)",
     (
         Table("pil_versions", "PIL and its parts on masked versions of the Census file", SOURCE, cells_of_versions),
-        Table("pil_ipso", "Loss and risk of IPSO over the dependent variables", SOURCE, cells_of_ipso),
+        Table("pil_ipso", "Loss and risk of IPSO over the dependent variables", SOURCE, cells_of_ipso, slow=True),
     ),
 )

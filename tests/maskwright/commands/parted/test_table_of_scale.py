@@ -138,8 +138,8 @@ def measurable(folder: Path, form: str) -> list[str]:
 def measures_of_both(folder: Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Records of a run in memory, and of one over parts, with all measures of this form."""
     names = measurable(folder, form)
-    both = [
-        mw.run(settings(folder, f"{form}-{name}", "rounding", execution=each, measure=asked(names))).record
+    both: list[dict[str, Any]] = [
+        dict(mw.run(settings(folder, f"{form}-{name}", "rounding", execution=each, measure=asked(names))).record)
         for name, each in (("memory", {}), ("parts", LOCAL))
     ]
     assert list(both[0]["measures"]) == names
