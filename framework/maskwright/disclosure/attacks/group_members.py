@@ -19,7 +19,8 @@ from maskwright.edits.levels.structure import MembersColumn
 from maskwright.edits.levels.structure_edits import sources_of_edit
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.levels.attribute_inference import HOLDS, level_inference_doubts, remedy, same_numbers
-from maskwright.planning.warnings.number_inference import FEWEST_NUMBERS, in_one_order
+from maskwright.planning.warnings.number_inference import in_one_order
+from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

@@ -8,7 +8,7 @@ import numpy as np
 
 from maskwright.foundation.doubts import Doubt
 from maskwright.planning.warnings.attribute_inference import SLACK
-from maskwright.planning.warnings.number_inference import FEWEST_NUMBERS
+from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

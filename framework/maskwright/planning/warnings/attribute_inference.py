@@ -14,13 +14,8 @@ from maskwright.data.dependencies import Dependencies, ValueCodes, determines
 from maskwright.data.notations import amounts
 from maskwright.foundation.arrays import arrow_texts, numbers_of
 from maskwright.foundation.doubts import Doubt
-from maskwright.planning.warnings.number_inference import (
-    FEWEST_NUMBERS,
-    HOLDS,
-    are_tied,
-    in_one_order,
-    inferred_from_numbers,
-)
+from maskwright.planning.warnings.number_inference import are_tied, in_one_order, inferred_from_numbers
+from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS, HOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -8,18 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maskwright.planning.warnings.median_lines import median_lines
+from maskwright.planning.warnings.observed_numbers import (
+    FEWEST_NUMBERS,
+    FEWEST_VALUES,
+    HOLDS,
+    RECORDS_A_NUMBER,
+    correlation,
+    is_derivable,
+    is_mode,
+    most_correlated,
+    most_identified,
+    ranks,
+    some_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
-
-HOLDS = 0.95
-"""Share of the records in which a relation has to hold."""
-
-FEWEST_NUMBERS = 20
-"""Records, or groups of them, from which on a relation is not by chance."""
 
 NEAR = 0.005
 """Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
@@ -32,21 +39,6 @@ NEAR_RANKS = 0.01
 
 NEAR_PLACE = 0.02
 """Share of a number by which the one at the place that another gives it may be off: what is rounded has few places."""
-
-FEWEST_VALUES = 5
-"""Different values of a number from which on a relation is not by chance."""
-
-RECORDS_A_NUMBER = 10
-"""Records for each number of a sum, at least."""
-
-MOST_NUMBERS = 30
-"""Numbers of which sums and products are made: those with the highest rank correlation."""
-
-NUMBER_SAMPLE = 2_000
-"""Records in which a relation is examined."""
-
-RANKED = 500
-"""Records from which rank correlations are computed."""
 
 TRIMMED = 0.9
 """Share of the records that a fit is taken from, those that it fits best."""
@@ -100,22 +92,28 @@ def inferred_from_numbers(
     `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `groups`: codes of
     categories, -1 where missing; shape (n,).
     """
-    if not _is_derivable(own):
+    if not is_derivable(own):
         return None
     for name, other in numbers.items():
         if not are_tied([name], tied) and in_one_order(own, other):
             return (name,)
+    unusual = np.where(is_mode(own), np.nan, own)
+    numbers = {name: numbers[name] for name in most_correlated(unusual, numbers)}
     for fit in (_Sum, _Product):
         target, scaled = fit.on_scale(own, numbers)
-        scaled = {name: scaled[name] for name in _most_correlated(target, scaled)}
+        examined: list[set[str]] = []
         for names in _jointly_observed(target, scaled):
-            left = {name: scaled[name] for name in names}
-            while found := fit(target, left).names():
+            left = {name: scaled[name] for name in names[: most_identified(target)]}
+            # What fewer numbers determine, more of them do as well.
+            if any(left.keys() <= each for each in examined):
+                continue
+            while found := (fitted := fit(target, left)).names():
                 if not are_tied(found, tied):
                     return found
                 # A relation that an edit declares may hide one that none does.
                 del left[found[0]]
-    lines = _Lines(np.where(_is_mode(own), np.nan, own), numbers)
+            examined.append(fitted.identified)
+    lines = _Lines(unusual, numbers)
     found_by_lines = chain(lines.of_rates(), lines.of_groups(groups or {}))
     return next((names for names in found_by_lines if not are_tied(names, tied)), None)
 
@@ -127,14 +125,14 @@ def in_one_order(one: Floats, other: Floats) -> bool:
     """
     both = np.isfinite(one) & np.isfinite(other)
     few = some_records(both, FEW_RECORDS)
-    if len(few) < FEWEST_NUMBERS or abs(_correlation(_ranks(one[few]), _ranks(other[few]))) < ALIKE:
+    if len(few) < FEWEST_NUMBERS or abs(correlation(ranks(one[few]), ranks(other[few]))) < ALIKE:
         return False
-    both[both] &= ~(_is_mode(one[both]) & _is_mode(other[both]))
+    both[both] &= ~(is_mode(one[both]) & is_mode(other[both]))
     rows = some_records(both)
     first, second = one[rows], other[rows]
     if len(first) < FEWEST_NUMBERS or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
         return False
-    place, other_place, in_order = _ranks(first), _ranks(second), np.sort(first)
+    place, other_place, in_order = ranks(first), ranks(second), np.sort(first)
     room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
     for implied in (other_place, len(first) + 1 - other_place):
         near = np.abs(place - implied) <= max(1.0, NEAR_RANKS * len(first))
@@ -148,7 +146,7 @@ class _Sum:
     """A number as a weighted sum of others, the most correlated first, and a constant, by trimmed least squares."""
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
-        self._names = list(numbers)[: _most_identified(own)]
+        self._names = list(numbers)
         known = np.isfinite([own, *(numbers[name] for name in self._names)])
         # Of those with missing cells, the least correlated are left out until enough records are complete.
         while np.count_nonzero(known.all(axis=0)) < RECORDS_A_NUMBER * len(known) and not known[1:].all():
@@ -161,10 +159,16 @@ class _Sum:
         spread = np.ptp(table, axis=0) if len(rows) else np.ones(table.shape[1])
         self._table = np.column_stack([table / np.where(spread > 0, spread, 1.0), np.ones(len(rows))])
 
+    @property
+    def identified(self) -> set[str]:
+        """Numbers whose weights the complete records identify: all, or none."""
+        enough = len(self._own) >= max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(self._names) + 1))
+        return {*self._names} if enough else set()
+
     def names(self) -> tuple[str, ...]:
         """The fewest numbers found that determine it; none: they do not."""
         chosen = list(range(len(self._names)))
-        if not chosen or len(self._own) < max(FEWEST_NUMBERS, RECORDS_A_NUMBER * (len(chosen) + 1)):
+        if not self.identified:
             return ()
         # A number that is nearly constant fits without any other.
         few = some_records(np.ones(len(self._own), dtype=np.bool_), RECORDS_A_NUMBER * (len(chosen) + 1))
@@ -222,7 +226,7 @@ class _Lines:
 
     def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
         known = np.isfinite(own)
-        self._own, self._names = own, [name for name, each in numbers.items() if _is_derivable(each[known], 2)]
+        self._own, self._names = own, [name for name, each in numbers.items() if is_derivable(each[known], 2)]
         kept = {name: numbers[name] for name in self._names}
         # With a constant at the end: where its line holds as well, the other number adds nothing.
         self._table = np.array([*kept.values(), np.ones(len(own))]).T
@@ -230,7 +234,7 @@ class _Lines:
         shares = np.isfinite(self._table[known]).mean(axis=0) if known.any() else np.ones(1)
         self._few = int(FEW_RECORDS / max(float(shares.min()), FEWEST_TRIED / FEW_RECORDS))
         self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
-        self._factors = [self._names.index(name) for name in _most_correlated(own, kept)][: _most_identified(own)]
+        self._factors = range(min(len(kept), most_identified(own)))
 
     def of_rates(self) -> Iterator[tuple[str, ...]]:
         """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
@@ -238,9 +242,7 @@ class _Lines:
             known = np.isfinite(self._own) & np.isfinite(self._table[:, place])
             few = some_records(known, self._few)
             for power in (1, -1):
-                possible = self._hold(few, np.arange(len(self._units)), OFTEN, (place, power))
-                possible[place] = False
-                for rate in () if possible[-1] else np.flatnonzero(possible[:-1]):
+                for rate in self._candidates(few, (place, power)):
                     rows = some_records(known & np.isfinite(self._table[:, rate]))
                     if self._hold(rows, np.array([rate, len(self._names)]), HOLDS, (place, power))[0]:
                         yield self._names[place], self._names[rate]
@@ -255,8 +257,7 @@ class _Lines:
             largest = np.argsort(-sizes, kind="stable")[: FEW_RECORDS // FEWEST_EACH]
             largest = largest[np.cumsum(np.minimum(sizes[largest], self._few // 2)) <= self._few]
             few = np.concatenate([some_records(codes == each, self._few // 2) for each in largest])
-            possible = self._hold(few, np.arange(len(self._units)), OFTEN, groups=codes)
-            for place in [] if possible[-1] else np.flatnonzero(possible[:-1]).tolist():
+            for place in self._candidates(few, groups=codes):
                 # A line in each category is one in each pair.
                 if self._names[place] in names or any(place == one and {*fewer} <= {*names} for one, fewer in found):
                     continue
@@ -265,6 +266,38 @@ class _Lines:
                 if self._hold(rows, np.array([place, len(self._names)]), HOLDS, groups=codes)[0]:
                     found.append((place, names))
                     yield self._names[place], *names
+
+    def _candidates(
+        self, few: Integers, factor: tuple[int, int] = (-1, 1), groups: Integers | None = None
+    ) -> list[int]:  # fmt: skip
+        """Numbers through which lines may give the one examined, by few records, where no constant does."""
+        codes = np.zeros(len(few), dtype=np.int64) if groups is None else groups[few]
+        places = np.flatnonzero(self._are_collinear(few, codes, factor))
+        places = places[(places != factor[0]) & (places < len(self._names))]
+        if not len(places):
+            return []
+        possible = self._hold(few, np.append(places, len(self._names)), OFTEN, factor, groups)
+        return [] if possible[-1] else places[possible[:-1]].tolist()
+
+    def _are_collinear(self, few: Integers, codes: Integers, factor: tuple[int, int]) -> Booleans:
+        """Whether three records of a group often lie on a line, as far as decimals and `NEAR` let it be; shape (k,)."""
+        firsts = np.flatnonzero((np.arange(len(few) - 2) % 3 == 0) & (codes[2:] == codes[:-2]))
+        rows = few[firsts + np.arange(3)[:, None]]
+        own, first, x = self._own[rows, None], self._table[rows, factor[0], None], self._table[rows]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            y = (own / first) ** factor[1]
+            slope = np.where(x[2] == x[0], 0.0, (y[2] - y[0]) / (x[2] - x[0]))
+            step = np.where(x[2] == x[0], 0.0, (x[1] - x[0]) / (x[2] - x[0]))
+            line = y[0] + step * (y[2] - y[0])
+        off, room = self._distances(own[1], first[1], slope, line, self._units, factor)
+        known = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
+        # What the two others may be off counts as often as the third lies away from them.
+        times = np.maximum(np.abs(step), 1.0) + np.abs(1.0 - step)
+        size, count = self._size[rows[1], None], known.sum(axis=0)
+        follow, near = (
+            np.sum(known & (off <= times * limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size)
+        )
+        return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))
 
     def _hold(
         self, rows: Integers, places: Integers, share: float, factor: tuple[int, int] = (-1, 1),
@@ -278,17 +311,12 @@ class _Lines:
         own, size, table = self._own[rows, None], self._size[rows, None], self._table[rows][:, places]
         if share != HOLDS:
             table[np.cumsum(np.isfinite(table), axis=0) > FEW_RECORDS] = np.nan
-        first, power = self._table[rows, factor[0], None], factor[1]
+        first = self._table[rows, factor[0], None]
         codes = np.zeros(len(rows), dtype=np.int64) if groups is None else groups[rows]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            slope, constant, lines = median_lines(table, (own / first) ** power, codes)
-            line = constant + slope * table
-            implied = first * line**power
-            room = np.abs(implied * slope / line) * self._units[places]
-            room += np.abs(implied / first) * self._units[factor[0]]
-            off = np.abs(implied - own)
-        off[~np.isfinite(off)] = np.inf
-        follows, near = off <= NEAR * size + np.nan_to_num(room) / 2, off <= NEAR_PLACE * size
+            slope, constant, lines = median_lines(table, (own / first) ** factor[1], codes)
+            off, room = self._distances(own, first, slope, constant + slope * table, self._units[places], factor)
+        follows, near = off <= NEAR * size + room / 2, off <= NEAR_PLACE * size
         counted = np.isfinite(table) & np.isfinite(own) & np.isfinite(first)
         if share == HOLDS:
             counted &= ~follows[:, -1:]
@@ -297,6 +325,17 @@ class _Lines:
         holds = np.count_nonzero(follows & counted, axis=0) - fitted >= share * count
         holds &= np.count_nonzero(near & counted, axis=0) - fitted >= SHOWN * count
         return np.asarray(holds & enough if share == HOLDS else holds | ~enough)
+
+    def _distances(
+        self, own: Floats, first: Floats, slope: Floats, line: Floats, units: Floats, factor: tuple[int, int]
+    ) -> tuple[Floats, Floats]:
+        """How far what lines imply is from the number examined, infinite where unknown; and what decimals leave."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            implied = first * line ** factor[1]
+            room = np.abs(implied * slope / line) * units + np.abs(implied / first) * self._units[factor[0]]
+            off = np.abs(implied - own)
+        off[~np.isfinite(off)] = np.inf
+        return off, np.nan_to_num(room)
 
 
 def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tuple[tuple[str, ...], Integers]]:
@@ -319,25 +358,6 @@ def _unit(values: Floats) -> float:
     return next((10.0**-each for each in exponents if np.allclose(np.round(known, each), known, 1e-12, 0)), 0.0)
 
 
-def _is_derivable(own: Floats, fewest_values: int = FEWEST_VALUES) -> bool:
-    """Whether a number is observed in enough records, has enough values, and is not nearly constant."""
-    known = own[np.isfinite(own)]
-    has_values = len(known) >= FEWEST_NUMBERS and len(np.unique(known)) >= fewest_values
-    return has_values and bool(np.mean(_is_mode(known)) < HOLDS)
-
-
-def _is_mode(values: Floats) -> Booleans:
-    """Records with the most frequent value."""
-    distinct, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    return values == distinct[np.argmax(counts)] if len(distinct) else np.zeros(len(values), dtype=np.bool_)
-
-
-def some_records(among: Booleans, most: int = NUMBER_SAMPLE) -> Integers:
-    """Records, at most so many, from all over the file."""
-    rows = np.flatnonzero(among)
-    return rows[np.linspace(0, max(len(rows) - 1, 0), min(len(rows), most)).astype(np.int64)]
-
-
 def _jointly_observed(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:
     """Sets of numbers that are observed in the records in which one of them is; the largest first."""
     known = {name: np.isfinite(each) for name, each in numbers.items()}
@@ -349,38 +369,8 @@ def _jointly_observed(own: Floats, numbers: Mapping[str, Floats]) -> list[list[s
     return [[names[each] for each in one] for one in sorted(sets, key=lambda one: (-len(one), one)) if len(one) > 1]
 
 
-def _ranks(values: Floats) -> Floats:
-    """Places in ascending order from 1; equal values share the middle of theirs. Importing SciPy takes a second."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle: Floats = np.cumsum(counts) - (counts - 1) / 2
-    return middle[group]
-
-
 def _logarithms(values: Floats) -> Floats:
     return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
-
-
-def _most_correlated(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
-    """Names of numbers by descending rank correlation."""
-    along = {}
-    for name, values in numbers.items():
-        rows = some_records(np.isfinite(own) & np.isfinite(values), RANKED)
-        one, other = _ranks(own[rows]), _ranks(values[rows])
-        if len(rows) and np.ptp(one) and np.ptp(other):
-            along[name] = abs(_correlation(one, other))
-    return sorted(along, key=lambda name: -along[name])
-
-
-def _most_identified(own: Floats) -> int:
-    """Numbers of a sum, as many as the records can identify."""
-    return max(min(MOST_NUMBERS, int(np.count_nonzero(np.isfinite(own))) // RECORDS_A_NUMBER - 1), 0)
-
-
-def _correlation(one: Floats, other: Floats) -> float:
-    """Correlation; 1 where one is constant, which excludes nothing."""
-    first, second = one - one.mean(), other - other.mean()
-    size = float(np.sqrt((first @ first) * (second @ second)))
-    return float(first @ second) / size if size else 1.0
 
 
 def are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
