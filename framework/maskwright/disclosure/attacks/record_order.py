@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from maskwright.data.dataset import Dataset
     from maskwright.disclosure.cells import CellMasks
-    from maskwright.foundation.arrays import Booleans, Integers
+    from maskwright.foundation.arrays import Booleans, Floats, Integers
     from maskwright.planning.model import Step
     from maskwright.planning.plan import Plan
 
@@ -193,8 +193,7 @@ def number_order_doubts(plan: Plan, data: Dataset, published: Collection[str]) -
         name: step for name, step in masked_in_rows(plan).items()
         if name in data and name not in reported and not plan.variables[name].is_numeric
     }  # fmt: skip
-    numbers = dict(published_numbers(data, [name for name in published if name in data])) if masked else {}
-    plain = {name: values for name, values in numbers.items() if name in data}
+    plain = numbers_in_order(data, [name for name in published if name in data]) if masked else {}
     for name, number in blocks_in_order_of_numbers(data, tuple(masked), plain):
         step = masked[name]
         message = (
@@ -204,6 +203,12 @@ def number_order_doubts(plan: Plan, data: Dataset, published: Collection[str]) -
             "follows-from-published", name, message, place=step.place, hint=remedy_of_number(number),
             step=step.number, given_by=number,
         )  # fmt: skip
+
+
+def numbers_in_order(data: Dataset, names: Collection[str]) -> dict[str, Floats]:
+    """Published numbers and dates, by which records can be sorted; what codes with digits show are dependencies."""
+    ordered = [name for name in names if data[name].variable.is_numeric or data[name].variable.is_date]
+    return {name: values for name, values in published_numbers(data, ordered) if name in data}
 
 
 def remedy_of_number(number: str) -> str:

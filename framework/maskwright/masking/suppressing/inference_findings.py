@@ -10,12 +10,11 @@ import numpy as np
 from maskwright.data.dependencies import ValueCodes
 from maskwright.data.record_order import RANDOM_ORDER, orders_of_numbers
 from maskwright.disclosure.attacks.dependency import describe_paths, remedy_of_paths, remedy_of_variable
-from maskwright.disclosure.attacks.record_order import Neighbours, in_runs, remedy_of_number
+from maskwright.disclosure.attacks.record_order import Neighbours, in_runs, numbers_in_order, remedy_of_number
 from maskwright.disclosure.published_cells import MOST_EFFORT
 from maskwright.edits.evaluation.whole_files import is_file_test
 from maskwright.edits.expression import MissingAs, nodes
 from maskwright.foundation.doubts import Doubt
-from maskwright.planning.warnings.attribute_inference import published_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -135,7 +134,7 @@ def order_doubts(
     hidden = {each.name: each.missing & ~shown[each.name].missing for each in masked if each.name in shown}
     hidden = {name: cells for name, cells in hidden.items() if cells.any()}
     kept = [name for name in untouched if name in masked and not masked[name].variable.renewed] if hidden else []
-    numbers = {name: each for name, each in published_numbers(masked, kept) if name in masked}
+    numbers = numbers_in_order(masked, kept)
     orders = chain([] if is_shuffled else [("", None)], orders_of_numbers(numbers, shown.households))
     tests, codes = max(len(hidden) * (len(numbers) + 1), 1), ValueCodes(shown)
     published = [name for name in masked.names if name in shown] if hidden and not is_shuffled else []

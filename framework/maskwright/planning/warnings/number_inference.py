@@ -289,14 +289,12 @@ class _Lines:
             slope = np.where(x[2] == x[0], 0.0, (y[2] - y[0]) / (x[2] - x[0]))
             step = np.where(x[2] == x[0], 0.0, (x[1] - x[0]) / (x[2] - x[0]))
             line = y[0] + step * (y[2] - y[0])
-        off, room = self._distances(own[1], first[1], slope, line, self._units, factor)
+            off, room = self._distances(own[1], first[1], slope, line, self._units, factor)
+            # What the two others may be off counts as often as the third lies away from them.
+            off /= np.maximum(np.abs(step), 1.0) + np.abs(1.0 - step)
         known = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
-        # What the two others may be off counts as often as the third lies away from them.
-        times = np.maximum(np.abs(step), 1.0) + np.abs(1.0 - step)
         size, count = self._size[rows[1], None], known.sum(axis=0)
-        follow, near = (
-            np.sum(known & (off <= times * limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size)
-        )
+        follow, near = (np.sum(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size))
         return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))
 
     def _hold(
