@@ -15,6 +15,7 @@ from maskwright.data.notations import FEWEST_CELLS
 from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import XPATH_NUMBER, read_numbers
 from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, truths_of
+from maskwright.foundation.counts import plural
 from maskwright.foundation.doubts import Doubt
 
 if TYPE_CHECKING:
@@ -236,9 +237,8 @@ def apart_doubt(column: Column, declared: VariableDeclaration) -> Doubt | None:
         return None
     if column.variable.role == "weight" and (below := int(np.count_nonzero(column.values[~column.missing] < 0))):
         hint = "Correct them, or declare the code that they are (`missing`); waive it where a calibration made them."
-        return Doubt(
-            "may-be-a-missing-code", column.name, f"{below} weights are below 0", below, len(column), hint=hint
-        )
+        message = f"{plural(below, 'record has', 'records have')} a weight below 0"
+        return Doubt("may-be-a-missing-code", column.name, message, below, len(column), hint=hint)
     if column.variable.role not in ("confidential", "quasi_identifier") or any(fact is not None for fact in facts):
         return None
     codes = codes_apart(column)

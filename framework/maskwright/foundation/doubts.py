@@ -130,7 +130,7 @@ _CATALOGUE = (
         "may-be-a-missing-code",
         "variable",
         "A number stands apart from all others of its variable and looks like a code for 'no value' (-9, 999): masked "
-        "like an amount it would become a believable one, and spoil the others.",
+        "like an amount it would become a believable one, and spoil the others. Or a sampling weight is below 0.",
         "Declare it, `missing: [-9]`; or give the variable a type, if it is a value.",
     ),
     DoubtKind(

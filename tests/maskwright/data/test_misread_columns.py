@@ -194,5 +194,5 @@ def test_numbers_that_end_in_nines_are_numbers(ages: list[int]) -> None:
 def test_weights_below_zero_are_a_doubt() -> None:
     cells = ["1.5", "2.25", "-37.25", "0"] * 20
     (doubt,) = read(cells, role="weight").doubts
-    assert (doubt.kind, doubt.message, doubt.count) == ("may-be-a-missing-code", "20 weights are below 0", 20)
+    assert (doubt.kind, doubt.message, doubt.count) == ("may-be-a-missing-code", "20 records have a weight below 0", 20)
     assert read(["1.5", "2.25", "0"] * 20, role="weight").doubts == ()

@@ -123,7 +123,7 @@ def test_tests_of_schematron_are_understood_as_lxml_understands_them(tmp_path: P
     assert {name: each[1] for name, each in counted(data, edits).items()} == by_lxml
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4))])
 def test_an_engine_finds_the_same_records(tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
     world = World(random.Random(3000 + seed))
     world.write(tmp_path)

@@ -78,7 +78,7 @@ def frozen_copy(value: Frozen) -> Frozen:
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
-"""Types of nearly all that records consist of: asked first, as abstract classes answer slowly."""
+"""Types of nearly all values in records, tested first: instances of abstract classes are recognised slowly."""
 
 
 def _frozen(value: Any, *, copied: bool) -> Any:

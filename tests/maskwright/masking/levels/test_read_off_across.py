@@ -265,7 +265,7 @@ def test_the_number_of_members_says_nothing_of_a_rare_value() -> None:
     assert not any(each.left for each in reader.left(hidden).values())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4))])
 def test_whom_the_number_of_members_tells_by_exclusion_is_counted(seed: int) -> None:
     """One head in every household, whatever its size: it is the one whose cell is empty where no other is shown."""
     rng = np.random.default_rng(seed)
