@@ -186,15 +186,16 @@ class World:
         return regions.merge(homes, on="region").merge(persons, on=["region", "hhid"])
 
     def _nested(self) -> str:
+        members: dict[tuple[str, ...], list[dict[str, str]]] = {}
+        for depth, name in enumerate(LEVELS[1:], start=1):
+            for row in self.cells[name].to_dict("records"):
+                members.setdefault(tuple(row[KEYS[each]] for each in LEVELS[:depth]), []).append(row)
+
         def element(depth: int, row: dict[str, str]) -> str:
             name = LEVELS[depth]
             cells = "".join(f"<{each}>{row[each]}</{each}>" for each in (KEYS[name], *OWN[name]))
-            inner = ""
-            if depth < 2:
-                members = self.cells[LEVELS[depth + 1]]
-                keys = [KEYS[each] for each in LEVELS[: depth + 1]]
-                here = members[(members[keys] == pd.Series({key: row[key] for key in keys})).all(axis=1)]
-                inner = "".join(element(depth + 1, each) for each in here.to_dict("records"))
+            here = members.get(tuple(row[KEYS[each]] for each in LEVELS[: depth + 1]), []) if depth < 2 else []
+            inner = "".join(element(depth + 1, each) for each in here)
             return f"<{ELEMENTS[name]}>{cells}{inner}</{ELEMENTS[name]}>"
 
         return "".join(element(0, row) for row in self.cells["region"].to_dict("records"))

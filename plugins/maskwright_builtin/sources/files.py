@@ -52,6 +52,8 @@ BEGINNINGS = (
     (b"PAR1", "Parquet", ".parquet"),
 )
 """How files of each kind begin, and the ending by which Maskwright knows them."""
+BEGINNING = 512
+"""Bytes that are looked at to find the kind of a file."""
 CONTROL = bytes(sorted({*range(32)} - {*b"\t\n\r\f"}))
 
 RAISE = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
@@ -91,22 +93,35 @@ def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | N
     return size
 
 
+def _kind(start: bytes) -> tuple[str, str] | None:
+    """Kind of a file that begins like this, and the ending of its kind."""
+    return next(((name, ending) for magic, name, ending in BEGINNINGS if start.startswith(magic)), None)
+
+
+def _of_other_kind(path: Path, wrong: str, stem: str, name: str, ending: str) -> DataError:
+    """Error for a file that is of another kind than its ending says; `stem` is its name without that ending."""
+    hint = f"Rename it: {stem}{ending}." if ending else "Unpack it, and read the file that comes out."
+    return DataError(Problem(f"{wrong}: it begins as {name} files do", Place(str(path)), hint))
+
+
+def is_text(start: bytes) -> bool:
+    """Whether the first bytes of a file may be text in any encoding."""
+    return start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.translate(None, delete=CONTROL) == start
+
+
 def _refuse_other_kinds(path: Path, kind: str, file: BinaryIO) -> None:
     """Stop at a file whose first bytes are not those of its ending."""
     file.seek(0)
-    start = file.read(512)
+    start = file.read(BEGINNING)
     place, wrong = Place(str(path)), f"the file is no {kind} file, though its name ends with {path.suffix}"
     if not start:
         raise DataError(Problem("the file is empty", place, COPY))
-    found = next(((name, ending) for magic, name, ending in BEGINNINGS if start.startswith(magic)), None)
+    found = _kind(start)
     if found is not None and found[0] == kind:
         return
     if found is not None:
-        name, ending = found
-        hint = f"Rename it: {path.stem}{ending}." if ending else "Unpack it, and read the file that comes out."
-        raise DataError(Problem(f"{wrong}: it begins as {name} files do", place, hint))
-    is_text = start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.translate(None, delete=CONTROL) == start
-    if not is_text:
+        raise _of_other_kind(path, wrong, path.stem, *found)
+    if not is_text(start):
         raise DataError(Problem(f"{wrong}: it begins with other bytes, or is encrypted", place, COPY))
     raise DataError(Problem(f"{wrong}: it is text that is not compressed", place, f"Rename it: {path.stem}."))
 
@@ -290,12 +305,16 @@ def _packing(path: Path) -> Packing | None:
     return PACKINGS.get(path.suffix.lower())
 
 
-def readable_size(path: Path, largest: int | None = None) -> int:
-    """Size of a data file in bytes, of a compressed one unpacked; `largest` None is no limit."""
+def readable_size(path: Path, largest: int | None = None, *, of_text: bool = False) -> int:
+    """Size of a data file in bytes, of a compressed one unpacked; `largest` None is no limit.
+
+    `of_text`: a file of text may be compressed, and has an ending that says so.
+    """
     place = Place(str(path))
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
+            start = file.read(BEGINNING) if of_text and _packing(path) is None else b""
     except FileNotFoundError:
         there = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else None
         raise DataError(Problem("there is no such file", place, _neighbour(path, there))) from None
@@ -308,7 +327,10 @@ def readable_size(path: Path, largest: int | None = None) -> int:
         raise DataError(Problem("this is not a regular file", place, hint))
     if status.st_size == 0:
         raise DataError(Problem("the file is empty", place))
-    packing = _packing(path)
+    packing, found = _packing(path), _kind(start)
+    if found is not None:
+        stem = path.stem if found[0] == "Parquet" else path.name
+        raise _of_other_kind(path, f"the file is no text, though its name ends with {path.suffix}", stem, *found)
     if packing is None:
         refuse_large(path, status.st_size, largest)
         return status.st_size

@@ -401,3 +401,16 @@ def test_encodings_whose_text_is_longer_in_utf8_are_read_at_any_length(encoding:
     found = table(saved(tmp_path, text.encode(encoding)), encoding=encoding)
     assert found["ort"].to_pylist() == towns
     assert set(found["wert"].to_pylist()) == {"12,5"}
+
+
+def test_a_declared_delimiter_that_cuts_nothing_is_refused_where_another_cuts_all_rows_alike(tmp_path: Path) -> None:
+    path = saved(tmp_path, "name,age\na,1\nb,2\n")
+    with pytest.raises(DataError, match=r"declared to be ';', which cuts no row.*\n.*The comma cuts each row into 2"):
+        opened(path, delimiter=";")
+    assert table(saved(tmp_path, '"name, first"\n"a, b"\n"c, d"\n'), delimiter=";").num_columns == 1
+    assert table(saved(tmp_path, "name\na, b\nc, d\n"), delimiter=";").num_columns == 1
+
+
+def test_a_file_of_bytes_that_are_no_text_is_called_so(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the file is no text"):
+        opened(saved(tmp_path, bytes(range(256)) * 4))

@@ -193,3 +193,13 @@ def test_nothing_is_written_when_the_file_is_cut_short(tmp_path: Path) -> None:
     with pytest.raises(mw.InputError, match="cut short"):
         run(tmp_path, "people.csv.gz", "masked.csv.gz")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["p.yaml", "people.csv.gz"]
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.xml"])
+def test_files_that_are_packed_and_not_called_so_are_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    for ending in (".gz", ".zip", ".zst"):
+        said = refused(path, pack(TEXT.encode(), ending))
+        assert f"the file is no text, though its name ends with {path.suffix}: it begins as" in said
+        assert f"Rename it: {name}{ending}." in said
+    assert f"Rename it: {path.stem}.parquet." in refused(path, b"PAR1" + bytes(range(256)))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.files import reading, text_encoding
+from maskwright_builtin.sources.files import BEGINNING, COPY, is_text, reading, text_encoding
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
@@ -151,6 +151,8 @@ def find_dialect(path: Path, params: CsvParams) -> Beginning:
             sample, dialect = _dialect_of(raw, path, params, complete=not ahead)
             beginning = _beginning(sample, dialect, path, complete=not ahead)
             if beginning is not None:
+                if params.delimiter is not None and len(beginning.rows[0]) == 1:
+                    _refuse_uncut(sample, params, path, complete=not ahead)
                 return beginning
             if len(raw) > LONGEST_SAMPLE:
                 hint = "A quote that is never closed makes one row of many."
@@ -212,6 +214,9 @@ def _decoded(raw: bytes, encoding: str, path: Path, *, complete: bool) -> str:
     try:
         text = decoder.decode(raw, final=complete)
     except UnicodeDecodeError as error:
+        if not encoding.startswith(("utf-16", "utf-32")) and not is_text(raw[:BEGINNING]):
+            no_text = Problem("the file is no text: it begins with other bytes", Place(str(path)), COPY)
+            raise DataError(no_text) from None
         # The whole file is decoded again by the reader, which gives the exact place.
         text = raw[: error.start].decode(encoding, errors="ignore")
         if not text:
@@ -258,6 +263,19 @@ def _other_delimiter(sample: str, params: CsvParams, path: Path, *, complete: bo
         return f"{advice}."
     cut = max(_lengths(sample, seen, params.quote, complete=complete), default=0) > 1
     return f"{advice}: its rows look cut by the {DELIMITERS[seen]}." if cut else f"{advice}."
+
+
+def _refuse_uncut(sample: str, params: CsvParams, path: Path, *, complete: bool) -> None:
+    """Refuse a declared delimiter that cuts nothing where another cuts the header and all rows alike."""
+    for other, called in DELIMITERS.items():
+        lengths = set(_lengths(sample, other, params.quote, complete=complete))
+        if len(lengths) == 1 and (cells := lengths.pop()) > 1 and other != params.decimal_mark:
+            message = f"the delimiter is declared to be {params.delimiter!r}, which cuts no row: all are one cell"
+            hint = (
+                f"The {called} cuts each row into {cells}: say that it is the delimiter, or leave "
+                "`delimiter` out. If there is one column, its texts have quotes around them."
+            )
+            raise DataError(Problem(message, Place(str(path), 1), hint))
 
 
 def _lengths(sample: str, delimiter: str, quote: str | None, *, complete: bool) -> list[int]:

@@ -185,7 +185,7 @@ class CsvReading(WrittenReading):
     """A CSV file whose dialect and header are known."""
 
     def __init__(self, path: Path, params: CsvParams, progress: Progress) -> None:
-        self._size = readable_size(path, params.max_file_size)
+        self._size = readable_size(path, params.max_file_size, of_text=True)
         self._path, self._params = path, params
         self._progress = progress
         beginning = find_dialect(path, params)

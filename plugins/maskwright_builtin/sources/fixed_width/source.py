@@ -48,7 +48,7 @@ class FixedWidthReading(WrittenReading):
         self._path = path
         self._params = params
         self._progress = progress
-        self._size = readable_size(path, params.max_file_size)
+        self._size = readable_size(path, params.max_file_size, of_text=True)
         self._form = form
         self._places = dict(form.places)
         self._needed = max(start + width - 1 for start, width in self._places.values())

@@ -29,7 +29,7 @@ class NestedXml:
 
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
         self._path, self._params, self._progress = path, params, progress
-        self._size = readable_size(path, params.max_file_size)
+        self._size = readable_size(path, params.max_file_size, of_text=True)
         self._opening = find_opening(path, params)
         self._members = _members(path, params, self._opening)
 

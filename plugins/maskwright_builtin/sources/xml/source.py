@@ -120,7 +120,7 @@ class _Reading:
     """Share of the work that is done before a single record is handed on."""
 
     def __init__(self, path: Path, params: XmlParams, progress: Progress) -> None:
-        size, first = readable_size(path, params.max_file_size), self.examining
+        size, first = readable_size(path, params.max_file_size, of_text=True), self.examining
         self._path, self._params = path, params
         self._reading: ByteProgress = lambda done: progress(first + (1 - first) * min(1.0, done / size))
         self._form = form_of(path, params)
