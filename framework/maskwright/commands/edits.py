@@ -241,9 +241,18 @@ def suggest_levels(
             about = ", ".join(filter(None, (f"level {level.name}", each.ground)))
             if level.name == top.name or any(name in rule for name in data.names if name not in above):
                 found.append(replace(each, rule=rule, ground=about))
+    of_members = {each.rule for each in found}
+    found = [each for each in found if each.rule == (own := _of_each(each.rule, low)) or own not in of_members]
     found.sort(key=lambda each: -each.usefulness)
     kept = tuple(found[:limit] if limit else found)
     return Suggestions(len(low), kept, tuple(notes), shows_values=show_values)
+
+
+def _of_each(rule: str, low: Level) -> str:
+    """What a rule of sums over members says of each member."""
+    for name in map(name_text, _amounts(low)):
+        rule = rule.replace(f"sum({low.name}.{name})", name)
+    return rule
 
 
 def _amounts(level: Level) -> list[str]:

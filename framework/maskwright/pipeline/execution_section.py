@@ -150,7 +150,10 @@ def choice_notices(pipeline: Pipeline) -> Iterator[Notice]:
         message = f"all records are in one process, with the values of a run in memory: {reasons}"
         yield Notice("over-parts", "", message)
     sources = [pipeline.data] if pipeline.levels is None else list(pipeline.levels.sources.values())
-    undeclared = [name for name, each in pipeline.data.origins.items() if each.words == UNDECLARED]
+    levels = {} if pipeline.levels is None else pipeline.levels.declared
+    keys = {name for each in levels.values() for name in (each.key, *each.pointers)}
+    origins = pipeline.data.origins.items()
+    undeclared = [name for name, each in origins if each.words == UNDECLARED and name not in keys]
     if undeclared:
         message = (
             f"`undeclared: other`: {plural(len(undeclared), 'variable')} of no declared role may be published "

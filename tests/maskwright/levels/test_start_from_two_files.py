@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -68,3 +70,35 @@ def test_amounts_with_many_zeros_are_said_to_have_structural_ones_as_for_one_fil
     assert main(["init", str(tmp_path / "homes.csv"), "--to", str(path), "--force"]) == 0
     alone = yaml.safe_load(path.read_text(encoding="utf-8"))["protect"][0]["params"]
     assert linked["structural_zeros"] == alone["structural_zeros"] == ["rent"]
+
+
+def test_rules_within_and_across_the_files_are_edits_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows for sums from a rule of each member is not said again; a number of members is no category."""
+    rng = np.random.default_rng(3)
+    homes, persons = ["home,size,tenure,capital,total"], ["home,line,wage,pension,income"]
+    for number in range(200):
+        size, capital = rng.integers(1, 6), rng.integers(0, 3000)
+        wages, pensions = rng.integers(0, 5000, size), rng.integers(1, 2000, size)
+        homes.append(f"{number},{size},{'or'[number % 2]},{capital},{capital + (wages + pensions).sum()}")
+        persons += [
+            f"{number},{line},{wage},{pension},{wage + pension}"
+            for line, (wage, pension) in enumerate(zip(wages, pensions, strict=True), start=1)
+        ]
+    files = [tmp_path / "homes.csv", tmp_path / "people.csv"]
+    for path, lines in zip(files, (homes, persons), strict=True):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    start = tmp_path / "pipeline.yaml"
+    assert main(["init", *map(str, files), "--to", str(start)]) == 0
+    said = yaml.safe_load(start.read_text(encoding="utf-8"))
+    assert set(said["edits"]) == {
+        "capital + sum(people.income) == total", "wage + pension == income", "size == count(people)",
+    }  # fmt: skip
+    assert said["data"]["roles"]["other"] == "size"
+    start.write_text(start.read_text(encoding="utf-8").replace("  roles:", "  undeclared: other\n  roles:"), "utf-8")
+    assert main(["run", str(start)]) == 0
+    assert "1 variable of no declared role may be published unmasked: tenure" in capsys.readouterr().err
+    masked = [pd.read_csv(path.with_stem(f"{path.stem}-masked")) for path in files]
+    per_home = masked[1].groupby("home")["income"].agg(["sum", "size"])
+    of_homes = masked[0].set_index("home").loc[per_home.index]
+    assert (of_homes["capital"] + per_home["sum"] == of_homes["total"]).all()
+    assert (of_homes["size"] == per_home["size"]).all()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from dataclasses import replace
+from functools import partial
 from keyword import iskeyword
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maskwright.commands.describe_data import described, read_profiled
+from maskwright.commands.edits import suggest_for_file
 from maskwright.commands.init import (
+    MOST_SUGGESTED,
     StartedPipeline,
     already_there,
     doubts_of_plan,
@@ -33,9 +37,11 @@ from maskwright.release.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from maskwright.commands.describe_data import ProfiledFile
+    from maskwright.commands.describe_data import Description, ProfiledFile
     from maskwright.commands.starting_lists import PlannedDoubt
     from maskwright.data.dataset import Column, Dataset
+    from maskwright.data.profiling.column_profile import ColumnProfile
+    from maskwright.edits.suggestions.model import Suggestion
     from maskwright.pipeline.resolved import DataSource
 
 
@@ -65,6 +71,9 @@ def start_linked_pipeline(
         hint = f"Number the members of each group: 1, 2, ... beside the same {key}."
         raise InputError(Problem(f"no variable of {data[lower].name} tells the members of a group apart", hint=hint))
     found = [described(each, silent) for each in profiled]
+    found[upper] = _with_counts(
+        found[upper], profiled[upper].data[key], profiled[lower].data[key], profiled[upper].data
+    )
     top, bottom = _names_of_levels([data[upper], data[lower]], [name for each in profiled for name in each.data.names])
     seen = [f"{data[place].name} ({plural(len(profiled[place].data), 'record')})" for place in (upper, lower)]
     structure = {key, advice.member_key, *advice.pointers}
@@ -83,7 +92,7 @@ def start_linked_pipeline(
 
     def text(
         folder: Path | None, doubts: Sequence[PlannedDoubt] = (), problem: str = "", *,
-        violation: str = "", drops: bool = False,
+        suggested: Sequence[Suggestion] = (), active: bool = False, violation: str = "", drops: bool = False,
     ) -> str:  # fmt: skip
         named = [path.absolute() if folder is None else Path(os.path.relpath(path.absolute(), folder)) for path in data]
         member: dict[str, object] = {"source": named[lower].as_posix(), "key": advice.member_key, "in": top}
@@ -93,17 +102,20 @@ def start_linked_pipeline(
         source = PurePosixPath(named[lower].as_posix()).as_posix()
         files = LinkedFiles({top: group, bottom: member}, " and ".join(seen), violation, drops)
         return pipeline_text(
-            together, source, stated, (), active=False, doubts=doubts, problem=problem, linked=files,
+            together, source, stated, suggested, active=active, doubts=doubts, problem=problem, linked=files,
             zeros=zeros,
         )  # fmt: skip
 
+    suggested = _suggested(text(None), shown)
     with stage(shown, "Planning"):
+        with_edits = partial(text, suggested=suggested)
         try:
-            (doubts, problem, violation), hint = _planned(text), ""
+            (active, doubts, problem, violation), hint = _planned(with_edits), ""
         except InputError as error:
             first = error.problems[0]
-            doubts, problem, violation, hint = [], _about_file(first, data), "", first.hint or ""
-    put_pipeline(to, text(to.absolute().parent, doubts, problem, violation=violation), force=force)
+            active, doubts, problem, violation, hint = False, [], _about_file(first, data), "", first.hint or ""
+    written = with_edits(to.absolute().parent, doubts, problem, active=active, violation=violation)
+    put_pipeline(to, written, force=force)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
     return StartedPipeline(to, to.read_text(encoding="utf-8"), together, tuple(doubts), problem, code, hint)
 
@@ -140,14 +152,46 @@ def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[s
     return names[0], names[1]
 
 
-def _planned(text: Callable[..., str]) -> tuple[list[PlannedDoubt], str, str]:
-    """Doubts of the plan, why there is none, and which edits the original violates."""
-    try:
-        return doubts_of_plan(text(None)), "", ""
-    except EditViolation as error:
-        violation = error.problems[0].sentence
-    doubts = doubts_of_plan(text(None, violation=violation, drops=True))
-    return doubts, f"{violation}. See on_input_violation below", violation
+def _with_counts(found: Description, key: Column, members: Column, data: Dataset) -> Description:
+    """Description in which a variable that says how many members each group has is a number, published as it is."""
+    groups, of_members = shared_codes([key, members])
+    counts = np.bincount(of_members, minlength=len(groups))[groups]
+
+    def counted(look: ColumnProfile) -> ColumnProfile:
+        column = data[look.name]
+        if look.role is not None or not column.variable.is_numeric or not np.array_equal(column.values, counts):
+            return look
+        return replace(look, type="integer", role="other", why="it counts the members of each group", unsure=())
+
+    return replace(found, variables=tuple(map(counted, found.variables)))
+
+
+def _suggested(text: str, reporter: Reporter) -> tuple[Suggestion, ...]:
+    """Rules of groups, of members and across both, of the files as a pipeline reads them; none where it cannot."""
+    with tempfile.TemporaryDirectory(prefix="maskwright-") as folder:
+        trial = Path(folder) / "pipeline.yaml"
+        trial.write_text(text, encoding="utf-8")
+        options = ReadingOptions(pipeline=trial)
+        try:
+            found = suggest_for_file(None, (), share=None, language=None, options=options, reporter=reporter).found
+        except InputError:
+            return ()  # the plan says what is wrong
+    return tuple(each for each in found if each.kind != "range")[:MOST_SUGGESTED]
+
+
+def _planned(text: Callable[..., str]) -> tuple[bool, list[PlannedDoubt], str, str]:
+    """Whether with edits, doubts of the plan, why there is none, and which edits the original violates."""
+    for active in (True, False):
+        try:
+            return active, doubts_of_plan(text(None, active=active)), "", ""
+        except EditViolation as error:
+            violation = error.problems[0].sentence
+            doubts = doubts_of_plan(text(None, active=active, violation=violation, drops=True))
+            return active, doubts, f"{violation}. See on_input_violation below", violation
+        except InputError:
+            if not active:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _about_file(problem: Problem, data: Sequence[Path]) -> str:
