@@ -100,26 +100,26 @@ def _init(chosen: argparse.Namespace) -> int:
     options = reading_options(chosen)
     if chosen.plugin is not None or chosen.plugin_kind is not None:
         return _init_plugin(chosen, has_options=options != NO_OPTIONS)
-    if len(chosen.data) > 1:
-        from maskwright.experiments.advice.linked_pipeline import start_linked_pipeline
-
-        started = start_linked_pipeline(
-            chosen.data, chosen.to or PIPELINE, options=options, force=chosen.force,
-            reporter=reporter(quiet=chosen.json),
-        )  # fmt: skip
-        show(chosen, started.to_json(), lambda: print_started(started))
-        return started.exit_code
-    (data,) = chosen.data
-    if not is_data(data, options.file_format):
+    data = chosen.data[0]
+    several = len(chosen.data) > 1
+    if not several and not is_data(data, options.file_format):
         if options != NO_OPTIONS or chosen.to is not None or chosen.json:
             refuse(f"{data} is no data file: only a folder can be named without one, and no options")
         path = write_starting_pipeline(data, force=chosen.force)
         print(f"Wrote {path}. Name your data and edits in it, then: maskwright plan {path}")
         return EXIT_FINE
-    started = start_pipeline(
-        data, chosen.to or PIPELINE, options=options, answers=chosen.answer, force=chosen.force,
-        reporter=reporter(quiet=chosen.json),
-    )  # fmt: skip
+    from maskwright.experiments.advice.pipeline_of_levels import holds_levels, start_pipeline_of_levels
+
+    if several or holds_levels(data, options):
+        started = start_pipeline_of_levels(
+            chosen.data, chosen.to or PIPELINE, options=options, force=chosen.force,
+            reporter=reporter(quiet=chosen.json),
+        )  # fmt: skip
+    else:
+        started = start_pipeline(
+            data, chosen.to or PIPELINE, options=options, answers=chosen.answer, force=chosen.force,
+            reporter=reporter(quiet=chosen.json),
+        )  # fmt: skip
     show(chosen, started.to_json(), lambda: print_started(started))
     return started.exit_code
 

@@ -160,8 +160,8 @@ def _loaded_input(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Datas
 
 
 def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, EditSet, None]:
-    from maskwright.commands.describe_data import with_found_options
     from maskwright.commands.options import data_files, read_rule_files
+    from maskwright.commands.profiled_file import with_found_options
     from maskwright.commands.reading import load
     from maskwright.foundation.progress import notify, part, stage
 
@@ -177,8 +177,8 @@ def _of_data(chosen: argparse.Namespace, reporter: Reporter) -> tuple[Dataset, E
 
 def _profiled_data(chosen: argparse.Namespace, reporter: Reporter) -> Dataset:
     """A file of which little may be declared: what its cells seem to mean is taken for it, and said."""
-    from maskwright.commands.describe_data import profile_file
     from maskwright.commands.options import data_files
+    from maskwright.commands.profiled_file import profile_file
     from maskwright.foundation.progress import notify, stage
 
     (file,) = data_files((chosen.data,), reading_options(chosen), ())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.describe_data import with_found_options
 from maskwright.commands.levels.input_files import linked_sources
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, pipeline_levels, read_rule_files
+from maskwright.commands.profiled_file import with_found_options
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import refuse_deeper

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from maskwright.commands.describe_data import Description, described, read_profiled
+from maskwright.commands.describe_data import Description, described
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.plan import plan_pipeline
+from maskwright.commands.profiled_file import read_profiled
 from maskwright.commands.starting_lists import PlannedDoubt
 from maskwright.commands.starting_pipeline import pipeline_text
 from maskwright.data.dataset import Column

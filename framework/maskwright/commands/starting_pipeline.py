@@ -27,21 +27,25 @@ BANDS = 5
 
 @dataclass(frozen=True)
 class LinkedFiles:
-    """Two files of a pipeline that is being written: one of groups, and one of their members.
+    """Groups and their members, of which a pipeline is being written: two files, or one with records inside records.
 
     `levels`: as ``data: levels:`` has them, the upper first. `seen`: names of the files and numbers of their records.
-    `violation`: which edits the original violates, where no step can mend it. `drops`: whether groups that violate an
-    edit in the original are left out; otherwise a comment says how.
+    `source`: the file that has both; '' where each has its own. `violation`: which edits the original violates, where
+    no step can mend it. `drops`: whether groups that violate an edit in the original are left out; otherwise a comment
+    says how.
     """
 
     levels: Mapping[str, Mapping[str, object]]
     seen: str = ""
+    source: str = ""
     violation: str = ""
     drops: bool = False
 
     @property
     def output(self) -> str:
         """Names of the masked files."""
+        if self.source:
+            return scalar("-masked".join(split_name(PurePosixPath(self.source).name)))
         named = {level: PurePosixPath(str(each["source"])).name for level, each in self.levels.items()}
         return flow({level: "-masked".join(split_name(name)) for level, name in named.items()})
 
@@ -104,10 +108,10 @@ def _data(
     levels: Sequence[str],
 ) -> Iterator[str]:
     yield "data:"
-    if linked is None:
+    if linked is None or linked.source:
         yield f"  source: {scalar(source)}"
-    else:
-        yield "  levels:  # records of one file belong to those of the other: maskwright explain levels"
+    if linked is not None:
+        yield "  levels:  # records of one belong to those of the other: maskwright explain levels"
         yield from (f"    {level}: {flow(each)}" for level, each in linked.levels.items())
     for name, value in options.items():
         yield f"  {name}: {scalar(value)}"

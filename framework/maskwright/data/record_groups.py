@@ -43,6 +43,12 @@ def shared_codes(columns: Sequence[Column]) -> tuple[NDArray[np.int64], ...]:
     return tuple(without_gaps[codes] for codes in found)
 
 
+def names_each_record(column: Column) -> bool:
+    """Whether a variable has a value in each record, and no two have the same."""
+    (codes,) = shared_codes([column])
+    return not column.missing.any() and len(np.unique(codes)) == len(codes)
+
+
 def published_codes(column: Column) -> NDArray[np.int64]:
     """Codes of one file, where missing codes that are published apart are values, numbered after the last one.
 

@@ -1,4 +1,4 @@
-"""`maskwright init` and `describe` with two linked files."""
+"""`maskwright init` and `describe` with two linked files, and with one that has records inside records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from lxml import etree
 
 import maskwright as mw
 from maskwright.cli.main import main
@@ -72,33 +73,76 @@ def test_amounts_with_many_zeros_are_said_to_have_structural_ones_as_for_one_fil
     assert linked["structural_zeros"] == alone["structural_zeros"] == ["rent"]
 
 
-def test_rules_within_and_across_the_files_are_edits_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What follows for sums from a rule of each member is not said again; a number of members is no category."""
+@pytest.fixture(params=["linked", "nested"])
+def survey(request: pytest.FixtureRequest, tmp_path: Path) -> list[Path]:
+    """Homes and people with rules within and across them: two files, or one in a namespace."""
     rng = np.random.default_rng(3)
-    homes, persons = ["home,size,tenure,capital,total"], ["home,line,wage,pension,income"]
+    homes, people, nested = ["home,size,tenure,capital,total"], ["home,line,wage,pension,income"], []
     for number in range(200):
         size, capital = rng.integers(1, 6), rng.integers(0, 3000)
         wages, pensions = rng.integers(0, 5000, size), rng.integers(1, 2000, size)
-        homes.append(f"{number},{size},{'or'[number % 2]},{capital},{capital + (wages + pensions).sum()}")
-        persons += [
-            f"{number},{line},{wage},{pension},{wage + pension}"
+        own = [number, size, "or"[number % 2], capital, capital + (wages + pensions).sum()]
+        members = [
+            [number, line, wage, pension, wage + pension]
             for line, (wage, pension) in enumerate(zip(wages, pensions, strict=True), start=1)
         ]
-    files = [tmp_path / "homes.csv", tmp_path / "people.csv"]
-    for path, lines in zip(files, (homes, persons), strict=True):
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        homes.append(",".join(map(str, own)))
+        people += [",".join(map(str, each)) for each in members]
+        inside = [f"<people>{_cells(people[0], each, 1)}</people>" for each in members]
+        nested.append(f"<homes>{_cells(homes[0], own, 0)}{''.join(inside)}</homes>")
+    if request.param == "nested":
+        (tmp_path / "survey.xml").write_text(f'<s xmlns="urn:s">{"".join(nested)}</s>', encoding="utf-8")
+        return [tmp_path / "survey.xml"]
+    for name, lines in {"homes": homes, "people": people}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [tmp_path / "homes.csv", tmp_path / "people.csv"]
+
+
+def _cells(header: str, values: list[object], first: int) -> str:
+    names = header.split(",")[first:]
+    return "".join(f"<{name}>{value}</{name}>" for name, value in zip(names, values[first:], strict=True))
+
+
+def test_rules_within_and_across_levels_are_edits_of_it(
+    tmp_path: Path, survey: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What follows for sums from a rule of each member is not said again; a number of members is no category."""
     start = tmp_path / "pipeline.yaml"
-    assert main(["init", *map(str, files), "--to", str(start)]) == 0
+    assert main(["init", *map(str, survey), "--to", str(start)]) == 0
     said = yaml.safe_load(start.read_text(encoding="utf-8"))
     assert set(said["edits"]) == {
         "capital + sum(people.income) == total", "wage + pension == income", "size == count(people)",
     }  # fmt: skip
-    assert said["data"]["roles"]["other"] == "size"
+    assert said["data"]["roles"] == {"confidential": ["capital", "total", "wage", "pension", "income"], "other": "size"}
     start.write_text(start.read_text(encoding="utf-8").replace("  roles:", "  undeclared: other\n  roles:"), "utf-8")
     assert main(["run", str(start)]) == 0
     assert "1 variable of no declared role may be published unmasked: tenure" in capsys.readouterr().err
-    masked = [pd.read_csv(path.with_stem(f"{path.stem}-masked")) for path in files]
-    per_home = masked[1].groupby("home")["income"].agg(["sum", "size"])
-    of_homes = masked[0].set_index("home").loc[per_home.index]
-    assert (of_homes["capital"] + per_home["sum"] == of_homes["total"]).all()
-    assert (of_homes["size"] == per_home["size"]).all()
+    homes, people = _masked(tmp_path)
+    per_home = people.groupby("home")["income"].agg(["sum", "size"])
+    assert (homes["capital"] + per_home["sum"] == homes["total"]).all()
+    assert (homes["size"] == per_home["size"]).all()
+
+
+def _masked(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Homes, by their key and in its order, and people."""
+    if (folder / "homes-masked.csv").is_file():
+        homes, people = (pd.read_csv(folder / f"{name}-masked.csv") for name in ("homes", "people"))
+    else:
+        root = etree.parse(folder / "survey-masked.xml").getroot()
+        rows = [{etree.QName(cell).localname: cell.text for cell in each} for each in root]
+        homes = pd.DataFrame(rows)[["home", "size", "capital", "total"]].astype(int)
+        inside = [
+            {"home": row["home"], "income": cell.findtext("{*}income")}
+            for row, each in zip(rows, root, strict=True) for cell in each.iterfind("{*}people")
+        ]  # fmt: skip
+        people = pd.DataFrame(inside).astype(int)
+    return homes.set_index("home").sort_index(), people
+
+
+def test_levels_inside_each_other_are_described_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    homes = "".join(f"<home><id>{number}</id><p><line>1</line></p><p><line>2</line></p></home>" for number in range(9))
+    (tmp_path / "survey.xml").write_text(f"<s>{homes}</s>", encoding="utf-8")
+    assert main(["describe", str(tmp_path / "survey.xml"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["files"]
+    assert [(each["source"], each["records"]) for each in found] == [("survey.xml, <home>", 9), ("survey.xml, <p>", 18)]
+    assert [[one["name"] for one in each["variables"]] for each in found] == [["id"], ["line"]]

@@ -1,19 +1,19 @@
-"""A first pipeline for two linked files: which has the groups, by which key, and what points to what."""
+"""A first pipeline for data of two levels: which records are groups, by which key, and what points to what."""
 
 from __future__ import annotations
 
 import os
 import re
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from keyword import iskeyword
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maskwright.commands.describe_data import described, read_profiled
+from maskwright.commands.describe_data import described
 from maskwright.commands.edits import suggest_for_file
 from maskwright.commands.init import (
     MOST_SUGGESTED,
@@ -24,9 +24,10 @@ from maskwright.commands.init import (
     put_pipeline,
 )
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
+from maskwright.commands.profiled_file import is_nested, levels_inside, read_profiled
 from maskwright.commands.starting_pipeline import LinkedFiles, pipeline_text
 from maskwright.data.profiling.level_advice import LOWER, UPPER, advise_levels
-from maskwright.data.record_groups import shared_codes
+from maskwright.data.record_groups import names_each_record, shared_codes
 from maskwright.foundation.errors import DataError, InputError, Problem
 from maskwright.foundation.exit_codes import EXIT_FINE, EXIT_INPUT, EXIT_REFUSED
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite
@@ -37,7 +38,8 @@ from maskwright.release.wording import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from maskwright.commands.describe_data import Description, ProfiledFile
+    from maskwright.commands.describe_data import Description
+    from maskwright.commands.profiled_file import ProfiledFile
     from maskwright.commands.starting_lists import PlannedDoubt
     from maskwright.data.dataset import Column, Dataset
     from maskwright.data.profiling.column_profile import ColumnProfile
@@ -45,8 +47,43 @@ if TYPE_CHECKING:
     from maskwright.pipeline.resolved import DataSource
 
 
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups and their members: two linked files, or one with records inside records; what is of groups first.
+
+    `names`: of the levels. `own`: what ``data: levels:`` says of each besides its key. `key`: of the groups.
+    """
+
+    files: tuple[ProfiledFile, ProfiledFile]
+    paths: tuple[Path, Path]
+    names: tuple[str, str]
+    own: tuple[dict[str, object], dict[str, object]]
+    key: str
+    unsure: tuple[str, ...] = ()
+
+    @property
+    def is_one_file(self) -> bool:
+        """Whether members are inside their groups."""
+        return self.paths[0] == self.paths[1]
+
+    @property
+    def seen(self) -> str:
+        """Names of the files and numbers of their records."""
+        top, low = [each.data for each in self.files]
+        if self.is_one_file:
+            return f"{self.paths[0].name} ({plural(len(top), 'record')} with {len(low)} inside)"
+        counted = zip(self.paths, (top, low), strict=True)
+        return " and ".join(f"{path.name} ({plural(len(data), 'record')})" for path, data in counted)
+
+
+def holds_levels(path: Path, options: ReadingOptions) -> bool:
+    """Whether a file has records inside its records."""
+    (file,) = data_files((path,), options)
+    return is_nested(file)
+
+
 @reads_noted()
-def start_linked_pipeline(
+def start_pipeline_of_levels(
     data: Sequence[Path],
     to: Path,
     *,
@@ -54,7 +91,7 @@ def start_linked_pipeline(
     force: bool = False,
     reporter: Reporter | None = None,
 ) -> StartedPipeline:
-    """Look at two files and write a commented pipeline that links them, which holds no value of a record."""
+    """Look at two linked files, or a nested one, and write a commented pipeline, which holds no value of a record."""
     shown = reporter or Quiet()
     if len(data) > 2:
         hint = "Write two of them, and declare the others by hand: maskwright explain levels."
@@ -62,48 +99,52 @@ def start_linked_pipeline(
     if to.exists() and not force:
         raise already_there(to)
     refuse_to_overwrite({"the pipeline": to}, {f"data file {path.name}": path for path in data})
-    profiled, both = _read_with_same_options(data_files(data, options), shown)
-    with stage(shown, "Searching for what links them"):
-        upper, key = linking_key([each.data for each in profiled], [path.name for path in data])
-    lower = 1 - upper
-    advice = advise_levels(profiled[lower].data, key)
+    groups = _linked(data, options, shown) if len(data) == 2 else _nested(data[0], options, shown)
+    upper, lower = groups.files
+    advice = advise_levels(lower.data, groups.key)
     if advice.member_key is None:
-        hint = f"Number the members of each group: 1, 2, ... beside the same {key}."
-        raise InputError(Problem(f"no variable of {data[lower].name} tells the members of a group apart", hint=hint))
-    found = [described(each, silent) for each in profiled]
-    found[upper] = _with_counts(
-        found[upper], profiled[upper].data[key], profiled[lower].data[key], profiled[upper].data
-    )
-    top, bottom = _names_of_levels([data[upper], data[lower]], [name for each in profiled for name in each.data.names])
-    seen = [f"{data[place].name} ({plural(len(profiled[place].data), 'record')})" for place in (upper, lower)]
-    structure = {key, advice.member_key, *advice.pointers}
-    variables = tuple(each for place in (upper, lower) for each in found[place].variables if each.name not in structure)
+        hint = f"Number the members of each group: 1, 2, ... beside the same {groups.key}."
+        message = f"no variable of {_called(groups, 1)} tells the members of a group apart"
+        raise InputError(Problem(message, hint=hint))
+    found = [described(each, silent) for each in groups.files]
+    found[0] = _with_counts(found[0], upper.data[groups.key], lower.data[groups.key], upper.data)
+    structure = {groups.key, advice.member_key, *advice.pointers}
+    variables = tuple(each for own in found for each in own.variables if each.name not in structure)
+    labels = dict.fromkeys(path.name for path in groups.paths)
     together = replace(
-        found[lower], variables=variables, household=None, source=f"{data[upper].name} and {data[lower].name}",
-        tried=tuple(f"{data[place].name}: {messages}" for place in (upper, lower) for messages in found[place].tried),
-        unsure=tuple(dict.fromkeys((*found[upper].unsure, *found[lower].unsure, *both))),
+        found[1], variables=variables, household=None, source=" and ".join(labels),
+        tried=tuple(dict.fromkeys(
+            f"{path.name}: {messages}" for path, own in zip(groups.paths, found, strict=True) for messages in own.tried
+        )),
+        unsure=tuple(dict.fromkeys((*found[0].unsure, *found[1].unsure, *groups.unsure))),
     )  # fmt: skip
-    zeros = [name for one, own in zip(profiled, found, strict=True) for name in numbers_with_zeros(one.data, own)]
+    zeros = [name for one, own in zip(groups.files, found, strict=True) for name in numbers_with_zeros(one.data, own)]
     stated: dict[str, Any] = {}
-    for each in (profiled[upper], profiled[lower]):
-        stated |= each.file.params.model_dump(exclude_unset=True)
+    for each in groups.files:
+        stated |= each.file.params.model_dump(exclude_unset=True, exclude={"record", "members", "group"})
     if options.file_format is not None:
         stated = {"format": options.file_format, **stated}
+    top, bottom = groups.names
+    member: dict[str, object] = {"key": advice.member_key, "in": top}
+    if advice.pointers:
+        member["pointers"] = dict.fromkeys(advice.pointers, advice.member_key)
 
     def text(
         folder: Path | None, doubts: Sequence[PlannedDoubt] = (), problem: str = "", *,
         suggested: Sequence[Suggestion] = (), active: bool = False, violation: str = "", drops: bool = False,
     ) -> str:  # fmt: skip
-        named = [path.absolute() if folder is None else Path(os.path.relpath(path.absolute(), folder)) for path in data]
-        member: dict[str, object] = {"source": named[lower].as_posix(), "key": advice.member_key, "in": top}
-        if advice.pointers:
-            member["pointers"] = dict.fromkeys(advice.pointers, advice.member_key)
-        group: dict[str, object] = {"source": named[upper].as_posix(), "key": key}
-        source = PurePosixPath(named[lower].as_posix()).as_posix()
-        files = LinkedFiles({top: group, bottom: member}, " and ".join(seen), violation, drops)
+        places = [
+            (path.absolute() if folder is None else Path(os.path.relpath(path.absolute(), folder))).as_posix()
+            for path in groups.paths
+        ]
+        sources: list[dict[str, object]] = [{} if groups.is_one_file else {"source": place} for place in places]
+        levels = {
+            top: {**sources[0], **groups.own[0], "key": groups.key}, bottom: {**sources[1], **groups.own[1], **member},
+        }  # fmt: skip
+        one = places[0] if groups.is_one_file else ""
         return pipeline_text(
-            together, source, stated, suggested, active=active, doubts=doubts, problem=problem, linked=files,
-            zeros=zeros,
+            together, places[1], stated, suggested, active=active, doubts=doubts, problem=problem,
+            linked=LinkedFiles(levels, groups.seen, one, violation, drops), zeros=zeros,
         )  # fmt: skip
 
     suggested = _suggested(text(None), shown)
@@ -118,6 +159,31 @@ def start_linked_pipeline(
     put_pipeline(to, written, force=force)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
     return StartedPipeline(to, to.read_text(encoding="utf-8"), together, tuple(doubts), problem, code, hint)
+
+
+def _linked(data: Sequence[Path], options: ReadingOptions, reporter: Reporter) -> Groups:
+    """Two files, of which one has the groups."""
+    profiled, both = _read_with_same_options(data_files(data, options), reporter)
+    with stage(reporter, "Searching for what links them"):
+        upper, key = linking_key([each.data for each in profiled], [path.name for path in data])
+    files, paths = (profiled[upper], profiled[1 - upper]), (data[upper], data[1 - upper])
+    return Groups(
+        files, paths, _names_of_levels([path.name.split(".")[0] for path in paths], files), ({}, {}), key, both
+    )
+
+
+def _nested(path: Path, options: ReadingOptions, reporter: Reporter) -> Groups:
+    """A file with members inside their groups."""
+    (file,) = data_files((path,), options)
+    upper, lower, key = levels_inside(file, reporter)
+    records = [str(each.file.params.record) for each in (upper, lower)]
+    names = _names_of_levels([each.rpartition(":")[2] for each in records], (upper, lower))
+    return Groups((upper, lower), (path, path), names, ({"record": records[0]}, {"record": records[1]}), key)
+
+
+def _called(groups: Groups, place: int) -> str:
+    """How messages call the records of a level."""
+    return f"<{groups.own[place]['record']}>" if groups.is_one_file else groups.paths[place].name
 
 
 def _read_with_same_options(
@@ -143,10 +209,10 @@ def _read_with_same_options(
     return alike, (f"{message}: found for one of the files, and it holds for both",)
 
 
-def _names_of_levels(paths: Sequence[Path], variables: Sequence[str]) -> tuple[str, str]:
-    """Names of the levels: those of the files, where rules can have them."""
-    names = [re.sub(r"\W+", "_", path.name.split(".")[0]) for path in paths]
-    taken = {*variables, "previous", "following"}
+def _names_of_levels(stems: Sequence[str], files: Sequence[ProfiledFile]) -> tuple[str, str]:
+    """Names of the levels: those of the files or elements, where rules can have them."""
+    names = [re.sub(r"\W+", "_", stem) for stem in stems]
+    taken = {"previous", "following", *(name for each in files for name in each.data.names)}
     if names[0] == names[1] or any(name in taken or not name.isidentifier() or iskeyword(name) for name in names):
         return UPPER, LOWER
     return names[0], names[1]
@@ -205,7 +271,7 @@ def linking_key(data: Sequence[Dataset], files: Sequence[str]) -> tuple[int, str
     common = [name for name in data[0].names if name in data[1]]
     for name in common:
         columns = [each[name] for each in data]
-        once = [_names_each(column) for column in columns]
+        once = [names_each_record(column) for column in columns]
         if any(column.missing.any() for column in columns) or once[0] == once[1]:
             continue
         upper = 0 if once[0] else 1
@@ -215,8 +281,3 @@ def linking_key(data: Sequence[Dataset], files: Sequence[str]) -> tuple[int, str
     shown = f" (both have: {', '.join(common)})" if common else ""
     hint = "The records of the lower level say by the key of the upper one which group they belong to."
     raise InputError(Problem(f"no variable links {files[0]} and {files[1]}{shown}", hint=hint))
-
-
-def _names_each(column: Column) -> bool:
-    (codes,) = shared_codes([column])
-    return not column.missing.any() and len(np.unique(codes)) == len(codes)
