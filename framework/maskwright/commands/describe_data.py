@@ -151,16 +151,17 @@ def describe_file(
     files = _described_files(path, options)
     first, *others = files.values()
     if not others and is_nested(first):
-        upper, lower, key = levels_inside(first, shown)
-        looked = {f"{path.name}, <{each.file.params.record}>": each for each in (upper, lower)}
+        inside = levels_inside(first, shown)
+        names = [f"{path.name}, <{record}>" for record in inside.records]
+        looked, of_groups = dict(zip(names, (inside.upper, inside.lower), strict=True)), {names[1]: inside.key}
     else:
-        looked, lower, key = {name: read_profiled(file, shown) for name, file in files.items()}, None, ""
+        looked, of_groups = {name: read_profiled(file, shown) for name, file in files.items()}, {}
     found = []
     for name, profiled in looked.items():
         with stage(shown, "Profiling its variables") as progress:
             own = described(profiled, progress, show_values=show_values)
         # The key of the groups is read with their members, and is not written inside them.
-        variables = tuple(each for each in own.variables if profiled is not lower or each.name != key)
+        variables = tuple(each for each in own.variables if each.name != of_groups.get(name))
         found.append(replace(own, source=name, variables=variables))
     return tuple(found)
 

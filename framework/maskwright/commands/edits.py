@@ -242,7 +242,7 @@ def suggest_levels(
             if level.name == top.name or any(name in rule for name in data.names if name not in above):
                 found.append(replace(each, rule=rule, ground=about))
     of_members = {each.rule for each in found}
-    found = [each for each in found if each.rule == (own := _of_each(each.rule, low)) or own not in of_members]
+    found = [each for each in found if _of_each(each.rule, low) not in of_members - {each.rule}]
     found.sort(key=lambda each: -each.usefulness)
     kept = tuple(found[:limit] if limit else found)
     return Suggestions(len(low), kept, tuple(notes), shows_values=show_values)

@@ -223,8 +223,18 @@ def _records_inside(file: DataSource) -> tuple[str, ...]:
     return () if elements is None else tuple(elements.records)
 
 
-def levels_inside(file: DataSource, reporter: Reporter) -> tuple[ProfiledFile, ProfiledFile, str]:
-    """Groups and members of a nested file, and the key of groups: the first variable that names each, and no two."""
+@dataclass(frozen=True, eq=False)
+class LevelsInside:
+    """Groups and their members in one file, the elements that are their records, and the key of the groups."""
+
+    upper: ProfiledFile
+    lower: ProfiledFile
+    records: tuple[str, str]
+    key: str
+
+
+def levels_inside(file: DataSource, reporter: Reporter) -> LevelsInside:
+    """Both levels of a nested file; the key is the first variable that is there in each group and names no two."""
     records = _records_inside(file)
     if len(records) > 2:
         hint = f"Declare them by hand: {', '.join(records)}; maskwright explain levels."
@@ -235,4 +245,5 @@ def levels_inside(file: DataSource, reporter: Reporter) -> tuple[ProfiledFile, P
     if key is None:
         hint = f"Levels need a key: add an element with a number of its own to each <{top}>."
         raise InputError(Problem(f"{file.name}: no variable of <{top}> tells its records apart", hint=hint))
-    return upper, read_profiled(_with(file, {"record": low, "group": {top: key}}), reporter), key
+    lower = read_profiled(_with(file, {"record": low, "group": {top: key}}), reporter)
+    return LevelsInside(upper, lower, (top, low), key)

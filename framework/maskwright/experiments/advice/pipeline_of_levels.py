@@ -175,10 +175,10 @@ def _linked(data: Sequence[Path], options: ReadingOptions, reporter: Reporter) -
 def _nested(path: Path, options: ReadingOptions, reporter: Reporter) -> Groups:
     """A file with members inside their groups."""
     (file,) = data_files((path,), options)
-    upper, lower, key = levels_inside(file, reporter)
-    records = [str(each.file.params.record) for each in (upper, lower)]
-    names = _names_of_levels([each.rpartition(":")[2] for each in records], (upper, lower))
-    return Groups((upper, lower), (path, path), names, ({"record": records[0]}, {"record": records[1]}), key)
+    inside = levels_inside(file, reporter)
+    files, (top, low) = (inside.upper, inside.lower), inside.records
+    names = _names_of_levels([each.rpartition(":")[2] for each in (top, low)], files)
+    return Groups(files, (path, path), names, ({"record": top}, {"record": low}), inside.key)
 
 
 def _called(groups: Groups, place: int) -> str:
