@@ -7,15 +7,17 @@ the table, and ``x`` otherwise, with the reason below the table.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence  # noqa: TC003
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 import maskwright as mw
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 DEFINITIONS = """\
