@@ -126,6 +126,7 @@ from maskwright.plugins.block import Gathering as Gathering
 from maskwright.plugins.block import Moments as Moments
 from maskwright.plugins.block import uniform_by_record as uniform_by_record
 from maskwright.plugins.claims import Claims as Claims
+from maskwright.plugins.cost import Cost as Cost
 from maskwright.plugins.engine import Engine as Engine
 from maskwright.plugins.engine import EngineLost as EngineLost
 from maskwright.plugins.engine import EngineTerms as EngineTerms

@@ -158,10 +158,27 @@ def add_rule_commands(
         with_json(sub)
 
 
+def _data_and_edits(command: argparse.ArgumentParser) -> None:
+    command.add_argument("data", type=Path, nargs="*", metavar="DATA",
+                         help="one file; or one of each level that --pipeline declares, the top first; left out: "
+                              "those of --pipeline")  # fmt: skip
+    command.add_argument("--edits", type=Path, action="append", metavar="FILE",
+                         help="rules, or a pipeline with edits; left out: those of --pipeline")  # fmt: skip
+
+
+def _fill_from_pipeline(chosen: argparse.Namespace) -> None:
+    """Put the data and edits of the pipeline where none are named."""
+    from maskwright.commands.options import files_of_pipeline
+
+    missing = "no data file is named" if not chosen.data else "no edits are named" if not chosen.edits else ""
+    if missing and chosen.pipeline is None:
+        refuse(f"{missing}: DATA --edits FILE, or --pipeline FILE for those of a pipeline")
+    chosen.data = chosen.data or list(files_of_pipeline(chosen.pipeline))
+    chosen.edits = chosen.edits or [chosen.pipeline]
+
+
 def _localize_arguments(localize: argparse.ArgumentParser) -> None:
-    localize.add_argument("data", type=Path, nargs="+", metavar="DATA",
-                          help="one file; or one of each level that --pipeline declares, the top first")  # fmt: skip
-    localize.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    _data_and_edits(localize)
     localize.add_argument("--weight", action="append", default=[], dest="weights", metavar="NAME=W",
                           help="how much a variable is trusted: the cost of changing it (1)")  # fmt: skip
     _unread_argument(localize)
@@ -171,9 +188,7 @@ def _localize_arguments(localize: argparse.ArgumentParser) -> None:
 
 
 def _validate_arguments(validate: argparse.ArgumentParser) -> None:
-    validate.add_argument("data", type=Path, nargs="+", metavar="DATA",
-                          help="one file; or one of each level that --pipeline declares, the top first")  # fmt: skip
-    validate.add_argument("--edits", type=Path, action="append", required=True, metavar="FILE")
+    _data_and_edits(validate)
     validate.add_argument("--original", type=Path, metavar="FILE", help="original data, for values-exist edits")
     validate.add_argument("--svrl", type=Path, metavar="OUT", help="write an SVRL report; it carries values of records")
     validate.add_argument("--document", action="store_true",
@@ -225,6 +240,7 @@ def _validate(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.tables import print_outcome
     from maskwright.commands.validate import validate_file
 
+    _fill_from_pipeline(chosen)
     if chosen.document:
         return _validate_document(chosen)
     if chosen.show_values or chosen.allow_unfired:
@@ -310,6 +326,7 @@ def _localize(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.tables import print_localisation
     from maskwright.commands.localize import localize_file
 
+    _fill_from_pipeline(chosen)
     found = localize_file(
         chosen.data, chosen.edits, weights=chosen.weights, options=reading_options(chosen),
         reporter=reporter(quiet=chosen.json), workers=chosen.workers,

@@ -12,7 +12,8 @@ from maskwright.foundation.errors import InputError, Place, Problem, refuse_prob
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.yaml_document import Node, load_yaml
 from maskwright.foundation.yaml_models import only, read_model, without
-from maskwright.pipeline.data_section import DECLARED, resolve_data, source_of
+from maskwright.pipeline.data_section import DECLARED, place_in, resolve_data, source_of
+from maskwright.pipeline.edits_section import read_edits_of, resolve_edits
 from maskwright.pipeline.overrides import value_of
 from maskwright.pipeline.reading import HELP, text_of
 from maskwright.pipeline.resolved import VariableUse
@@ -130,6 +131,12 @@ def read_rule_files(
     kind: type[WrongRulesError] = UnreadRulesError
     for path in files:
         try:
+            section = None if language is not None else _edits_of_pipeline(path)
+            if section is not None:
+                found, wrong = read_edits_of(resolve_edits(section, path.absolute().parent, problems), levels)
+                problems.extend(wrong)
+                edits = edits.joined(found)
+                continue
             reader = find_rule_language(language or path)
             edits = edits.joined(reader.read_with(path, own_params(reader.params, options), levels))
         except InputError as error:
@@ -139,6 +146,31 @@ def read_rule_files(
     if problems:
         raise kind(problems, edits)
     return edits
+
+
+def _edits_of_pipeline(path: Path) -> Node | None:
+    """The ``edits:`` section of a pipeline, an empty one where it has none; None: the file is no pipeline."""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return None
+    try:
+        root = load_yaml(text_of(path, "pipeline", HELP), str(path))
+    except InputError:
+        return None  # who reads it as rules says what is wrong
+    if not root.is_mapping or "maskwright" not in root:
+        return None
+    return root.get("edits") or Node("sequence", Place(str(path)))
+
+
+def files_of_pipeline(pipeline: Path) -> tuple[Path, ...]:
+    """Data files that a pipeline names, those of upper levels first."""
+    section, folder = _pipeline_section(pipeline), pipeline.absolute().parent
+    levels = section.get("levels")
+    nodes = () if levels is None else tuple(level.get("source") for _, level in levels.entries)
+    named = [node for node in nodes if node is not None] or [section.get("source")]
+    found = [Path(place_in(folder, node.value)) for node in named if node is not None and isinstance(node.value, str)]
+    if len(found) < len(named):
+        raise InputError(Problem("the pipeline names no data file", section.place, HELP))
+    return tuple(found)
 
 
 def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:

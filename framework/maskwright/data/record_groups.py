@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from maskwright.data.classes.classes import Classes
 from maskwright.data.declaration import VariableDeclaration
+from maskwright.data.number_columns import first_records
 from maskwright.data.number_text import read_numbers
 from maskwright.data.sketches.record_hashes import published_cells
 from maskwright.foundation.counts import plural
@@ -98,10 +99,9 @@ def with_households(data: Dataset, name: str) -> Dataset:
     """Copy whose records with the same value of a variable are one household."""
     column = data[name]
     if column.missing.any():
-        raise InputError(
-            f"cluster {name!r} is missing in {plural(int(column.missing.sum()), 'record')}: "
-            "every record needs a household"
-        )
+        missing = plural(int(column.missing.sum()), "record")
+        message = f"cluster {name!r} is missing in {missing}: {first_records(column.missing)}"
+        raise InputError(Problem(message, hint="Give each record a household: one of its own, where it has none."))
     (codes,) = shared_codes([column])
     codes.setflags(write=False)
     return replace(data, households=codes, cluster=name)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from maskwright.planning.model import Step
+    from maskwright.plugins.cost import Cost
 
 
 MEGABYTE = 1e6
@@ -39,26 +40,8 @@ STAGES: Mapping[str, Rate] = {
 }
 """In the order of a run. What masking and measuring take depends on methods and measures."""
 
-MICROSECONDS_OF_MASKING = 0.3
-"""For a cell, of a method that goes over the records once or sorts them."""
-
-MICROSECONDS_OF_PARTITIONS: Mapping[str, float] = {"refine": 3.1, "mdav": 0.15, "variable_size_mdav": 0.3}
-"""For a cell, of methods that make clusters; others as `OTHER_CLUSTERS`."""
-
-OTHER_CLUSTERS = 1.0
-
-SECONDS_OF_NEIGHBOURS = 1e-11
-"""Of `mdav` for a cell and each record of its block: 2 s for 4,000,000 cells in blocks of 50,000 records."""
-
-MICROSECONDS_OF_MEASURES: Mapping[str, float] = {
-    "distance_record_linkage": 3.5,
-    "mahalanobis_record_linkage": 3.5,
-    "probabilistic_record_linkage": 3.5,
-    "score": 4.0,
-}
-"""For a cell; others as `OTHER_MEASURES`."""
-
-OTHER_MEASURES = 0.06
+START = 1.5
+"""Seconds until the first record is read: modules are imported, and kernels loaded."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +79,19 @@ class Costs:
         return sum(each.seconds for each in self.stages)
 
 
+def costs_together(levels: Sequence[Costs]) -> Costs:
+    """Expected costs of a run on several levels, the lowest last: all are in memory at once, and the program once."""
+    stages = tuple(
+        StageCost(
+            same[0].stage,
+            BASE + sum(each.bytes - BASE for each in same),
+            sum(each.seconds for each in same) - (START * (len(same) - 1) if same[0].stage == "read" else 0.0),
+        )
+        for same in zip(*(each.stages for each in levels), strict=True)
+    )
+    return Costs(levels[-1].records, stages)
+
+
 def reading_costs(records: int, variables: int) -> Costs:
     """Expected costs of reading alone, which no step can lower."""
     size = BASE + READ.memory * records * variables
@@ -107,19 +103,16 @@ def costs_of(
     variables: int,
     masked: Sequence[int],
     steps: Sequence[Step] = (),
-    measures: Collection[str] = (),
+    measures: Sequence[tuple[Cost, int]] = (),
     block_size: int | None = None,
 ) -> Costs:
-    """Expected costs of a run; `measures`: their names."""
+    """Expected costs of a run; `measures`: the cost of each, and how many variables it looks at."""
     most = min(max(masked, default=0), variables)
     seconds = {
-        "mask": sum(
-            _masking(step, records, count, block_size) for step, count in zip(steps, masked, strict=True)
-        ),
-        "measure": sum(
-            records * most * MICROSECONDS_OF_MEASURES.get(name, OTHER_MEASURES) * 1e-6 for name in measures
-        ),
-    }  # fmt: skip
+        "read": START,
+        "mask": sum(_masking(step, records, count, block_size) for step, count in zip(steps, masked, strict=True)),
+        "measure": sum(cost.of(records, count) for cost, count in measures),
+    }
     return Costs(
         records,
         tuple(
@@ -135,13 +128,9 @@ def costs_of(
 
 def _masking(step: Step, records: int, masked: int, block_size: int | None) -> float:
     """Seconds that a step takes."""
-    cells = records * masked
-    if not step.method.makes_clusters:
-        return cells * MICROSECONDS_OF_MASKING * 1e-6
-    named = step.partition.partition.name if step.partition is not None else ""
-    rate = MICROSECONDS_OF_PARTITIONS.get(named, OTHER_CLUSTERS) * 1e-6
-    searched = records if block_size is None else min(records, block_size)
-    return cells * (rate + (SECONDS_OF_NEIGHBOURS * searched if "mdav" in named else 0.0))
+    method, partition = step.method.claims.cost, step.partition
+    found = method.of(records, masked, block_size)
+    return found if partition is None else found + partition.partition.cost.of(records, masked, block_size)
 
 
 SCRATCH = 45.0
@@ -186,12 +175,12 @@ def costs_over_parts(
     shape: Shape,
     masked: Sequence[int],
     steps: Sequence[Step] = (),
-    measures: Collection[str] = (),
+    measures: Sequence[tuple[Cost, int]] = (),
     *,
     masked_at_once: int = 0,
     is_measured_at_once: bool = False,
 ) -> Costs:
-    """Expected costs of a run over parts; `measures`: their names.
+    """Expected costs of a run over parts; `measures`: the cost of each, and how many variables it looks at.
 
     `masked_at_once`: columns of all records that one task has in its memory to mask or examine them;
     `is_measured_at_once`: whether one has all columns, to measure.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maskwright.plugins.cost import USUAL, Cost
 from maskwright.plugins.legal_values import frozen_sets
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class Claims:
     publishes : callable or None
         ``(params, variable) -> Variable or None``: the variable as a method that removes detail publishes it, with
         `Variable.bands`, where that is known before any data are read; None: it is not. Defined at the top of a module.
+    cost : Cost
+        Processor time; of a method that makes clusters, beside that of the partition.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class Claims:
     limits: Callable[[Any, tuple[Variable, ...]], tuple[Limit, ...]] | None = None
     gathering: Gathering | None = None
     publishes: Callable[[Any, Variable], Variable | None] | None = None
+    cost: Cost = USUAL
 
     def __post_init__(self) -> None:
         """Freeze its sets."""

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from maskwright.plugins.attack import Attack
 from maskwright.plugins.claims import Claims
+from maskwright.plugins.cost import Cost
 from maskwright.plugins.engine import Engine
 from maskwright.plugins.legal_values import illegal_value_error
 from maskwright.plugins.measure import Measure, MeasureClaims
@@ -202,6 +203,10 @@ def _nesting_error(plugin: Plugin) -> str | None:
     for name, value, expected in nested:
         if not isinstance(value, expected):
             return f"{name} must be a maskwright.{expected.__name__}, not a {type(value).__name__}"
+    claims = plugin if isinstance(plugin, Partition) else getattr(plugin, "claims", None)
+    cost: object = getattr(claims, "cost", None)
+    if isinstance(claims, (Claims, MeasureClaims, Partition)) and not isinstance(cost, Cost):
+        return f"cost must be a maskwright.Cost, not a {type(cost).__name__}"
     return None
 
 

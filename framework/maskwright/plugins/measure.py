@@ -11,6 +11,7 @@ from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRec
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import Progress, silent
+from maskwright.plugins.cost import USUAL, Cost
 from maskwright.plugins.legal_values import frozen_sets
 
 if TYPE_CHECKING:
@@ -324,6 +325,8 @@ class MeasureClaims:
     check : callable or None
         ``(params, measurable) -> [(parameter, what is wrong), ...]``: mistakes that the variables show before there is
         anything to measure. Names in parameters marked `NamesVariables` have been looked up by then.
+    cost : Cost
+        Processor time; of a score, beside that of its components.
 
     Examples
     --------
@@ -341,6 +344,7 @@ class MeasureClaims:
     uses: Callable[[Any, Measurable], Iterable[str]] | None = None
     components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
     check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
+    cost: Cost = USUAL
 
     def __post_init__(self) -> None:
         """Freeze its set."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maskwright.foundation.no_params import NoParams
+from maskwright.plugins.cost import USUAL, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ class Partition:
         Paper, section.
     summary : str
         One sentence for `maskwright plugins`.
+    cost : Cost
+        Processor time for clusters of 5.
 
     Examples
     --------
@@ -59,3 +62,4 @@ class Partition:
     one_variable: bool = False
     reference: str = ""
     summary: str = ""
+    cost: Cost = USUAL

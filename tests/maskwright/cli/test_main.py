@@ -232,6 +232,30 @@ def test_validate_json_and_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["validate", str(tmp_path / "none.xml"), "--edits", str(rules)]) == 2
 
 
+def test_data_and_edits_of_a_pipeline_are_taken_where_none_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rules as text and of files beside it; a masked file, or one of each level, instead of the original."""
+    _write(tmp_path)
+    (tmp_path / "rules.yaml").write_text("- {name: low, rule: net >= 918}\n")
+    pipeline = tmp_path / "p.yaml"
+    pipeline.write_text(
+        "maskwright: 1\ndata: {source: data.xml, record: Record}\nedits: [gross = net + tax, yaml: rules.yaml]\n"
+        "protect: [{method: rounding, params: {base: 5}}]\noutput: {data: masked.xml}\n"
+    )
+    data, said = str(tmp_path / "data.xml"), []
+    for words in (["--pipeline", str(pipeline)], [data, "--edits", str(pipeline), "--record", "Record"]):
+        assert main(["validate", *words, "--json"]) == 1
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0] == said[1]
+    assert {each["name"]: each["violations"] for each in said[0]["edits"]} == {"edit-1": 0, "low": 2}
+    assert main(["localize", "--pipeline", str(pipeline), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["violating"] == 2
+    assert main(["edits", str(pipeline)]) == 0
+    assert main(["validate", data]) == 2
+    assert "no edits are named: DATA --edits FILE, or --pipeline FILE" in capsys.readouterr().err
+
+
 def test_validate_can_fail_on_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A missing cell makes a YAML edit unknown; --fail-on-unknown does not accept that."""
     data = HEADER + _records(5) + "<Record><gross>5</gross><net/><tax>1</tax></Record></Data>"

@@ -22,6 +22,7 @@ from maskwright.commands.levels.masking_results import (
 from maskwright.commands.levels.measuring import LevelMeasures, joined_to_groups, measures_of_levels
 from maskwright.commands.levels.planning import PlannedLevels, plan_levels
 from maskwright.commands.levels.publishing import LevelFiles, PublishedEdits, published_edits
+from maskwright.commands.running.cost_estimates import costs_json, costs_of_plan, limit_of
 from maskwright.commands.running.input_violations import violated_edits
 from maskwright.commands.running.preparation import ToPublish, output_findings
 from maskwright.commands.running.release_candidate import PlannedRun, ReleaseCandidate
@@ -29,12 +30,13 @@ from maskwright.commands.running.release_files import ReleaseFiles
 from maskwright.commands.running.stages import PipelineRun, ReleasedLevel, without_contributions
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.levels.column_values import with_linked_columns
-from maskwright.foundation.errors import InputError, Problem
+from maskwright.foundation.errors import Problem
 from maskwright.foundation.findings import Notice, distinct_notices
 from maskwright.foundation.progress import notify, stage
 from maskwright.foundation.randomness import fresh_seed
 from maskwright.masking.promised_classes import smallest_classes
 from maskwright.masking.protecting.processes import report_compilation
+from maskwright.planning.costs import costs_together
 from maskwright.planning.levels.bound_edits import outcomes
 from maskwright.planning.levels.recoded_edits import in_categories
 from maskwright.planning.levels.steps import steps_requiring_k
@@ -109,11 +111,16 @@ class PlannedOnLevels(PlannedRun):
         return self.planned.to_json()
 
     def extent(self, assumed: int | None) -> dict[str, Any]:
-        """Return the records of each level; what these cost is not estimated."""
-        if assumed is not None:
-            hint = "Leave out `--assume-records`."
-            raise InputError(Problem("what records of several levels cost is not estimated", hint=hint))
-        return {"levels": {level.name: len(level) for level in self.planned.loaded.linked}}
+        """Return the records of each level, and expected memory and time; those assumed are of the lowest."""
+        levels = self.planned.loaded.linked.levels
+        times = 1.0 if assumed is None else assumed / max(len(levels[-1]), 1)
+        costs = costs_together([
+            costs_of_plan(
+                self.pipeline, self.planned.every[level.name].plan, len(level.data.names), round(times * len(level))
+            )
+            for level in levels
+        ])  # fmt: skip
+        return {"levels": {level.name: len(level) for level in levels}} | costs_json(costs, limit_of(self.pipeline))
 
     def carry_out(self, release: Release) -> CandidateOnLevels:
         """Mask level by level, write, read back, validate and measure."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from maskwright.commands.parted.measuring import is_merged
 from maskwright.commands.parted.planning import sample_size
 from maskwright.commands.parted.task_run import BLOCK_SIZE
-from maskwright.commands.running.cost_estimates import gigabytes, limit_of, masked_by_steps
+from maskwright.commands.running.cost_estimates import costs_of_measures, gigabytes, limit_of, masked_by_steps
 from maskwright.commands.running.loading import read_by_rules, read_rules
 from maskwright.commands.running.preparation import refuse_steps
 from maskwright.data.parts.part_files import is_remote
@@ -281,7 +281,7 @@ def costs_of_parted_plan(
     largest = min(max(part or block, _records_of_file(request)), records)
     shape = Shape(records, variables, largest, block, sample_size(request, records), request.execution.at_once)
     return costs_over_parts(
-        shape, masked_by_steps(plan), plan.steps, [each.measure.name for each in request.measures],
+        shape, masked_by_steps(plan), plan.steps, costs_of_measures(request, plan),
         masked_at_once=max(examined, *map(len, _columns_in_one_place(plan)), 0),
         is_measured_at_once=not all(map(is_merged, request.measures)),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from maskwright.foundation.processes.resources import bytes_of, memory
 from maskwright.pipeline.resolved import DataSource, Pipeline
 from maskwright.planning.costs import MEGABYTE, Costs, costs_of, reading_costs
 from maskwright.plugins.source import written_batches_of
+from maskwright.release.measures.variable_selection import names_used, to_be_measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Progress
     from maskwright.pipeline.resolved import MaskingRequest
     from maskwright.planning.plan import Plan
+    from maskwright.plugins.cost import Cost
     from maskwright.plugins.source import Reading
 
 
@@ -27,9 +29,20 @@ MOST_GROWTH = 100
 
 def costs_of_plan(request: Pipeline, plan: Plan, variables: int, records: int) -> Costs:
     """Expected costs of a run in memory."""
-    masked = masked_by_steps(plan)
-    measures = [each.measure.name for each in request.measures]
-    return costs_of(records, variables, masked, plan.steps, measures, request.execution.block_size)
+    measures = costs_of_measures(request, plan)
+    return costs_of(records, variables, masked_by_steps(plan), plan.steps, measures, request.execution.block_size)
+
+
+def costs_of_measures(request: Pipeline, plan: Plan) -> list[tuple[Cost, int]]:
+    """Cost of each measure, and of the components of a score, and how many variables it looks at."""
+    given, found = to_be_measured(plan), []
+    for each in request.measures:
+        components = each.measure.claims.components
+        used = len(names_used(each.measure, each.params, given))
+        found.append((each.measure.claims.cost, used))
+        for measure, _ in () if components is None else components(each.params):
+            found.append((measure.claims.cost, used))
+    return found
 
 
 def masked_by_steps(plan: Plan) -> list[int]:

@@ -17,7 +17,7 @@ from maskwright.foundation.release_outcomes import EditViolation
 from maskwright.planning.applicable_edits import without_violations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -100,7 +100,25 @@ def violation_counts(broken: Iterable[EditOutcome]) -> str:
 
 def input_violation(broken: Iterable[EditOutcome], hint: str) -> EditViolation:
     """Error for an original in which edits are violated, where the pipeline does not mask such records."""
-    return EditViolation(Problem(f"records of the original violate edits ({violation_counts(broken)})", hint=hint))
+    found = tuple(broken)
+    message = f"records of the original violate edits ({violation_counts(found)})"
+    return EditViolation(Problem(message, hint=f"{_first_records(found)}; {hint}"))
+
+
+MOST_EDITS_SHOWN, MOST_RECORDS_SHOWN = 3, 5
+"""Violated edits of which the first records are named, and how many of them."""
+
+
+def _first_records(broken: Sequence[EditOutcome]) -> str:
+    """``edit-1 in records 6, 45``."""
+    named = []
+    for each in broken[:MOST_EDITS_SHOWN]:
+        numbers = ", ".join(map(str, each.first_records[:MOST_RECORDS_SHOWN]))
+        more = ", ..." if each.violations > MOST_RECORDS_SHOWN else ""
+        level = f" of {each.level}" if each.level else ""
+        named.append(f"{each.name} in record{'' if each.violations == 1 else 's'} {numbers}{more}{level}")
+    more = "; ..." if len(broken) > MOST_EDITS_SHOWN else ""
+    return f"{'; '.join(named)}{more}"
 
 
 def check_unpublished(
