@@ -74,7 +74,7 @@ def test_no_field_is_adjusted_for_an_edit_about_several_records(
     path.write_text(text.replace("in.csv}", "in.csv, variables: {number: {role: other}}}"), encoding="utf-8")
     assert main(["run", str(path)]) == int(repeated)
     said = " ".join("".join(capsys.readouterr()).split())
-    assert ("records of the original violate edits (edit-1: 2) edit-1 in records 199, 200; on_input_violation is 'localize'" in said) is repeated
+    assert ("(edit-1: 2) edit-1 in records 199, 200; on_input_violation is 'localize'" in said) is repeated
     assert ("`on_input_violation: drop` leaves these records out, with their groups" in said) is repeated
     assert (tmp_path / "out.csv").exists() is not repeated
 
