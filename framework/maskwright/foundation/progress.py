@@ -1,7 +1,8 @@
 """Progress of long work: a callable that takes the share done, and what to do with it.
 
 Kernels and plugins receive a `Progress` and call it now and then with a number between 0 and 1; they never print.
-The command line shows a bar with an estimate of the time left when standard error is a terminal, and nothing otherwise.
+The command line shows a bar with an estimate of the time left where standard error is a terminal, else a line now and
+then.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from maskwright.foundation.progress import Progress as Report
 from maskwright.foundation.progress import silent
+from maskwright.release.number_formats import duration
 from maskwright.release.wording import plural
 
 if TYPE_CHECKING:
@@ -110,13 +111,15 @@ def without_column(table: Table, index: int) -> Table:
 
 QUIET_SECONDS = 2.0
 STEPS = 1000
+FIRST_LINE, LONGEST_WAIT = 30.0, 600.0
+"""Seconds until a stage has its first line in a log; the next come after twice the time, and after ten minutes."""
 
 
 class Terminal:
     """Reporter for people at a terminal; implements `maskwright.foundation.progress.Reporter`.
 
-    A stage gets a bar on standard error, only when that is a terminal and only after two seconds of work. Notices are
-    lines on standard error wherever it goes.
+    A stage gets a bar on standard error after two seconds of work; where that is no terminal, a line after half a
+    minute and now and then. Notices are lines on standard error wherever it goes.
 
     `quiet`: show neither bars nor notices.
     """
@@ -131,8 +134,10 @@ class Terminal:
 
     def stage(self, title: str) -> Report:
         """Start a stage; the returned callable takes the share done, and 1.0 ends the stage."""
-        if self._quiet or not self._console.is_terminal:
+        if self._quiet:
             return silent
+        if not self._console.is_terminal:
+            return self._lines(title)
         started = self._clock()
         bar: TaskID | None = None
 
@@ -148,6 +153,23 @@ class Terminal:
                     self._shown().update(bar, completed=done)
                 elif self._clock() - started >= QUIET_SECONDS:
                     bar = self._shown().add_task(title, total=STEPS, completed=done)
+
+        return report
+
+    def _lines(self, title: str) -> Report:
+        """Progress in lines, as a log takes them."""
+        started = self._clock()
+        due = started + FIRST_LINE
+
+        def report(share: float) -> None:
+            nonlocal due
+            now = self._clock()
+            with self._lock:
+                if now < due or not 0.0 < share < 1.0:
+                    return
+                due = now + min(now - started, LONGEST_WAIT)
+                left = duration((now - started) * (1.0 - share) / share)
+                self._console.print(f"{title}: {share:.0%} done, about {left} left", soft_wrap=True, highlight=False)
 
         return report
 

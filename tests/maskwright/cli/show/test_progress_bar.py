@@ -70,16 +70,19 @@ def test_long_work_draws_a_bar_with_its_title_and_takes_it_away(terminal: FakeTe
     assert len(terminal.getvalue()) == length
 
 
-def test_nothing_is_drawn_into_a_pipe_but_notices_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_into_a_pipe_go_notices_and_a_line_of_long_work_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     reporter = Terminal(clock=clock)
     with stage(reporter, "protecting") as progress:
-        clock.now = 60.0
-        progress(0.5)
+        for clock.now in range(10, 130, 10):
+            progress(clock.now / 130)
         reporter.notice("id is an [identifier]: dropped")
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "id is an [identifier]: dropped\n"
+    assert captured.err.splitlines() == [
+        "protecting: 23% done, about 1 min 40 s left", "protecting: 46% done, about 1 min 10 s left",
+        "protecting: 92% done, about 10.0 s left", "id is an [identifier]: dropped",
+    ]  # fmt: skip
 
 
 def test_quiet_says_nothing(terminal: FakeTerminal) -> None:
