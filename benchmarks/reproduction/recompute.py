@@ -27,7 +27,7 @@ from multiprocessing import get_context
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from papers import PAPERS
-from tables import GRADES, OVERVIEWS, PAGES, Table, filled, markdown, overview, read, write
+from tables import GRADES, OVERVIEWS, PAGES, Table, filled, markdown, one_thread, overview, read, write
 
 import maskwright
 
@@ -66,7 +66,8 @@ def compute_all(tables: list[Table]) -> list[str]:
         if len(groups) < 2:
             failed += [name for group in groups for name in compute(group)]
             continue
-        with ProcessPoolExecutor(min(len(groups), os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
+        count, spawned = min(len(groups), os.cpu_count() or 1), get_context("spawn")
+        with ProcessPoolExecutor(count, mp_context=spawned, initializer=one_thread) as pool:
             failed += [name for names in pool.map(compute, groups) for name in names]
     grades = Counter(grade for table in tables if table.printed for grade in read(table).grades)
     counted = ", ".join(f"{grades[grade]} {grade}" for grade in GRADES if grades[grade])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable  # noqa: TC003 - fields of dataclasses
 from dataclasses import dataclass, field
@@ -27,6 +28,11 @@ UNPRINTED_DECIMALS = 2
 
 OVERVIEWS = {"overview": True, "other_programs": False}
 """Tables of the index, and whether they are of what papers print."""
+
+
+def one_thread() -> None:
+    """Prepare a process that shares the processors with others: threads of its own would only wait."""
+    os.environ["MASKWRIGHT_THREADS"] = "1"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from synthetic import (
     roles,
     scored,
 )
-from tables import GOLDEN, REFERENCE, Cell, Paper, Table, cell
+from tables import GOLDEN, REFERENCE, Cell, Paper, Table, cell, one_thread
 
 import maskwright as mw
 
@@ -50,7 +50,7 @@ OF_CENSUS = [
 def processes() -> ProcessPoolExecutor:
     """Processes with one thread of linear algebra: with more, losses of singular regressions differ in the digits."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
+    return ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"), initializer=one_thread)
 
 
 @cache
