@@ -160,6 +160,8 @@ def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
     across = _across_records(function, start, arguments)
     if across is not None:
         return across
+    if function in OF_BOTH and len(arguments) == 1 and _levels_in(arguments[0]):
+        return _of_calculation(function, start, arguments[0])
     if function not in GROUP_FUNCTIONS or (function in OF_BOTH and not _is_of_group(arguments)):
         return None
     if len(arguments) != 1:
@@ -181,6 +183,46 @@ def group_function(name: Token, arguments: Sequence[Typed]) -> Typed | None:
             raise Mistake(argument.start, f"{function}() needs a variable of a level, as person.income", HINT)
         found = x.GroupFunction(function, level, x.VariableReference(variable), condition)
     return Typed(found, GROUP_FUNCTIONS[function], argument.depth + 1, start)
+
+
+def _levels_in(argument: Typed) -> set[str]:
+    """Levels whose variables a calculation reads; none of a variable alone, or where something else is read."""
+    node = argument.expression
+    if not isinstance(node, x.Arithmetic | x.Negative):
+        return set()
+    names = x.variable_names(node)
+    return {name.partition(".")[0] for name in names} if all("." in name for name in names) else set()
+
+
+OF_SUMS = "Write 'sum(person.wage + 2 * person.bonus)'; declare what is computed otherwise as a variable of its own."
+
+
+def _of_calculation(function: str, start: int, argument: Typed) -> Typed:
+    """Sum over members of sums, differences and multiples of their variables: the same of the sums of each."""
+    levels = _levels_in(argument)
+    if function != "sum" or len(levels) > 1:
+        what = "members of one level" if len(levels) > 1 else "one variable of members"
+        raise Mistake(argument.start, f"{function}() is about {what}; found a calculation", OF_SUMS)
+    (level,) = levels
+
+    def total(node: x.Expression) -> x.Expression:
+        match node:
+            case x.VariableReference(name):
+                return x.GroupFunction("sum", level, x.VariableReference(name.partition(".")[2]))
+            case x.Negative(inner):
+                return x.Negative(total(inner))
+            case x.Arithmetic("+" | "-" as operator, left, right):
+                return x.Arithmetic(operator, total(left), total(right))
+            case x.Arithmetic("*", x.Number() as factor, inner) | x.Arithmetic("*", inner, x.Number() as factor):
+                return x.Arithmetic("*", factor, total(inner))
+            case x.Arithmetic("/", inner, x.Number() as divisor):
+                return x.Arithmetic("/", total(inner), divisor)
+            case x.Number():
+                return x.Arithmetic("*", node, x.GroupFunction("count", level))
+            case _:
+                raise Mistake(argument.start, "sum() of members takes no products of variables", OF_SUMS)
+
+    return Typed(total(argument.expression), "number", argument.depth + 1, start)
 
 
 AGGREGATES = ("sum", "mean", "min", "max")

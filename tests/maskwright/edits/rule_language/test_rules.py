@@ -96,3 +96,32 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.yaml").write_bytes(b"- a\xe9 == 1\n")
     with pytest.raises(EditError, match="UTF-8"):
         read_edits_yaml(tmp_path / "latin.yaml")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("sum(p.a + p.b) + c == t", "sum(p.a) + sum(p.b) + c == t"),
+        ("sum(2 * p.a - p.b / 4) <= t", "2 * sum(p.a) - sum(p.b) / 4 <= t"),
+        ("sum(-(p.a - p.b) * 3 + 1) >= 0", "3 * -(sum(p.a) - sum(p.b)) + 1 * count(p) >= 0"),
+    ],
+)
+def test_a_sum_of_a_calculation_over_members_is_the_calculation_of_sums(written, meant):
+    assert EditSet.parse([written])["edit-1"].expression == EditSet.parse([meant])["edit-1"].expression
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("sum(p.a * p.b) >= 0", "sum\\(\\) of members takes no products of variables"),
+        ("max(p.a + 1) >= 0", "max\\(\\) is about one variable of members"),
+        ("sum(p.a + h.b) >= 0", "sum\\(\\) is about members of one level"),
+    ],
+)
+def test_other_calculations_over_members_are_refused(written, message):
+    with pytest.raises(EditError, match=message):
+        EditSet.parse([written])
+
+
+def test_functions_of_one_record_take_calculations_as_before():
+    assert EditSet.parse(["max(a + 1, p.b) >= 0", "sum(a + b) == c"])["edit-2"].variables == ("a", "b", "c")
