@@ -217,7 +217,9 @@ def _suggested(data: Dataset, description: Description) -> tuple[Suggestion, ...
 def numbers_with_zeros(data: Dataset, description: Description) -> tuple[str, ...]:
     """Numbers so many of which are 0 that averaging them would be a doubt."""
     found = [
-        _without_codes(data[each.name], tuple(each.missing_codes)) for each in description.variables if each.is_numeric
+        _without_codes(data[each.name], tuple(each.missing_codes))
+        for each in description.variables
+        if each.is_numeric and data[each.name].variable.is_numeric
     ]
     return tuple(each.name for each in found if has_many_zeros(each))
 
