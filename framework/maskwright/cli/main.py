@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -315,8 +316,15 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
     return EXIT_FINE
 
 
+LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""How libraries of linear algebra are told their threads."""
+
+
 def command_line() -> NoReturn:
     """Run the command line as a process of its own."""
+    # Matrices are small here, and with one thread sums are the same on every machine: more would spin for nothing.
+    for name in LINEAR_ALGEBRA:
+        os.environ.setdefault(name, "1")
     if "--json" in sys.argv:
         from maskwright.cli.exit_handling import keep_standard_output
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -123,3 +124,17 @@ def test_a_small_file_is_validated_without_pandas(tmp_path: Path) -> None:
         "maskwright.edits.engines",
     )
     assert [name for name in modules if name.startswith(elsewhere)] == []
+
+
+def test_linear_algebra_has_one_thread_and_is_loaded_after_that_is_said() -> None:
+    """Its threads would wait for each other, and sums would differ between machines; who says otherwise is heard."""
+    program = (
+        "import os, sys; from maskwright.cli.main import command_line; assert 'numpy' not in sys.modules\n"
+        "sys.argv = ['maskwright']\ntry: command_line()\nexcept SystemExit: print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    for stated, threads in ({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3"):
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment | stated, capture_output=True, text=True, check=False
+        )  # fmt: skip
+        assert done.stdout.splitlines()[-1:] == [threads], done.stderr
