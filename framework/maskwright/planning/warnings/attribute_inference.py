@@ -14,8 +14,8 @@ from maskwright.data.dependencies import Dependencies, ValueCodes, determines
 from maskwright.data.notations import amounts
 from maskwright.foundation.arrays import arrow_texts, numbers_of
 from maskwright.foundation.doubts import Doubt
-from maskwright.planning.warnings.number_inference import are_tied, in_one_order, inferred_from_numbers
-from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS, HOLDS
+from maskwright.planning.warnings.number_inference import are_tied, in_the_order_of, inferred_from_numbers
+from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS, HOLDS, some_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +31,12 @@ RELATION_SAMPLE = 20_000
 
 SLACK = 1e-9
 """Share of a number, of two of the smaller, by which sums in binary fractions may be off."""
+
+FEW = 64
+"""Records that exclude a relation, where it fails in more than half of those with its numbers: others are examined."""
+
+ROOM = 1e-6
+"""Share of the largest number of few records by which sums are off at most: a thousand times `SLACK`."""
 
 YEAR = r"(?:^|[^0-9])(?P<year>(?:1[89]|20)[0-9]{2})(?:[^0-9]|$)"
 
@@ -54,6 +60,7 @@ def attribute_inference_doubts(
     categories = {name: codes.of(name) for name in published if codes.distinct(name) > 1}
     parts = {name: CodeParts(some, name, codes) for name in published}
     differences = {name: each[: len(some)] for name, each in published_differences(data, published)}
+    units: dict[str, float] = {}
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
         for name in group.variables if steps[group.step - 1].method.changes_cells else ():
@@ -67,7 +74,7 @@ def attribute_inference_doubts(
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         if suppressed and not column.variable.is_numeric:
             tied += [{name, other} for other in published if not some[other].variable.is_numeric]
-        found = _relation(column, numbers, categories, tied) or _order_of(column, differences)
+        found = _relation(column, numbers, categories, tied, units) or _order_of(column, differences)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
@@ -117,7 +124,7 @@ def _order_of(column: Column, numbers: Mapping[str, Floats]) -> str | None:
     values = _values(column)
     if values is None:
         return None
-    return next((name for name, each in numbers.items() if in_one_order(values, each)), None)
+    return next(in_the_order_of(values, numbers), None)
 
 
 def _part_of_code(own: Integers, parts: Mapping[str, CodeParts]) -> str | None:
@@ -154,16 +161,18 @@ def _years(texts: Any) -> Floats:
 
 
 def _relation(
-    column: Column, numbers: Mapping[str, Floats], categories: Mapping[str, Integers], tied: Sequence[set[str]]
-) -> str | None:
+    column: Column, numbers: Mapping[str, Floats], categories: Mapping[str, Integers], tied: Sequence[set[str]],
+    units: dict[str, float],
+) -> str | None:  # fmt: skip
     """What a number can be computed from, other than edits that tie it; None: nothing was found."""
     itself = column.variable.name
     values = _values(column)
     if values is None or _nearly_constant(values, 0.0):
         return None
     own = np.where(values == 0, np.nan, values)
+    possible = _possible_others(own, numbers)
     for name, other in numbers.items():
-        if are_tied([itself, name], tied):
+        if name not in possible or are_tied([itself, name], tied):
             continue
         if name.startswith("the year of "):
             # The birthday has been in this year, or not yet; of a code that is 1 or 2 that says nothing.
@@ -181,8 +190,41 @@ def _relation(
         first, second = numbers[one], numbers[another]
         if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
             return f"{one} and {another}"
-    found = inferred_from_numbers(values, plain, [names - {itself} for names in tied if itself in names], categories)
+    tied_to = [names - {itself} for names in tied if itself in names]
+    found = inferred_from_numbers(values, plain, tied_to, categories, units)
     return None if found is None else " and ".join(found)
+
+
+def _possible_others(own: Floats, numbers: Mapping[str, Floats]) -> set[str]:
+    """Numbers whose difference, sum or quotient with another may be constant, by few records; all years."""
+    rows, names = some_records(np.isfinite(own), FEW), list(numbers)
+    few, table = own[rows], _table(numbers, names, rows)
+    possible = np.array([name.startswith("the year of ") for name in names], dtype=np.bool_)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for each in (few - table, few + table, few / table):
+            known = np.isfinite(each)
+            count = np.count_nonzero(known, axis=1)
+            middle = _middle(np.where(known, each, np.nan), count)
+            room = ROOM * np.fmax(np.abs(middle), np.fmax(np.abs(few).max(initial=0.0), _largest(table)))
+            off = np.abs(each - middle[:, None]) > room[:, None]
+            possible |= (np.count_nonzero(known & off, axis=1) <= count / 2) | (count < FEWEST_NUMBERS)
+    return {name for name, each in zip(names, possible, strict=True) if each}
+
+
+def _middle(values: Floats, count: Integers) -> Floats:
+    """Lower median of each row; NaN stand at the end."""
+    if not values.size:
+        return np.zeros(len(values))
+    return np.sort(values, axis=1)[np.arange(len(values)), np.maximum(count - 1, 0) // 2]
+
+
+def _largest(table: Floats) -> Floats:
+    """Largest size in each row; 0 where nothing is known."""
+    return np.nan_to_num(np.fmax.reduce(np.abs(table), axis=1, initial=0.0))
+
+
+def _table(numbers: Mapping[str, Floats], names: Sequence[str], rows: Integers) -> Floats:
+    return np.array([numbers[name][rows] for name in names]).reshape(len(names), len(rows))
 
 
 def _possible_pairs(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[tuple[str, str]]:
@@ -190,15 +232,24 @@ def _possible_pairs(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[tupl
     known = np.flatnonzero(np.isfinite(own))
     most = (1 - HOLDS) * len(known) + 1  # that may fail of all records: fewer, where a pair has missing cells
     rows = known[np.linspace(0, max(len(known) - 1, 0), min(len(known), int(3 * most) + 1)).astype(np.int64)]
-    few, room = own[rows], SLACK * np.abs(own[rows])
     names = list(numbers)
-    table = np.array([numbers[name][rows] for name in names]).reshape(len(names), len(rows))
+    table, few = _table(numbers, names, rows), some_records(np.ones(len(rows), dtype=np.bool_), FEW)
     for place, one in enumerate(names[:-1]):
-        first, second = table[place], table[place + 1 :]
-        off = (few - each for each in (first - second, second - first, first + second))
-        fail = [np.count_nonzero(np.isfinite(each) & (np.abs(each) > room), axis=1) for each in off]
-        for another in np.flatnonzero(np.min(fail, axis=0) <= most):
-            yield one, names[place + 1 + another]
+        others = np.arange(place + 1, len(names))
+        fail, count = _failing(own[rows[few]], table[place, few], table[place + 1 :, few])
+        others = others[(fail <= count / 2) | (count < FEWEST_NUMBERS)]
+        if len(others):
+            fail, _ = _failing(own[rows], table[place], table[others])
+            for another in others[fail <= most]:
+                yield one, names[another]
+
+
+def _failing(own: Floats, first: Floats, second: Floats) -> tuple[Integers, Integers]:
+    """In how many records neither sum nor difference of two numbers is another, and in how many both are observed."""
+    room = SLACK * np.abs(own)
+    off = (own - each for each in (first - second, second - first, first + second))
+    fail = [np.count_nonzero(np.isfinite(each) & (np.abs(each) > room), axis=1) for each in off]
+    return np.min(fail, axis=0), np.count_nonzero(np.isfinite(own + first + second), axis=1)
 
 
 def _has_constant_quotient(one: Floats, other: Floats) -> bool:

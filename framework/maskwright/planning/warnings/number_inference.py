@@ -14,12 +14,14 @@ from maskwright.planning.warnings.observed_numbers import (
     HOLDS,
     RECORDS_A_NUMBER,
     correlation,
+    correlations_of_first,
     is_derivable,
     is_mode,
     most_correlated,
     most_identified,
     ranks,
     some_records,
+    unit,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +48,6 @@ TRIMMED = 0.9
 TRIMS = 6
 """Times that the records that fit best are chosen again."""
 
-
 FEW_RECORDS = 60
 """Records on which a relation is tried first."""
 
@@ -59,11 +60,11 @@ FEWEST_TRIED = 10
 ALIKE = 0.5
 """Rank correlation in these below which numbers are not in one order."""
 
+SCREENED = 300
+"""Records in which a number is in the order of another often, or is not examined further."""
+
 SHOWN = 0.5
 """Share of the records in which a rounded result has to be within `NEAR_PLACE`."""
-
-MOST_DECIMALS = 6
-"""Decimals, and zeros at the end, by which the unit of a number is searched for."""
 
 JOINTLY = (0.15, HOLDS)
 """Shares of the records with one number in which others have to be observed to be summed up with it."""
@@ -80,6 +81,7 @@ def inferred_from_numbers(
     numbers: Mapping[str, Floats],
     tied: Collection[Collection[str]] = (),
     groups: Mapping[str, Integers] | None = None,
+    units: dict[str, float] | None = None,
 ) -> tuple[str, ...] | None:
     """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
 
@@ -90,13 +92,15 @@ def inferred_from_numbers(
     to hold in `HOLDS` of the records that have all of its numbers.
 
     `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `groups`: codes of
-    categories, -1 where missing; shape (n,).
+    categories, -1 where missing; shape (n,). `units`: of numbers that were examined before with the same others, by
+    name; it is added to.
     """
     if not is_derivable(own):
         return None
-    for name, other in numbers.items():
-        if not are_tied([name], tied) and in_one_order(own, other):
-            return (name,)
+    free = {name: each for name, each in numbers.items() if not are_tied([name], tied)}
+    ordering = next(in_the_order_of(own, free), None)
+    if ordering is not None:
+        return (ordering,)
     unusual = np.where(is_mode(own), np.nan, own)
     numbers = {name: numbers[name] for name in most_correlated(unusual, numbers)}
     for fit in (_Sum, _Product):
@@ -113,9 +117,18 @@ def inferred_from_numbers(
                 # A relation that an edit declares may hide one that none does.
                 del left[found[0]]
             examined.append(fitted.identified)
-    lines = _Lines(unusual, numbers)
+    lines = _Lines(unusual, numbers, {} if units is None else units)
     found_by_lines = chain(lines.of_rates(), lines.of_groups(groups or {}))
     return next((names for names in found_by_lines if not are_tied(names, tied)), None)
+
+
+def in_the_order_of(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
+    """Numbers that put nearly all records in the order of another, or in the opposite one."""
+    rows = some_records(np.isfinite(own), FEW_RECORDS)
+    complete = [name for name, each in numbers.items() if np.isfinite(each).all()]
+    table = np.array([own[rows], *(numbers[name][rows] for name in complete)])
+    excluded = {name for name, near in zip(complete, correlations_of_first(table), strict=True) if abs(near) < ALIKE}
+    return (name for name, each in numbers.items() if name not in excluded and in_one_order(own, each))
 
 
 def in_one_order(one: Floats, other: Floats) -> bool:
@@ -127,19 +140,28 @@ def in_one_order(one: Floats, other: Floats) -> bool:
     few = some_records(both, FEW_RECORDS)
     if len(few) < FEWEST_NUMBERS or abs(correlation(ranks(one[few]), ranks(other[few]))) < ALIKE:
         return False
+    some = some_records(both, SCREENED)
+    without_modes = some[~(is_mode(one[some]) & is_mode(other[some]))]
+    if len(without_modes) >= len(some) / 2 and _share_in_order(one[without_modes], other[without_modes]) < OFTEN:
+        return False
     both[both] &= ~(is_mode(one[both]) & is_mode(other[both]))
     rows = some_records(both)
     first, second = one[rows], other[rows]
     if len(first) < FEWEST_NUMBERS or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
         return False
+    return _share_in_order(first, second) >= HOLDS
+
+
+def _share_in_order(first: Floats, second: Floats) -> float:
+    """Share of the records whose place in the order of one number is nearly that in the order of another."""
     place, other_place, in_order = ranks(first), ranks(second), np.sort(first)
     room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
+    shares = []
     for implied in (other_place, len(first) + 1 - other_place):
         near = np.abs(place - implied) <= max(1.0, NEAR_RANKS * len(first))
         near |= np.abs(first - np.interp(implied, np.arange(1, len(first) + 1), in_order)) <= room
-        if np.mean(near) >= HOLDS:
-            return True
-    return False
+        shares.append(float(np.mean(near)))
+    return max(shares)
 
 
 class _Sum:
@@ -224,13 +246,14 @@ class _Lines:
     `own`: NaN where missing, and where it has its mode, such as 0; shape (n,).
     """
 
-    def __init__(self, own: Floats, numbers: Mapping[str, Floats]) -> None:
+    def __init__(self, own: Floats, numbers: Mapping[str, Floats], units: dict[str, float]) -> None:
         known = np.isfinite(own)
         self._own, self._names = own, [name for name, each in numbers.items() if is_derivable(each[known], 2)]
         kept = {name: numbers[name] for name in self._names}
         # With a constant at the end: where its line holds as well, the other number adds nothing.
         self._table = np.array([*kept.values(), np.ones(len(own))]).T
-        self._units = np.array([*map(_unit, kept.values()), 0.0])
+        units.update({name: unit(each) for name, each in kept.items() if name not in units})
+        self._units = np.array([*(units[name] for name in kept), 0.0])
         shares = np.isfinite(self._table[known]).mean(axis=0) if known.any() else np.ones(1)
         self._few = int(FEW_RECORDS / max(float(shares.min()), FEWEST_TRIED / FEW_RECORDS))
         self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
@@ -347,13 +370,6 @@ def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tupl
         if counts[one] * counts[other] <= len(known):
             both = known & (groups[one] >= 0) & (groups[other] >= 0)
             yield (one, other), np.where(both, groups[one] * counts[other] + groups[other], -1)
-
-
-def _unit(values: Floats) -> float:
-    """The largest power of ten, up to some decimals, of which all numbers are multiples; 0: of none."""
-    known = values[some_records(np.isfinite(values))]
-    exponents = range(-MOST_DECIMALS, MOST_DECIMALS + 1)
-    return next((10.0**-each for each in exponents if np.allclose(np.round(known, each), known, 1e-12, 0)), 0.0)
 
 
 def _jointly_observed(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:

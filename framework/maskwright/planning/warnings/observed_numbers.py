@@ -33,6 +33,10 @@ RANKED = 500
 """Records from which rank correlations are computed."""
 
 
+MOST_DECIMALS = 6
+"""Decimals, and zeros at the end, by which the unit of a number is searched for."""
+
+
 def some_records(among: Booleans, most: int = NUMBER_SAMPLE) -> Integers:
     """Records, at most so many, from all over the file."""
     rows = np.flatnonzero(among)
@@ -66,6 +70,16 @@ def correlation(one: Floats, other: Floats) -> float:
     return float(first @ second) / size if size else 1.0
 
 
+def correlations_of_first(table: Floats) -> Floats:
+    """Rank correlations of the first row with each of the others, few records; 1 where one is constant; (p - 1,)."""
+    below = np.count_nonzero(table[:, :, None] > table[:, None, :], axis=2)
+    equal = np.count_nonzero(table[:, :, None] == table[:, None, :], axis=2)
+    places = below + (equal - 1) / 2
+    places -= places.mean(axis=1, keepdims=True)
+    size = np.sqrt(np.sum(places[0] ** 2) * np.sum(places[1:] ** 2, axis=1))
+    return np.divide(places[1:] @ places[0], size, out=np.ones(len(size)), where=size > 0)
+
+
 def most_correlated(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
     """Names of numbers by descending rank correlation."""
     along = {}
@@ -80,3 +94,10 @@ def most_correlated(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
 def most_identified(own: Floats) -> int:
     """Numbers of a sum, as many as the records can identify."""
     return max(min(MOST_NUMBERS, int(np.count_nonzero(np.isfinite(own))) // RECORDS_A_NUMBER - 1), 0)
+
+
+def unit(values: Floats) -> float:
+    """The largest power of ten, up to some decimals, of which all numbers are multiples; 0: of none."""
+    known = values[some_records(np.isfinite(values))]
+    exponents = range(-MOST_DECIMALS, MOST_DECIMALS + 1)
+    return next((10.0**-each for each in exponents if np.allclose(np.round(known, each), known, 1e-12, 0)), 0.0)
