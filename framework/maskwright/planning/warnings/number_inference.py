@@ -142,23 +142,25 @@ def in_one_order(one: Floats, other: Floats) -> bool:
         return False
     some = some_records(both, SCREENED)
     without_modes = some[~(is_mode(one[some]) & is_mode(other[some]))]
-    if len(without_modes) >= len(some) / 2 and _share_in_order(one[without_modes], other[without_modes]) < OFTEN:
+    # Records in another order move the places of fewer records by more.
+    enough = len(without_modes) >= len(some) / 2
+    if enough and _share_in_order(one[without_modes], other[without_modes], 5 * NEAR_RANKS) < OFTEN:
         return False
     both[both] &= ~(is_mode(one[both]) & is_mode(other[both]))
     rows = some_records(both)
     first, second = one[rows], other[rows]
     if len(first) < FEWEST_NUMBERS or min(len(np.unique(first)), len(np.unique(second))) < FEWEST_VALUES:
         return False
-    return _share_in_order(first, second) >= HOLDS
+    return _share_in_order(first, second, NEAR_RANKS) >= HOLDS
 
 
-def _share_in_order(first: Floats, second: Floats) -> float:
+def _share_in_order(first: Floats, second: Floats, near_places: float) -> float:
     """Share of the records whose place in the order of one number is nearly that in the order of another."""
     place, other_place, in_order = ranks(first), ranks(second), np.sort(first)
     room = NEAR_PLACE * np.minimum(np.abs(first), np.ptp(np.quantile(first, MOST)))
     shares = []
     for implied in (other_place, len(first) + 1 - other_place):
-        near = np.abs(place - implied) <= max(1.0, NEAR_RANKS * len(first))
+        near = np.abs(place - implied) <= max(1.0, near_places * len(first))
         near |= np.abs(first - np.interp(implied, np.arange(1, len(first) + 1), in_order)) <= room
         shares.append(float(np.mean(near)))
     return max(shares)
