@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, InputError, Partition
+from maskwright import Block, Cost, InputError, Partition
 from maskwright_builtin.partitions.records import consecutive_groups, standardised_records
 from maskwright_builtin.partitions.univariate.partition import univariate_labels
 
@@ -159,4 +159,5 @@ PROJECTION = Partition(
     reference="Defays and Nanopoulos (1993), Panels of enterprises and confidentiality: the small aggregates method, "
     "Statistics Canada, 195-204",
     summary="Clusters of records that follow each other on one axis: sum of z-scores, component, factor or variable.",
+    cost=Cost(cell=1.0),
 )

@@ -20,6 +20,7 @@ from maskwright.plugins.attack import Attack, Inference, Published
 from maskwright.plugins.block import Block, Gathering, Moments
 from maskwright.plugins.claims import Claims
 from maskwright.plugins.contract import CONTRACT
+from maskwright.plugins.cost import Cost
 from maskwright.plugins.engine import Engine, EngineTerms, Receipt, Stage
 from maskwright.plugins.hooks import Deferred
 from maskwright.plugins.legal_values import MEANINGS, legal_values
@@ -57,7 +58,7 @@ HANDED = (Block, Gathering, Moments, Masked, Removed, Limit, Comparison,
           FormatFacts, RulesFor, Converted, EngineTerms, Stage, Receipt)  # fmt: skip
 """What functions of plugins get, and what they give."""
 
-INSIDE = (Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
+INSIDE = (Cost, Dataset, Column, Variable, Band, MissingCells, Layout, WrittenBatch, EditSet, Edit,
           LinearPart, ProductPart, PolynomialPart, RangePart, GoverningPart, Problem, Place)  # fmt: skip
 """What these hold, and what errors are made of."""
 
@@ -211,12 +212,15 @@ def _policy() -> str:
 
 def _policy_in_markdown() -> Iterator[str]:
     """The same, with headings: lines of text that stand alone before indented ones."""
-    for paragraph in re.split(r"\n(?=\S)", _policy()):
+    for number, paragraph in enumerate(_policy().split("\n\n")):
         head, _, body = paragraph.partition("\n  ")
-        if body and not head.rstrip().endswith(":"):
-            yield from ("", f"## {head}", "", " ".join(body.split()))
+        yield from [""] if number else []
+        if paragraph.startswith("    "):
+            yield from ("```python", paragraph.strip(), "```")
+        elif body:
+            yield from (f"## {head}", "", " ".join(body.split()))
         else:
-            yield re.sub(r"^ {4}(.*)$", r"```python\n\1\n```", paragraph, flags=re.MULTILINE)
+            yield " ".join(paragraph.split())
 
 
 def _in_markdown(text: str) -> str:

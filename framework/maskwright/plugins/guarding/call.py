@@ -271,6 +271,8 @@ def guarded_call(
         except passes:
             raise
         except BaseException as error:  # noqa: BLE001 - a plugin may fail in any way
+            if isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt):
+                raise error.__cause__ from None  # a signal that came while compiled code was at work
             # Not chained: the message of what it raised may hold values of records.
             raise _failed(origin, error) from None
         finally:

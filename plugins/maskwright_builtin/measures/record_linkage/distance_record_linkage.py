@@ -11,6 +11,7 @@ from pydantic import Field
 
 from maskwright import (
     Comparison,
+    Cost,
     Further,
     Measure,
     MeasureClaims,
@@ -271,7 +272,11 @@ DISTANCE_RECORD_LINKAGE = Measure(
     range=(0.0, 100.0),
     params=DistanceRecordLinkageParams,
     claims=MeasureClaims(
-        uses=known_names, check=known_mistakes, counts_households=True, invariant_to={"affine", "records"}
+        cost=Cost(cell=3.5),
+        uses=known_names,
+        check=known_mistakes,
+        counts_households=True,
+        invariant_to={"affine", "records"},
     ),
     merging=LINKAGE_OVER_PARTS,
     reference="Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods for microdata, "
@@ -371,7 +376,11 @@ MAHALANOBIS_RECORD_LINKAGE = Measure(
     range=(0.0, 100.0),
     params=MahalanobisRecordLinkageParams,
     claims=MeasureClaims(
-        uses=known_names, check=known_mistakes, counts_households=True, invariant_to={"affine", "records"}
+        cost=Cost(cell=3.5),
+        uses=known_names,
+        check=known_mistakes,
+        counts_households=True,
+        invariant_to={"affine", "records"},
     ),
     reference="Torra, Abowd and Domingo-Ferrer (2006), Using Mahalanobis distance-based record linkage for disclosure "
     "risk assessment, Privacy in Statistical Databases, LNCS 4302, 233-242",

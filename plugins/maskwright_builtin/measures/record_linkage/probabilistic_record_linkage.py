@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, NamesVariables, plural
+from maskwright import Comparison, Cost, InputError, Measure, MeasureClaims, Measurement, NamesVariables, plural
 from maskwright_builtin.measures.pairing import households_of, listed, pair_records, present_values, spread
 from maskwright_builtin.measures.record_linkage.fellegi_sunter import Classes, fit_classes, marginal_counts
 from maskwright_builtin.measures.record_linkage.known_variables import FIRST_VARIABLES, Names, not_compared, positions
@@ -338,7 +338,11 @@ PROBABILISTIC_RECORD_LINKAGE = Measure(
     range=(0.0, 100.0),
     params=ProbabilisticRecordLinkageParams,
     claims=MeasureClaims(
-        counts_households=True, uses=_known_names, check=_mistakes, invariant_to={"affine", "records"}
+        cost=Cost(cell=3.5),
+        counts_households=True,
+        uses=_known_names,
+        check=_mistakes,
+        invariant_to={"affine", "records"},
     ),
     reference="Fellegi and Sunter (1969), Journal of the American Statistical Association 64, 1183-1210; Jaro (1989), "
     "same journal 84, 414-420; as a disclosure risk: Domingo-Ferrer and Torra (2001), chapter 6 of Confidentiality, "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from maskwright import Block, Claims, EditSet, InputError, Iteration, Masked, Method, PromisesK, Variable
+from maskwright import Block, Claims, Cost, EditSet, InputError, Iteration, Masked, Method, PromisesK, Variable
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import (
     FuzzyClusters,
     clustering_iterations,
@@ -348,6 +348,7 @@ FUZZY_MICROAGGREGATION = Method(
     params=FuzzyMicroaggregationParams,
     scope="group",
     claims=Claims(
+        cost=Cost(cell=0.3, pair=19.0),
         cut="near",
         variable_types={"continuous", "integer", "date", "datetime"},
         handles_missing=True,

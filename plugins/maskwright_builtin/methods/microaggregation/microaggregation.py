@@ -12,6 +12,7 @@ from maskwright import (
     Block,
     Claims,
     Classes,
+    Cost,
     InputError,
     Masked,
     Method,
@@ -285,6 +286,7 @@ INDIVIDUAL_RANKING = Method(
     params=IndividualRankingParams,
     scope="variable",
     claims=Claims(
+        cost=Cost(cell=6.7),
         cut="near",
         variable_types={"continuous", "integer", "date", "datetime", "ordinal"},
         handles_missing=True,

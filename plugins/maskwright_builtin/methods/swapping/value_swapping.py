@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Claims, IndependentVariables, InputError, Masked, Method
+from maskwright import Block, Claims, Cost, IndependentVariables, InputError, Masked, Method
 from maskwright_builtin.methods.column_masking import mask_columns
 from maskwright_builtin.methods.synthetic.regression import RegressionRoles, independent_columns, require_records
 from maskwright_builtin.numerics.ordering import matched_by_rank, stable_order
@@ -301,6 +301,7 @@ DATA_SHUFFLING = Method(
     params=DataShufflingParams,
     scope="all",
     claims=Claims(
+        cost=Cost(cell=6.0),
         cut="none",
         variable_types={"continuous", "integer", "date", "datetime"},
         preserves={"range", "domain", "mean"},

@@ -14,6 +14,7 @@ from maskwright import (
     Classes,
     CompanionVariables,
     Completion,
+    Cost,
     InputError,
     Masked,
     Method,
@@ -359,6 +360,7 @@ CART_SYNTHESIS = Method(
     params=CartSynthesisParams,
     scope="all",
     claims=Claims(
+        cost=Cost(cell=3.0),
         cut="none",
         within_strata=False,
         changes_few=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Block, Claims, InputError, Iteration, Masked, Method
+from maskwright import Block, Claims, Cost, InputError, Iteration, Masked, Method
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering import fuzzy_c_means
 from maskwright_builtin.methods.microaggregation.fuzzy_clustering.drawing import random_means
 from maskwright_builtin.methods.synthetic.radial_basis import radial_functions
@@ -286,7 +286,7 @@ FUZZY_C_REGRESSION = Method(
     protect=protect,
     params=FuzzyCRegressionParams,
     scope="all",
-    claims=Claims(cut="none", fewest_records=fewest_records),
+    claims=Claims(cost=Cost(cell=5.6), cut="none", fewest_records=fewest_records),
     iterations=iterations,
     reference="Cano and Torra (2009), FUZZ-IEEE, 1145-1150",
     summary="Replaces dependent variables by the values that one of c regressions fits for each record.",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Block, NoParams, Partition
+from maskwright import Block, Cost, NoParams, Partition
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
@@ -93,4 +93,5 @@ MAXIMUM_DISTANCE = Partition(
     reference="Mateo-Sanz and Domingo-Ferrer (1999), A method for data-oriented multivariate microaggregation, "
     "Statistical Data Protection '98, 89-99",
     summary="Clusters of k records around the two records that are farthest from each other.",
+    cost=Cost(cell=1.0, pair=13.0),
 )

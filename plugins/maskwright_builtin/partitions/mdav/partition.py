@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Partition, Progress
+from maskwright import Block, Cost, Partition, Progress
 from maskwright_builtin.partitions.records import standardised_records
 
 if TYPE_CHECKING:
@@ -133,4 +133,5 @@ MDAV = Partition(
     deterministic=True,
     reference="Domingo-Ferrer and Mateo-Sanz (2002), IEEE Trans. Knowl. Data Eng. 14(1), 189-201",
     summary="Clusters of k records around the record farthest from the mean and the one farthest from it, exactly.",
+    cost=Cost(cell=0.15, pair=0.01),
 )

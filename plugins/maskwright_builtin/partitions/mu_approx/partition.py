@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Block, InputError, NoParams, Partition
+from maskwright import Block, Cost, InputError, NoParams, Partition
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
@@ -106,4 +106,5 @@ MU_APPROX = Partition(
     reference="Domingo-Ferrer, Sebe and Solanas (2008), A polynomial-time approximation to optimal multivariate "
     "microaggregation, Computers and Mathematics with Applications 55 (4), 714-732",
     summary="Clusters of k to 3k - 3 records from a forest of nearest records, with a bound on their loss.",
+    cost=Cost(cell=1.0),
 )

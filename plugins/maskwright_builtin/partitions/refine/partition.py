@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, InputError, Partition, PluginError, find_partition
+from maskwright import Block, Cost, InputError, Partition, PluginError, find_partition
 from maskwright_builtin.partitions.records import centred, standardised_records
 from maskwright_builtin.partitions.refine.search import LONG_FROM, searched_labels, span
 
@@ -228,4 +228,5 @@ REFINE = Partition(
     reference="Own; of the family of Laszlo and Mukherjee (2015), Iterated local search for microaggregation, "
     "Journal of Systems and Software 100, 15-26",
     summary="Improves the clusters of another partition, mdav as a rule, by moves, swaps and small restarts.",
+    cost=Cost(cell=2.8),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright import Block, InputError, NoParams, Partition
+from maskwright import Block, Cost, InputError, NoParams, Partition
 from maskwright_builtin.numerics.ordering import stable_order
 from maskwright_builtin.partitions.records import centred, standardised_records
 
@@ -85,4 +85,5 @@ UNIVARIATE = Partition(
     one_variable=True,
     reference="Hansen and Mukherjee (2003), IEEE Trans. Knowl. Data Eng. 15(4), 1043-1044",
     summary="Clusters along one variable with the smallest possible sum of squares.",
+    cost=Cost(cell=1.0),
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Block, Partition
+from maskwright import Block, Cost, Partition
 from maskwright_builtin.partitions.records import centred, standardised_records
 
 if TYPE_CHECKING:
@@ -106,4 +106,5 @@ VARIABLE_SIZE_MDAV = Partition(
     deterministic=True,
     reference="Solanas and Martinez-Balleste (2006), V-MDAV, COMPSTAT 2006, 917-925",
     summary="Clusters of k records around outlying ones that take in up to k - 1 more where they lie close.",
+    cost=Cost(cell=0.3, pair=0.01),
 )

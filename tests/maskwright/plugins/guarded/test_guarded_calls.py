@@ -18,7 +18,10 @@ import pytest
 import maskwright as mw
 from maskwright import Claims, Masked, Measure, Method, Partition, Report
 from maskwright.cli.main import main
+from maskwright.foundation.processes.signals import Interrupted
 from maskwright.masking.protecting import processes
+from maskwright.plugins.guarding.call import guarded_call
+from maskwright.plugins.guarding.origin import Origin
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -419,3 +422,20 @@ def test_measures_are_checked_on_two_files_too(install: Install, tmp_path: Path)
     install(offering("measure", Measure(name="spoiler", compute=bad_plugins.above_its_range, range=(0.0, 100.0))))
     with pytest.raises(mw.PluginFailed, match=r"measure 'spoiler' of package bad 1\.2 returned a value above"):
         mw.measure(mw.read(tmp_path / "a.csv"), mw.read(tmp_path / "a.csv"), ["spoiler"])
+
+
+def test_a_signal_during_compiled_code_is_no_fault_of_the_plugin() -> None:
+    """Compiled code ends with an error of the interpreter then, made from that of the signal."""
+
+    def compiled() -> None:
+        raise SystemError("returned a result with an exception set") from Interrupted(15)
+
+    with pytest.raises(Interrupted) as ended:
+        guarded_call(Origin("method", "m", "p", "1.0"), compiled)
+    assert ended.value.number == 15
+    with pytest.raises(mw.PluginFailed):
+        guarded_call(Origin("method", "m", "p", "1.0"), _fails)
+
+
+def _fails() -> None:
+    raise SystemError("a fault")
