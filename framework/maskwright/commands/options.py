@@ -165,12 +165,12 @@ def files_of_pipeline(pipeline: Path) -> tuple[Path, ...]:
     """Data files that a pipeline names, those of upper levels first."""
     section, folder = _pipeline_section(pipeline), pipeline.absolute().parent
     levels = section.get("levels")
-    nodes = () if levels is None else tuple(level.get("source") for _, level in levels.entries)
-    named = [node for node in nodes if node is not None] or [section.get("source")]
-    found = [Path(place_in(folder, node.value)) for node in named if node is not None and isinstance(node.value, str)]
-    if len(found) < len(named):
+    entries = () if levels is None else tuple(level.get("source") for _, level in levels.entries)
+    named: list[Node | None] = [node for node in entries if node is not None] or [section.get("source")]
+    texts = [node.value for node in named if node is not None and isinstance(node.value, str)]
+    if len(texts) < len(named):
         raise InputError(Problem("the pipeline names no data file", section.place, HELP))
-    return tuple(found)
+    return tuple(Path(place_in(folder, text)) for text in texts)
 
 
 def pipeline_levels(options: ReadingOptions, data: Sequence[Path]) -> LevelSources | None:

@@ -215,12 +215,13 @@ def _middle(values: Floats, count: Integers) -> Floats:
     """Lower median of each row; NaN stand at the end."""
     if not values.size:
         return np.zeros(len(values))
-    return np.sort(values, axis=1)[np.arange(len(values)), np.maximum(count - 1, 0) // 2]
+    middle: Floats = np.sort(values, axis=1)[np.arange(len(values)), np.maximum(count - 1, 0) // 2]
+    return middle
 
 
 def _largest(table: Floats) -> Floats:
     """Largest size in each row; 0 where nothing is known."""
-    return np.nan_to_num(np.fmax.reduce(np.abs(table), axis=1, initial=0.0))
+    return np.asarray(np.nan_to_num(np.fmax.reduce(np.abs(table), axis=1, initial=0.0)))
 
 
 def _table(numbers: Mapping[str, Floats], names: Sequence[str], rows: Integers) -> Floats:

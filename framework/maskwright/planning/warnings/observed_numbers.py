@@ -77,7 +77,8 @@ def correlations_of_first(table: Floats) -> Floats:
     places = below + (equal - 1) / 2
     places -= places.mean(axis=1, keepdims=True)
     size = np.sqrt(np.sum(places[0] ** 2) * np.sum(places[1:] ** 2, axis=1))
-    return np.divide(places[1:] @ places[0], size, out=np.ones(len(size)), where=size > 0)
+    found: Floats = np.divide(places[1:] @ places[0], size, out=np.ones(len(size)), where=size > 0)
+    return found
 
 
 def most_correlated(own: Floats, numbers: Mapping[str, Floats]) -> list[str]:
