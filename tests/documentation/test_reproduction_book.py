@@ -100,10 +100,14 @@ def test_a_figure_is_graded_by_its_printed_digits() -> None:
     assert cell("", "", "16", 16.0).computed == "16"
 
 
-ITERATED = {"cfcm_converged": "0", "fcrm_edits_known": "0.25", "hybrid_edits_known": "0.1", "cano_figure_7": "0.4"}
+ITERATED = {
+    "cfcm_converged": "0", "fcrm_table_2": "0.2", "fcrm_table_3": "20", "fcrm_edits_known": "0.25",
+    "cano_table_8": "0.2", "cano_figure_7": "0.4", "hybrid_k": "0.05", "hybrid_edits_known": "0.1",
+}  # fmt: skip
 """Tables of iterations that end within a tolerance, and by how much they may be apart where the file gives none.
 
-Processors differ in the digits beyond the tolerance, by which a few records are linked to another one.
+Processors differ in the digits beyond the tolerance, by which a few records are linked to another one. The design of
+``fcrm_table_3`` is singular: what a breakdown of numbers gives is another figure on each processor.
 """
 
 
@@ -124,7 +128,7 @@ def assert_computed_again(table: Any) -> None:
         apart = max(unit, Decimal(old.tolerance), Decimal(ITERATED[table.name])) if table.name in ITERATED else unit
         assert abs(Decimal(new.computed) - Decimal(old.computed)) <= apart, (old.group, old.row, old.column)
         assert new.tolerance == pytest.approx(old.tolerance, rel=1e-5)
-        assert new.scatter == pytest.approx(old.scatter, rel=0.02)
+        assert new.scatter == pytest.approx(old.scatter, rel=0.02, abs=float(apart) if table.name in ITERATED else 0.0)
 
 
 @pytest.mark.parametrize("name", [name for name, table in TABLES.items() if not table.slow])
