@@ -145,10 +145,12 @@ def cells_of(
 def _of_units(cell: Integers, size: Floats, weight: Floats, households: Integers) -> tuple[Integers, Floats, Floats]:
     """Cell, amount and weight of each unit; its weight is the mean of those of its records, by their amounts."""
     units = Classes.of([cell, households])
-    sizes, weighted, records, weights = (
-        np.bincount(units.codes, each, len(units)) for each in (size, weight * size, np.ones(len(size)), weight)
-    )
-    mean = np.divide(weighted, sizes, out=weights / records, where=sizes > 0.0)
+
+    def summed(each: Floats) -> Floats:
+        return np.bincount(units.codes, each, len(units)).astype(np.float64)
+
+    sizes, records = summed(size), np.bincount(units.codes, minlength=len(units))
+    mean = np.divide(summed(weight * size), sizes, out=summed(weight) / records, where=sizes > 0.0)
     return units.keys[0], sizes, mean
 
 
@@ -208,6 +210,7 @@ def dominance(comparison: Comparison, params: DominanceParams, rng: np.random.Ge
     if not cells:
         return Measurement(float("nan"), notes=(*notes, "not defined: no cell has an amount"))
     sensitive = sum(int(each.sensitive.sum()) for each in found.values())
+    by_amount = {name: [each.sensitive for (_, of), each in found.items() if of == name] for name in amounts}
     return Measurement(
         100.0 * sensitive / cells,
         parts={
@@ -219,11 +222,7 @@ def dominance(comparison: Comparison, params: DominanceParams, rng: np.random.Ge
             "zero_cells": _percent([each.total == 0.0 for each in found.values()]),
             "share_of_total": float(np.mean([each.share_of_total for each in found.values() if len(each.total)])),
         },
-        per_variable={
-            name: _percent(own)
-            for name in amounts
-            if sum(map(len, own := [each.sensitive for (_, of), each in found.items() if of == name]))
-        },
+        per_variable={name: _percent(own) for name, own in by_amount.items() if any(map(len, own))},
         per_record=per_record,
         notes=tuple(notes),
         sentence=f"Whoever makes the {plural(len(params.tables), 'table')} of {in_words(list(amounts))} finds "
