@@ -33,6 +33,7 @@ PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
     "targeted_swapping": {"geography": ["x1", "x2"], "risk_variables": ["y"], "k": 2},
     "generalisation": {"k": 5, "suppression_limit": 1},
+    "dominance": {"tables": [["x1"], ["x1", "x2"]], "amounts": ["x3", "x4"]},
     "k_anonymity": {"keys": ["x1", "x2"]},
     "uniqueness": {"keys": ["x1", "x2"]},
     "individual_risk": {"keys": ["x1", "x2"]},

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.pairing import pair_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.dependencies import CERTAINTY
-from maskwright.data.record_groups import paired
 from maskwright.disclosure.attacked import AttackResult, attack_results
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.progress import Logged, Reporter, stage
@@ -113,13 +113,11 @@ def _results(
 ) -> list[AttackResult]:
     if not 0.5 < certainty < 1:
         raise InputError(f"certainty is a share above 0.5 and below 1, not {certainty:g}")
-    if key is not None:
-        before, after = paired(before, after, key)
-        assert after.origin is not None
-        before = before.taken(after.origin)
-    elif len(before) != len(after):
+    if key is None and len(before) != len(after):
         message = f"the original has {len(before)} records and the release {len(after)}: they cannot be paired in order"
         raise InputError(Problem(message, hint="Name a variable that identifies a record in both files: --key NAME."))
+    before, after = pair_files(before, after, key, reporter)
+    before = before if after.origin is None else before.taken(after.origin)
     if not set(before.names) & set(after.names):
         raise InputError("the original and the release have no variable in common")
     chosen = [find_attack(each) if isinstance(each, str) else _checked(each) for each in attacks]

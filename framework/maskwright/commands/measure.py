@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.levels.measuring import joined_to_groups, requests_by_level
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files, read_rule_files
+from maskwright.commands.pairing import pair_files
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, MeasureNames, Rules, edits_of, measure_requests
 from maskwright.data.levels.linked_data import LinkedData
-from maskwright.data.record_groups import paired, with_households
+from maskwright.data.record_groups import with_households
 from maskwright.edits.edit_set import EditSet
 from maskwright.foundation.errors import InputError, Place, Problem, refuse_problems
 from maskwright.foundation.findings import Notice
@@ -180,11 +181,11 @@ def measure(
     before, after = dataset_of(original, declared, "original"), dataset_of(masked, declared, "masked")
     if cluster is not None:
         before = with_households(before, cluster).without([cluster])
-    if key is not None:
-        before, after = paired(before, after, key)
+    reporter = reporter or Logged()
+    before, after = pair_files(before, after, key, reporter)
     requests = measure_requests(usual_measures(before, after, files=False) if measures is None else measures)
     return compute_measures(
-        requests, before, after, edits_of(edits), {}, seed, reporter or Logged(), variables, asked=measures is not None
+        requests, before, after, edits_of(edits), {}, seed, reporter, variables, asked=measures is not None
     )
 
 
@@ -207,8 +208,7 @@ def measure_files(
         after = load(replace(other, cluster=None), identifiers=True, may_lack="anything")
     if one.cluster is not None:
         before = before.without([one.cluster])
-    if key is not None:
-        before, after = paired(before, after, key)
+    before, after = pair_files(before, after, key, reporter)
     missing = [
         column.name
         for column in before

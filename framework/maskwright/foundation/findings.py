@@ -185,6 +185,7 @@ _CATALOGUE = (
     NoticeKind("other-encoding"),
     NoticeKind("other-plugin-claims"),
     NoticeKind("over-parts"),
+    NoticeKind("paired-in-order", "variable", is_caution=True),
     NoticeKind("plan-check"),
     NoticeKind("published-as-decimals"),
     NoticeKind("published-in-binary-steps"),

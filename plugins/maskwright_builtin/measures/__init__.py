@@ -27,6 +27,7 @@ MEASURES = (
         "distance_record_linkage",
         f"{__name__}.record_linkage.distance_record_linkage:DISTANCE_RECORD_LINKAGE",
     ),
+    Deferred("dominance", f"{__name__}.attribute_disclosure.dominance:DOMINANCE"),
     Deferred(
         "edit_knowledge_disclosure",
         f"{__name__}.attribute_disclosure.edit_knowledge_disclosure:EDIT_KNOWLEDGE_DISCLOSURE",

@@ -71,9 +71,9 @@ def protect(block: Block, params: TopAndBottomCodingParams, rng: np.random.Gener
         Values above the upper limit become the limit, or their mean; those below the lower one likewise. The limit of a
         share is the value of the variable below which at least that share of the others lies (the lower value of two
         for the top, the higher for the bottom); where fewer than three records have it, a round number between it and
-        the next value, so that the code is not the value of one. For ordinal variables the limit is a position in the
-        order of the categories, from 0, and replaces the others. Missing cells stay missing. A warning says so when a
-        limit leaves a variable as it is.
+        the next value, so that the code is not the value of one, if the published decimals leave one there. For ordinal
+        variables the limit is a position in the order of the categories, from 0, and replaces the others. Missing cells
+        stay missing. A warning says so when a limit leaves a variable as it is.
 
     Raises
     ------

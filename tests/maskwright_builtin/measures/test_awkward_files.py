@@ -18,6 +18,7 @@ MEASURES = tuple(each.record() for each in OFFERED)
 
 KEYS = {"keys": ["a"]}
 PARAMS: dict[str, dict[str, Any]] = {
+    "dominance": {"tables": [["a"]], "amounts": ["b", "c"]},
     "k_anonymity": KEYS,
     "uniqueness": KEYS,
     "individual_risk": KEYS,
@@ -46,6 +47,7 @@ PARAMS: dict[str, dict[str, Any]] = {
 }
 EDITS = ["a + b == t", "c >= 0"]
 BY_NAME = {name for name, params in PARAMS.items() if KEYS["keys"] in params.values()} | {
+    "dominance",
     "weighted_score",
     "contingency_tables",
     "contingency_table_loss",

@@ -18,6 +18,7 @@ MEASURES = tuple(each.record() for each in OFFERED)
 
 PARAMS = {
     "weighted_score": {"components": [{"measure": "pil", "weight": 0.6}, {"measure": "sse", "weight": 0.4}]},
+    "dominance": {"tables": [["v1"], ["v1", "v2"]], "amounts": ["v3"]},
     "k_anonymity": {"keys": ["v1", "v2"]},
     "uniqueness": {"keys": ["v1", "v2"]},
     "individual_risk": {"keys": ["v1", "v2"]},

@@ -23,6 +23,7 @@ PARAMS: dict[str, dict[str, Any]] = {
     "rounding": {"base": 5},
     "recoding": {"recode": {"age": [18.0, 65.0]}},
     "subdomains": {"random": 0, "domains": ["region"]},
+    "dominance": {"tables": [["region"]], "amounts": ["wages", "tax"]},
 }
 """Of methods and measures that ask for some, or are refused with others."""
 CATEGORIES: dict[str, Any] = {"region": {"type": "ordinal", "categories": ["north", "south", "west"], "role": "other"}}
