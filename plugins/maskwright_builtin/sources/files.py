@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyarrow as pa
 
 from maskwright import DataError, Place, Problem, WrittenBatch
+from maskwright_builtin.sources.file_kinds import BEGINNING, COPY, kind_of, of_other_kind, refuse_other_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
@@ -39,25 +40,7 @@ LARGEST_RATIO = 200
 OLDEST = (1980, 1, 1, 0, 0, 0)
 """Time stamp of a zip member: the time of writing would make other bytes every time."""
 
-BEGINNINGS = (
-    (b"\x1f\x8b", "gzip", ".gz"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard", ".zst"),
-    (b"PK\x03\x04", "zip", ".zip"),
-    (b"PK\x05\x06", "zip", ".zip"),
-    (b"BZh", "bzip2", ""),
-    (b"\xfd7zXZ\x00", "xz", ""),
-    (b"7z\xbc\xaf\x27\x1c", "7z", ""),
-    (b"Rar!", "RAR", ""),
-    (b"\x04\x22\x4d\x18", "LZ4", ""),
-    (b"PAR1", "Parquet", ".parquet"),
-)
-"""How files of each kind begin, and the ending by which Maskwright knows them."""
-BEGINNING = 512
-"""Bytes that are looked at to find the kind of a file."""
-CONTROL = bytes(sorted({*range(32)} - {*b"\t\n\r\f"}))
-
 RAISE = "If the file is right, raise `max_file_size` in the pipeline's data section, or with --option."
-COPY = "Compare its size with the original's and copy it again, or unpack it and read what is there."
 
 
 @dataclass(frozen=True)
@@ -91,39 +74,6 @@ def unpacked_size(path: Path, packing: Packing, file: BinaryIO, largest: int | N
     if size == 0:
         raise DataError(Problem("the file is empty once it is unpacked", Place(str(path))))
     return size
-
-
-def _kind(start: bytes) -> tuple[str, str] | None:
-    """Kind of a file that begins like this, and the ending of its kind."""
-    return next(((name, ending) for magic, name, ending in BEGINNINGS if start.startswith(magic)), None)
-
-
-def _of_other_kind(path: Path, wrong: str, stem: str, name: str, ending: str) -> DataError:
-    """Error for a file that is of another kind than its ending says; `stem` is its name without that ending."""
-    hint = f"Rename it: {stem}{ending}." if ending else "Unpack it, and read the file that comes out."
-    return DataError(Problem(f"{wrong}: it begins as {name} files do", Place(str(path)), hint))
-
-
-def is_text(start: bytes) -> bool:
-    """Whether the first bytes of a file may be text in any encoding."""
-    return start.startswith((b"\xff\xfe", b"\xfe\xff")) or start.translate(None, delete=CONTROL) == start
-
-
-def _refuse_other_kinds(path: Path, kind: str, file: BinaryIO) -> None:
-    """Stop at a file whose first bytes are not those of its ending."""
-    file.seek(0)
-    start = file.read(BEGINNING)
-    place, wrong = Place(str(path)), f"the file is no {kind} file, though its name ends with {path.suffix}"
-    if not start:
-        raise DataError(Problem("the file is empty", place, COPY))
-    found = _kind(start)
-    if found is not None and found[0] == kind:
-        return
-    if found is not None:
-        raise _of_other_kind(path, wrong, path.stem, *found)
-    if not is_text(start):
-        raise DataError(Problem(f"{wrong}: it begins with other bytes, or is encrypted", place, COPY))
-    raise DataError(Problem(f"{wrong}: it is text that is not compressed", place, f"Rename it: {path.stem}."))
 
 
 class _Rewindable(io.RawIOBase):
@@ -186,7 +136,7 @@ def _from_gzip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
         file.seek(0)
         return gzip.GzipFile(fileobj=file, mode="rb")  # type: ignore[return-value]
 
-    _refuse_other_kinds(path, "gzip", file)
+    refuse_other_kinds(path, "gzip", file)
     yield io.BufferedReader(_Rewindable(path, "gzip", start), PIECE)
 
 
@@ -203,7 +153,7 @@ def _from_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
         file.seek(0)
         return pa.CompressedInputStream(pa.PythonFile(file, "r"), "zstd")
 
-    _refuse_other_kinds(path, "Zstandard", file)
+    refuse_other_kinds(path, "Zstandard", file)
     yield io.BufferedReader(_Rewindable(path, "Zstandard", start), PIECE)
 
 
@@ -217,7 +167,7 @@ def _to_zstd(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
 @contextmanager
 def _from_zip(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
     place = Place(str(path))
-    _refuse_other_kinds(path, "zip", file)
+    refuse_other_kinds(path, "zip", file)
     try:
         archive = zipfile.ZipFile(file)
         members = [member for member in archive.infolist() if not member.is_dir()]
@@ -327,10 +277,10 @@ def readable_size(path: Path, largest: int | None = None, *, of_text: bool = Fal
         raise DataError(Problem("this is not a regular file", place, hint))
     if status.st_size == 0:
         raise DataError(Problem("the file is empty", place))
-    packing, found = _packing(path), _kind(start)
+    packing, found = _packing(path), kind_of(start)
     if found is not None:
         stem = path.stem if found[0] == "Parquet" else path.name
-        raise _of_other_kind(path, f"the file is no text, though its name ends with {path.suffix}", stem, *found)
+        raise of_other_kind(path, f"the file is no text, though its name ends with {path.suffix}", stem, *found)
     if packing is None:
         refuse_large(path, status.st_size, largest)
         return status.st_size

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.files import BEGINNING, COPY, is_text, reading, text_encoding
+from maskwright_builtin.sources.file_kinds import BEGINNING, COPY, is_text
+from maskwright_builtin.sources.files import reading, text_encoding
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader

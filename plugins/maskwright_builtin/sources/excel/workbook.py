@@ -13,7 +13,8 @@ from lxml import etree
 from pydantic import BaseModel, Field
 
 from maskwright import DataError, Place, Problem
-from maskwright_builtin.sources.files import COPY, PIECE, readable_size, reading, refuse_large
+from maskwright_builtin.sources.file_kinds import COPY
+from maskwright_builtin.sources.files import PIECE, readable_size, reading, refuse_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
