@@ -44,7 +44,7 @@ from maskwright.pipeline.variable_names import (
     names_in,
     variable_uses,
 )
-from maskwright.plugins.measure import needs_levels
+from maskwright.plugins.measurement import needs_levels
 from maskwright.plugins.packages import reasons_once
 from maskwright.plugins.parameter_markers import files_named
 from maskwright.plugins.registry import allow_only, pipelines_own_plugins, plugins

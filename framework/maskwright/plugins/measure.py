@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from maskwright.data.sketches.record_hashes import published_cells
 from maskwright.edits.edit_set import EditSet
-from maskwright.foundation.errors import InputError, Place, Problem, UnpairedRecords
+from maskwright.foundation.errors import InputError, UnpairedRecords
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import Progress, silent
 from maskwright.plugins.cost import USUAL, Cost
 from maskwright.plugins.legal_values import frozen_sets
+from maskwright.plugins.measurement import needs_levels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,15 +224,6 @@ class Comparison:
             if name not in data:
                 raise InputError(f"the {what}: {unknown_name('variable', name, data.names)}")
         return self.original[name], self.masked[name]
-
-
-def needs_levels(label: str, place: Place | None = None) -> Problem:
-    """Say that a measure of groups and their members is asked of data of one level."""
-    return Problem(
-        f"{label} measures groups with all their members, and the data have one level: declare data: levels:",
-        place,
-        "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}",
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from maskwright.foundation.counts import plural
-from maskwright.foundation.errors import InputError
+from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.html_tables import block, sentence, table
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -374,3 +374,12 @@ def plain_records(linked: LinkedData, level: str) -> Dataset:
     """Records of a level without keys and pointers."""
     found = linked[level]
     return found.data.without([name for name in found.key_columns if name in found.data])
+
+
+def needs_levels(label: str, place: Place | None = None) -> Problem:
+    """Say that a measure of groups and their members is asked of data of one level."""
+    return Problem(
+        f"{label} measures groups with all their members, and the data have one level: declare data: levels:",
+        place,
+        "levels: {household: {key: hhid, variables: [region]}, person: {key: pno, in: household}}",
+    )

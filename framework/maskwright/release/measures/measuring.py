@@ -16,8 +16,8 @@ from maskwright.foundation.progress import Reporter, stage
 from maskwright.foundation.randomness import generator
 from maskwright.plugins.guarding.frozen import frozen
 from maskwright.plugins.guarding.origin import package_label
-from maskwright.plugins.measure import Comparison, Measurable, Measure, needs_levels
-from maskwright.plugins.measurement import ComparedLevels, Measurement, plain_records
+from maskwright.plugins.measure import Comparison, Measurable, Measure
+from maskwright.plugins.measurement import ComparedLevels, Measurement, needs_levels, plain_records
 from maskwright.release.measures.variable_selection import (
     OF_CATEGORIES,
     changed_variables,
