@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ def verdicts(document: Path, rules: Path, *, options: ReadingOptions) -> dict[st
     return dict(found.counts)
 
 
-@settings(max_examples=8)
+@settings(max_examples=8 if os.environ.get("SLOW") else 4)
 @given(world=flat_worlds())
 def test_what_is_published_beside_flat_records(tmp_path_factory: pytest.TempPathFactory, world: World) -> None:
     folder = tmp_path_factory.mktemp("ns")
@@ -221,7 +222,7 @@ def nested_worlds(draw: st.DrawFn) -> World:
     return World(f"<root{declared}>{''.join(rows)}</root>", rules, [], top)
 
 
-@settings(max_examples=12)
+@settings(max_examples=12 if os.environ.get("SLOW") else 5)
 @given(world=nested_worlds())
 def test_what_is_written_of_nested_records(tmp_path_factory: pytest.TempPathFactory, world: World) -> None:
     folder = tmp_path_factory.mktemp("ns")

@@ -6,11 +6,13 @@ import contextlib
 import http.client
 import io
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,9 @@ from maskwright.cli.main import main
 
 AT_MOST = 1200
 """Seconds that a test of this folder may take: it may wait for several things, and for what was never compiled."""
+
+ALONE = {"MASKWRIGHT_THREADS": "1"}
+"""Cells of experiments are computed by the job itself: how processes share them is no matter of the pages."""
 
 
 def pytest_collection_modifyitems(items):
@@ -74,6 +79,14 @@ class Running:
     def view(self, path):
         return json.loads(self.ask(f"/view{path}")[2])["html"]
 
+    def settled(self, path):
+        """A part of a page once it no longer says how far the work is, asked for as often as the page itself does."""
+        end = time.monotonic() + AT_MOST / 2
+        while again := re.search(r'data-again="(\d+)"', shown := self.ask(path)[2]):
+            assert time.monotonic() < end
+            time.sleep(int(again[1]) / 1000)
+        return shown
+
     def act(self, path, **form):
         return json.loads(self.ask(f"/act{path}", form)[2])
 
@@ -87,7 +100,7 @@ def started_on(folder, *words):
     """A studio that has just begun to listen."""
     process = subprocess.Popen(
         [sys.executable, "-m", "maskwright", "studio", str(folder), *(words or ["--no-browser"])],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=os.environ | ALONE,
     )  # fmt: skip
     for line in process.stderr:
         if found := re.search(r"http://([\d.:]+)/#key=(\S+)", line):

@@ -14,11 +14,7 @@ def running(studio, office):
 
 
 def map_of(running, query="", experiment="experiment.yaml"):
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask(f"/part/map/cells?experiment={experiment}{query}")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return html.unescape(shown)
+    return html.unescape(running.settled(f"/part/map/cells?experiment={experiment}{query}"))
 
 
 FORM = {"name": "experiment.yaml", "varied": "0/k", "values": "3, 6", "methods": ["individual_ranking"],
@@ -126,10 +122,7 @@ def test_runs_of_the_session_are_on_a_map(running, office):
         running.act("/open/read_again")
         for _ in range(2):
             running.act("/run/start")
-            end = time.monotonic() + 600
-            while "data-again" in running.ask("/part/run/progress")[2]:
-                assert time.monotonic() < end
-                time.sleep(0.1)
+            running.settled("/part/run/progress")
         shown = running.view("/map")
         assert "2 runs that measured both" in shown
         number, figures = re.search(r'href="/run\?job=(\d+)" aria-label="run \d+: ([^"]*)"', shown).groups()

@@ -32,11 +32,7 @@ def data_process_of(running):
 
 def until_read(running, part):
     """A part of a page, once it no longer says how far the reading is."""
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask(f"/part{part}")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return shown
+    return running.settled(f"/part{part}")
 
 
 def test_variables_are_shown_in_counts(running):

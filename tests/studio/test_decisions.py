@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import time
 
 import pytest
 
@@ -36,11 +35,7 @@ def write(running, variables, rest=STEPS):
 
 
 def decisions(running):
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask("/part/decisions/open")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return html.unescape(shown)
+    return html.unescape(running.settled("/part/decisions/open"))
 
 
 def answers(shown):

@@ -20,11 +20,7 @@ def office(running):
 
 
 def table(running):
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask("/part/variables/every")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return html.unescape(shown)
+    return html.unescape(running.settled("/part/variables/every"))
 
 
 def added(answer):

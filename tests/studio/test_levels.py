@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import time
 
 import pytest
 
@@ -16,9 +15,9 @@ def form(request):
 
 
 @pytest.fixture(scope="module")
-def survey(form, tmp_path_factory):
-    """Folder of the survey of households, in which rules are broken."""
-    folder = tmp_path_factory.mktemp(form)
+def survey(tmp_path_factory):
+    """Folder of the survey of households in each form, in which rules are broken."""
+    folder = tmp_path_factory.mktemp("survey")
     write_levels_demo(folder, 40)
     rules = folder / "edits.yaml"
     rules.write_text(rules.read_text("utf-8") + "- {name: grown, rule: age >= 18}\n", "utf-8")
@@ -26,15 +25,18 @@ def survey(form, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def running(studio, survey, form):
-    return studio(survey / f"{form}.yaml")
+def opened(studio, survey):
+    return studio(survey / "flat.yaml")
+
+
+@pytest.fixture(scope="module")
+def running(opened, form):
+    assert opened.act("/open/choose", pipeline=f"{form}.yaml")["opened"]
+    return opened
 
 
 def part(running, path):
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask(f"/part/{path}")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    shown = running.settled(f"/part/{path}")
     assert 'role="alert"' not in shown, shown
     return html.unescape(shown)
 

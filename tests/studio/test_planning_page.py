@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import time
 
 import pytest
 
@@ -21,11 +20,7 @@ def office(running):
 
 
 def plan_of(running, part="/part/plan/plan"):
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask(part)[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return html.unescape(shown)
+    return html.unescape(running.settled(part))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import html
 import json
 import re
-import time
 from collections import Counter
 
 import numpy as np
@@ -30,10 +29,7 @@ def running(studio, office, command):
 
 
 def part(running, path):
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask(f"/part/{path}")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    shown = running.settled(f"/part/{path}")
     assert 'role="alert"' not in shown, shown
     return html.unescape(shown)
 

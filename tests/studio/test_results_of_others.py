@@ -3,7 +3,6 @@
 import html
 import os
 import re
-import time
 
 import pytest
 import yaml
@@ -35,10 +34,7 @@ def outputs(running, name):
 def ran(running):
     """The end of a run of the open pipeline, with a step and no doubts."""
     running.act("/run/start")
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask("/part/run/progress")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    shown = running.settled("/part/run/progress")
     assert "Released" in shown, shown
     return shown
 

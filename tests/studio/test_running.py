@@ -22,7 +22,7 @@ def until(running, *texts, seconds=600):
         shown = running.ask("/part/run/progress")[2]
         if any(text in shown for text in texts):
             return shown
-        time.sleep(0.1)
+        time.sleep(0.3)
     raise AssertionError(shown)
 
 

@@ -1,7 +1,6 @@
 """A pipeline that is started from a data file is opened, also where it cannot be planned yet, and says why."""
 
 import html
-import time
 
 import pytest
 import yaml
@@ -40,11 +39,7 @@ def running(fresh, office):
 
 def until_there(running, part):
     """A part of a page, once it no longer says how far the work is."""
-    end = time.monotonic() + 280
-    while "data-again" in (shown := running.ask(f"/part{part}")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    return html.unescape(shown)
+    return html.unescape(running.settled(f"/part{part}"))
 
 
 def test_points_of_comparisons_stand_apart_from_pipelines_of_ones_own(running):

@@ -2,7 +2,6 @@
 
 import html
 import re
-import time
 
 import pytest
 
@@ -36,10 +35,7 @@ def beside(office):
 
 def plan_of(running):
     """The page Decisions, and its section on doubts."""
-    end = time.monotonic() + 600
-    while "data-again" in (shown := running.ask("/part/decisions/open")[2]):
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    shown = running.settled("/part/decisions/open")
     return html.unescape(shown).partition("<h2>Guesses to look at")[0]
 
 

@@ -366,8 +366,19 @@ def needed_packages() -> dict[str, str]:
     """Version by distribution: Maskwright, what computes for it, and all packages whose plugins may be used."""
     registry = plugins()
     offering = {name for kind in KINDS for name in registry.packages(kind).values()}
+    own = _own_versions()
+    return {**own, **_versions(sorted(offering - own.keys()))}
+
+
+@functools.cache
+def _own_versions() -> Mapping[str, str]:
+    """Of Maskwright and what computes for it: each is read from a file, and none changes while a process runs."""
+    return _versions((BUILT_IN, *_NUMBERS))
+
+
+def _versions(names: Iterable[str]) -> dict[str, str]:
     found = {}
-    for name in (BUILT_IN, *_NUMBERS, *sorted(offering - {BUILT_IN})):
+    for name in names:
         try:
             found[name] = version(name)
         except PackageNotFoundError:  # plugins that are tried and not installed

@@ -254,7 +254,7 @@ def test_init_of_a_wide_panel_is_short_and_one_answer_lets_it_run(
 ) -> None:
     """Nothing that may identify is published: keys, ranks, line numbers and days are dropped."""
     path = tmp_path / "p.yaml"
-    assert main(["init", str(panel(tmp_path, 90)), "--to", str(path)]) == 0
+    assert main(["init", str(panel(tmp_path, 50)), "--to", str(path)]) == 0
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 60
     assert max(map(len, lines)) <= 120

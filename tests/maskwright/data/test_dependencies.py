@@ -43,9 +43,9 @@ def test_few_exceptions_are_no_hindrance_and_many_are() -> None:
 
 
 def test_chance_is_no_dependency() -> None:
-    """Random files: of 200 with twelve records, and of 50 with 500, one in a hundred at most has any."""
+    """Random files: of 100 with twelve records, and of 20 with 500, one in a hundred at most has any."""
     rng = np.random.default_rng(7)
-    for files, n in ((200, 12), (50, 500)):
+    for files, n in ((100, 12), (20, 500)):
         some = 0
         for _ in range(files):
             frame = pd.DataFrame(

@@ -72,14 +72,6 @@ def browser():
         opened.close()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def no_processes_for_cells():
-    """Cells of experiments are computed by the job itself: how processes share them is no matter of the pages."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MASKWRIGHT_THREADS", "1")
-        yield
-
-
 @pytest.fixture(scope="session")
 def window(browser):
     """Where each test has a tab: all that the studio keeps in a browser is kept by tab, and a window takes long."""

@@ -44,9 +44,7 @@ def test_a_pipeline_that_is_there_is_left_alone(running):
 
 def test_what_cannot_be_read_is_said(running):
     (running.folder / "broken.xml").write_text("<a><b></a>")
-    shown = "data-again"
-    while "data-again" in shown:
-        shown = running.ask("/part/open/preview?data=broken.xml")[2]
+    shown = running.settled("/part/open/preview?data=broken.xml")
     assert "broken.xml" in shown
     assert 'role="alert"' in shown
     assert str(running.folder) not in shown

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -61,11 +60,8 @@ def running(studio, tmp_path_factory):
     (folder / "experiment.yaml").write_text(EXPERIMENT, "utf-8")
     running = studio(files.pipeline)
     running.act("/map/compare", experiment="experiment.yaml")
-    end = time.monotonic() + SLOW / 1000
     # Its end would be said on whatever page is there.
-    while "data-again" in running.ask("/part/map/cells?experiment=experiment.yaml")[2]:
-        assert time.monotonic() < end
-        time.sleep(0.2)
+    running.settled("/part/map/cells?experiment=experiment.yaml")
     return running
 
 

@@ -328,8 +328,11 @@ class _Writing(pickle.Pickler):
     def persistent_id(self, found: object) -> tuple[str, str] | None:
         name = getattr(found, "name", None)
         if isinstance(name, str):
+            registry = plugins()
             for kind in KINDS:
-                if getattr(plugins(), kind).get(name) is found:
+                offered = getattr(registry, kind)
+                # Most of what has a name is no plugin.
+                if name in offered.offers and offered.get(name) is found:
                     return kind, name
         return None
 

@@ -100,5 +100,5 @@ def most_identified(own: Floats) -> int:
 def unit(values: Floats) -> float:
     """The largest power of ten, up to some decimals, of which all numbers are multiples; 0: of none."""
     known = values[some_records(np.isfinite(values))]
-    exponents = range(-MOST_DECIMALS, MOST_DECIMALS + 1)
-    return next((10.0**-each for each in exponents if np.allclose(np.round(known, each), known, 1e-12, 0)), 0.0)
+    exponents, room = range(-MOST_DECIMALS, MOST_DECIMALS + 1), 1e-12 * np.abs(known)
+    return next((10.0**-each for each in exponents if (np.abs(np.round(known, each) - known) <= room).all()), 0.0)

@@ -15,7 +15,8 @@ import maskwright as mw
 if TYPE_CHECKING:
     from pathlib import Path
 
-RECORDS = 2_000
+RECORDS, PARTS = 2_000, 3
+INPUT = f"in-{PARTS}"
 
 BORN = pd.Timestamp("1950-01-01")
 
@@ -27,7 +28,7 @@ def people() -> pd.DataFrame:
     born = BORN + pd.to_timedelta(rng.integers(0, 4000, RECORDS), unit="D")
     size = np.where(frame.region == "north", "one", rng.choice(["one", "two", "many"], RECORDS))
     # Of one part a quarter and a category are only its own.
-    size[:400] = "one"
+    size[: RECORDS // PARTS] = "one"
     region = frame.region.mask(pd.Series(rng.random(RECORDS) < 0.03))
     return frame.assign(born=np.asarray(born.strftime("%Y-%m-%d")), size=size, region=region)
 
@@ -43,12 +44,12 @@ ROUNDING = {"method": "rounding", "params": {"base": 5}, "variables": ["wages", 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("categories")
-    for parts in (2, 5):
+    for parts in (2, PARTS):
         write_parts(people(), found / f"in-{parts}", parts)
     return found
 
 
-def ran(folder: Path, name: str, steps: list[dict[str, Any]], parts: int = 5, **changes: Any) -> Any:
+def ran(folder: Path, name: str, steps: list[dict[str, Any]], parts: int = PARTS, **changes: Any) -> Any:
     """Result of a run; `execution` says whether over parts."""
     settings = pipeline(folder / f"in-{parts}", folder / name, protect=[*steps, ROUNDING], measure=["sse"])
     settings["data"] = {"source": str(folder / f"in-{parts}"), "variables": VARIABLES}
@@ -60,8 +61,8 @@ def compared(folder: Path, name: str, steps: list[dict[str, Any]], **changes: An
     """Masked data, which are those of a run in memory, and both records."""
     over_parts = ran(folder, f"{name}-parts", steps, **changes).record
     in_memory = ran(folder, f"{name}-memory", steps, **changes, execution={}).record
-    masked = read_parts(folder / f"{name}-parts", 5)
-    pd.testing.assert_frame_equal(masked, read_parts(folder / f"{name}-memory", 5))
+    masked = read_parts(folder / f"{name}-parts", PARTS)
+    pd.testing.assert_frame_equal(masked, read_parts(folder / f"{name}-memory", PARTS))
     for said in ("methods", "moved", "edits", "k"):
         assert over_parts[said] == in_memory[said], said
     return masked, over_parts, in_memory
@@ -78,12 +79,12 @@ def test_bands_and_groups_and_the_rules_that_hold_of_them(folder: Path) -> None:
     rules = ["wages + tax == gross", "age in [0, 120]", "if age < 18 then wages >= 0"]
     found = {}
     for name, execution in (("bands-parts", {"engine": "local"}), ("bands-memory", {})):
-        settings = pipeline(folder / "in-5", folder / name, protect=[*steps, rounding], measure=["sse"], edits=rules)
-        settings["data"] = {"source": str(folder / "in-5"), "variables": VARIABLES}
+        settings = pipeline(folder / INPUT, folder / name, protect=[*steps, rounding], measure=["sse"], edits=rules)
+        settings["data"] = {"source": str(folder / INPUT), "variables": VARIABLES}
         settings["output"] = {**settings["output"], "edits": str(folder / f"{name}.yaml")}  # type: ignore[dict-item]
         found[name] = mw.run(settings | {"execution": execution}).record
-    masked = read_parts(folder / "bands-parts", 5)
-    pd.testing.assert_frame_equal(masked, read_parts(folder / "bands-memory", 5))
+    masked = read_parts(folder / "bands-parts", PARTS)
+    pd.testing.assert_frame_equal(masked, read_parts(folder / "bands-memory", PARTS))
     assert set(masked.age) == {"below 18", "18 to below 65", "65 and above"}
     assert set(masked.region.dropna()) == {"land", "west"}
     for said in ("edits", "dropped_edits", "variables", "methods", "moved"):
@@ -105,10 +106,10 @@ def test_bands_are_those_of_the_whole_file(folder: Path) -> None:
     rounding = {**ROUNDING, "variables": ["wages", "tax", "gross"]}
     found = []
     for name, execution in (("quantiles-parts", {"engine": "local"}), ("quantiles-memory", {})):
-        settings = pipeline(folder / "in-5", folder / name, protect=[*steps, rounding], measure=["sse"], edits=[])
-        settings["data"] = {"source": str(folder / "in-5"), "variables": VARIABLES}
+        settings = pipeline(folder / INPUT, folder / name, protect=[*steps, rounding], measure=["sse"], edits=[])
+        settings["data"] = {"source": str(folder / INPUT), "variables": VARIABLES}
         mw.run(settings | {"execution": execution})
-        found.append(read_parts(folder / name, 5))
+        found.append(read_parts(folder / name, PARTS))
     pd.testing.assert_frame_equal(*found)
     assert found[0].age.nunique() == 3
 
@@ -161,7 +162,7 @@ def test_any_number_of_parts_and_any_engine_give_the_same_values(folder: Path) -
     ran(folder, "two", steps, parts=2, edits=rules)
     execution = {"engine": "processes", "workers": 2, "block_size": 300}
     ran(folder, "processes", steps, edits=rules, execution=execution)
-    pd.testing.assert_frame_equal(read_parts(folder / "two", 2), read_parts(folder / "processes", 5))
+    pd.testing.assert_frame_equal(read_parts(folder / "two", 2), read_parts(folder / "processes", PARTS))
 
 
 def test_numbers_of_blocks_and_categories_that_a_rule_ties_them_to_in_either_order(folder: Path) -> None:
@@ -192,8 +193,8 @@ def test_clusters_of_categories_are_those_of_a_run_in_memory(folder: Path) -> No
     execution = {"engine": "local", "block_size": 50_000}
     over_parts = ran(folder, "clusters-parts", [clusters], execution=execution).record
     in_memory = ran(folder, "clusters-memory", [clusters], execution={}).record
-    masked = read_parts(folder / "clusters-parts", 5)
-    pd.testing.assert_frame_equal(masked, read_parts(folder / "clusters-memory", 5))
+    masked = read_parts(folder / "clusters-parts", PARTS)
+    pd.testing.assert_frame_equal(masked, read_parts(folder / "clusters-memory", PARTS))
     assert over_parts["methods"] == in_memory["methods"]
     assert masked.groupby(["size", "region"], dropna=False).size().min() >= 3
     assert over_parts["k"]["groups"][0]["smallest"] >= 3
@@ -246,7 +247,7 @@ def test_members_that_stand_together_tell_over_parts_what_was_changed_at_random(
     """The order is that of all parts, and is kept."""
     regions = np.repeat(np.random.default_rng(6).choice(["north", "south", "west"], RECORDS // 4), 4)
     for name, order in (("together", np.arange(RECORDS)), ("apart", np.random.default_rng(7).permutation(RECORDS))):
-        write_parts(people().assign(region=regions[order]), tmp_path / name / "in-5", 5)
+        write_parts(people().assign(region=regions[order]), tmp_path / name / f"in-{PARTS}", PARTS)
     step = {"method": "pram", "params": {"retain": 0.9}, "variables": ["region"]}
     ran(tmp_path / "apart", "out", [step])
     with pytest.raises(mw.OpenDoubts, match=r"W206 follows-from-published: region: .*members of a household"):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from maskwright.foundation.progress import Progress
 
-PARTS, SIZE = 8, 500
+PARTS, SIZE = 4, 500
 RECORDS = PARTS * SIZE
 NAMES = tuple(name for group in GROUPS for name in group)
 
@@ -43,7 +43,7 @@ class Finished:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     folder = tmp_path_factory.mktemp("parted")
-    original = survey(RECORDS, seed=10)
+    original = survey(RECORDS, seed=14)
     write_parts(original, folder / "in", PARTS)
     result = mw.run(pipeline(folder / "in", folder / "out", execution={"engine": "local", "block_size": SIZE}))
     return Finished(folder, original, read_parts(folder / "out", PARTS), dict(result.record))

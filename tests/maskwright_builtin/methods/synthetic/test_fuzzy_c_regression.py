@@ -153,7 +153,7 @@ def test_census_scenario_1_as_published(reference):
     roles = {"dependent": dependent, "independent": [names[number - 1] for number in (2, 8, 10)]}
     near = [{"doubt": "method-warned", "step": 1, "because": "figures of a paper"}]
     losses = []
-    numbers = range(2, 16) if os.environ.get("SLOW") else (2, 3, 4, 6, 9, 15)
+    numbers = range(2, 16) if os.environ.get("SLOW") else (2, 4, 9)
     for c in numbers:
         found = []
         for seed in range(3):
