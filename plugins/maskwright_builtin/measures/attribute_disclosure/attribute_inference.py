@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from maskwright import Measure, MeasureClaims, Measurement, MeasurePart, attack, plural
+from maskwright import Cost, Measure, MeasureClaims, Measurement, MeasurePart, attack, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +105,7 @@ ATTRIBUTE_INFERENCE = Measure(
     range=(0.0, 100.0),
     params=AttributeInferenceParams,
     parts=_parts,
-    claims=MeasureClaims(uses=_all),
+    claims=MeasureClaims(cost=Cost(cell=30.0), uses=_all),
     reference="Hittmeir, Mayer, Ekelhart (2020), A baseline for attribute disclosure risk in synthetic data, CODASPY.",
     summary="Percent of the hidden cells of a variable that an intruder knows by attacks on the release.",
 )

@@ -11,6 +11,7 @@ from pydantic import Field
 from maskwright import (
     Column,
     Comparison,
+    Cost,
     InputError,
     Measure,
     MeasureClaims,
@@ -268,7 +269,7 @@ EDIT_KNOWLEDGE_DISCLOSURE = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=EditKnowledgeDisclosureParams,
-    claims=MeasureClaims(counts_households=True, check=known_mistakes, invariant_to={"records"}),
+    claims=MeasureClaims(cost=Cost(cell=5.0), counts_households=True, check=known_mistakes, invariant_to={"records"}),
     reference="Torra, Cano and Navarro-Arribas, edit constraints and microaggregation, for the edits; the attack is "
     "interval propagation, Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, SIAM",
     summary="Percent of masked values that edits and unmasked values pin down, and what that adds to linkage.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-from maskwright import Comparison, Measure, MeasureClaims, Measurement, plural
+from maskwright import Comparison, Cost, Measure, MeasureClaims, Measurement, plural
 from maskwright_builtin.measures.attribute_disclosure.fitted_laws import FAMILIES, Empirical, Law, fit_law
 from maskwright_builtin.measures.pairing import (
     households_of,
@@ -285,7 +285,7 @@ ORDER_STATISTICS_ATTACK = Measure(
     direction="lower",
     range=(0.0, 100.0),
     params=OrderStatisticsAttackParams,
-    claims=MeasureClaims(counts_households=True, invariant_to={"affine", "records", "columns"}),
+    claims=MeasureClaims(cost=Cost(cell=8.0), counts_households=True, invariant_to={"affine", "records", "columns"}),
     reference="Mateo-Sanz, doctoral thesis (in Catalan), chapter 3; the distribution of the masked values stands for "
     "the true one",
     summary="Percent of values in narrow intervals computed from ranks: the attack on individual ranking.",

@@ -106,5 +106,5 @@ MU_APPROX = Partition(
     reference="Domingo-Ferrer, Sebe and Solanas (2008), A polynomial-time approximation to optimal multivariate "
     "microaggregation, Computers and Mathematics with Applications 55 (4), 714-732",
     summary="Clusters of k to 3k - 3 records from a forest of nearest records, with a bound on their loss.",
-    cost=Cost(cell=1.0),
+    cost=Cost(cell=1.0, pair=1.2),
 )

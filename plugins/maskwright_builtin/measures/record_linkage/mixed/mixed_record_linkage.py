@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from maskwright import Comparison, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesVariables
+from maskwright import Comparison, Cost, InputError, Measure, MeasureClaims, Measurement, MeasurePart, NamesVariables
 from maskwright_builtin.measures.key_variables.key_classes import (
     KeySetsParams,
     in_words,
@@ -232,6 +232,7 @@ MIXED_RECORD_LINKAGE = Measure(
     range=(0.0, 100.0),
     params=MixedRecordLinkageParams,
     claims=MeasureClaims(
+        cost=Cost(cell=3.0),
         uses=key_set_names,
         check=mixed_key_mistakes,
         counts_households=True,
