@@ -40,7 +40,7 @@ STAGES: Mapping[str, Rate] = {
 }
 """In the order of a run. What masking and measuring take depends on methods and measures."""
 
-START = 1.5
+START = 3.0
 """Seconds until the first record is read: modules are imported, and kernels loaded."""
 
 

@@ -105,7 +105,7 @@ ATTRIBUTE_INFERENCE = Measure(
     range=(0.0, 100.0),
     params=AttributeInferenceParams,
     parts=_parts,
-    claims=MeasureClaims(cost=Cost(cell=30.0), uses=_all),
+    claims=MeasureClaims(cost=Cost(cell=15.0), uses=_all),
     reference="Hittmeir, Mayer, Ekelhart (2020), A baseline for attribute disclosure risk in synthetic data, CODASPY.",
     summary="Percent of the hidden cells of a variable that an intruder knows by attacks on the release.",
 )
