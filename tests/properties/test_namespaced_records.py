@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, isoschematron
 
@@ -107,7 +107,6 @@ def verdict_on_records(document: Path, schema: Path) -> tuple[dict[str, int], bo
     return {name: count for name, count in found.counts.items() if count}, found.ok
 
 
-@settings(max_examples=150)
 @given(world=worlds())
 def test_one_verdict(tmp_path_factory: pytest.TempPathFactory, world: tuple[str, str]) -> None:
     folder = tmp_path_factory.mktemp("ns")

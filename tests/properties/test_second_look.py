@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 BINDINGS = ("exact", "xpath1")
 
 
-@settings(max_examples=200 if os.environ.get("SLOW") else 25)
 @given(st.integers(0, 2**32))
 def test_both_agree_on_random_rules_and_dirty_cells(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     rng = random.Random(seed)

@@ -271,6 +271,7 @@ class Release:
         self.record = json.loads((self.folder / "run.json").read_text())
         self.after = _texts(self.folder, self.world.form, OUTPUTS[self.world.form])
         self.keys = pd.read_csv(self.folder / "keys.csv", dtype=str, keep_default_na=False)
+        self.pairs = {level: self._pairs(level) for level in LEVELS}
 
     def wrong(self) -> Iterator[str]:
         """What is wrong with it."""
@@ -288,27 +289,27 @@ class Release:
         """Suppressed amounts that the equalities of all three levels together give back, whatever level they are of."""
         cells = {
             (level, row, name)
-            for level in LEVELS for name in OWN[level]
-            for row in np.flatnonzero(
-                (self._pairs(level)[1][name] == "") & (self._pairs(level)[0][name] != "")
-            ).tolist() if name not in TEXTS
+            for level, (was, now) in self.pairs.items() for name in OWN[level] if name not in TEXTS
+            for row in np.flatnonzero((now[name] == "") & (was[name] != "")).tolist()
         }  # fmt: skip
+        if not cells:
+            return
         place = {cell: number for number, cell in enumerate(sorted(cells))}
         rows: list[list[tuple[str, int, str, float]]] = []
-        was = {level: self._pairs(level)[0].reset_index(drop=True) for level in LEVELS}
+        originals = {level: was.reset_index(drop=True) for level, (was, _) in self.pairs.items()}
         for rule, (level, members, terms) in EQUALITIES.items():
             if rule not in self.world.rules:
                 continue
             keys = [KEYS[each] for each in LEVELS[: LEVELS.index(level) + 1]]
-            of: dict[Any, Any] = dict(was[members].groupby(keys).indices) if members else {}
-            for row, key in enumerate(was[level][keys].itertuples(index=False, name=None)):
+            of: dict[Any, Any] = dict(originals[members].groupby(keys).indices) if members else {}
+            for row, key in enumerate(originals[level][keys].itertuples(index=False, name=None)):
                 inside = of.get(key if len(key) > 1 else key[0], ()) if members else ()
                 read = [(members, int(each), terms[0]) for each in inside]
                 read += [(level, row, name) for name in terms[bool(members) :]]
-                if all(was[where].at[at, name] != "" for where, at, name in read):
+                if all(originals[where].at[at, name] != "" for where, at, name in read):
                     rows.append([(*cell, -1.0 if cell[2] == terms[-1] else 1.0) for cell in read if cell in place])
         rows = [row for row in rows if row]
-        if not place or not rows:
+        if not rows:
             return
         system = np.zeros((len(rows), len(place)))
         for number, terms_of_row in enumerate(rows):
@@ -351,8 +352,7 @@ class Release:
     def _cells(self) -> Iterator[str]:
         masked = {name for step in self.settings["protect"] for name in step["variables"]}
         suppressed = {each["variable"]: each["cells"] for each in self.record["suppressed"]}
-        for level in LEVELS:
-            was, now = self._pairs(level)
+        for level, (was, now) in self.pairs.items():
             for name in OWN[level]:
                 if name == "mate":
                     mates = self.keys.set_index(["region", "hhid", "new pno"])["pno"]

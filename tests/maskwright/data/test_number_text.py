@@ -40,7 +40,6 @@ def test_number_of_a_text_is_xpath_number(text: str) -> None:
     assert spoken.is_blank[0] == (text.strip(" \t\r\n") == "")
 
 
-@settings(max_examples=200)
 @given(
     texts=st.lists(st.none() | st.from_regex(r"-?[0-9]{0,25}\.?[0-9]{0,25}", fullmatch=True), min_size=1, max_size=6)
 )
@@ -60,7 +59,6 @@ CELLS = (
 )
 
 
-@settings(max_examples=200)
 @given(texts=st.lists(CELLS, min_size=1, max_size=6), skipped=st.integers(0, 1))
 def test_compiled_code_reads_numbers_alike(texts: list[str | None], skipped: int) -> None:
     cells = pa.array(texts, pa.string()).slice(skipped)
@@ -113,7 +111,6 @@ def test_text_on_a_grid_has_no_more_decimals_and_is_nearest(scaled: list[int], d
         assert float(text) == value
 
 
-@settings(max_examples=200)
 @given(
     values=st.lists(
         st.floats(-1e17, 1e17) | st.integers(-2000, 2000).map(lambda each: each / 100), min_size=1, max_size=6

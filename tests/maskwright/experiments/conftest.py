@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
+import maskwright as mw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,3 +57,18 @@ class Study:
 @pytest.fixture
 def study(tmp_path: Path) -> Study:
     return Study(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with what is known of the cells of the experiment as it stands."""
+    made = Study(tmp_path_factory.mktemp("cells"))
+    mw.compare(made.experiment(), workers=1)
+    return made.folder / "results" / ".cache"
+
+
+@pytest.fixture
+def known(study: Study, cells: Path) -> Study:
+    """The survey, and an experiment whose cells are known already."""
+    shutil.copytree(cells, study.folder / "results" / ".cache")
+    return study

@@ -311,7 +311,7 @@ OLD = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(old=OLD, homes=st.integers(1, 8), seed=st.integers(0, 2**62), data=st.data())
 def test_new_keys_are_as_many_as_old_ones_and_order_is_a_permutation(tmp_path: Path, old, homes, seed, data) -> None:
     """Any keys, any households: one to one, none of the old ones, each record once, sums still sums."""

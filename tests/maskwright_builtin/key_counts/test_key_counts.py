@@ -98,7 +98,6 @@ def drawn(file):
 
 
 @given(file=FILES)
-@settings(max_examples=200, deadline=None)
 def test_equal_loops_over_pairs_of_records(file):
     codes, weights, households = drawn(file)
     households = np.unique(households, return_inverse=True)[1]

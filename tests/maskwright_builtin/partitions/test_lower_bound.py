@@ -59,7 +59,6 @@ def relaxation_over_all_groups(points, k):
     return solved.fun * unit
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 11), k=st.integers(2, 3), equal=st.booleans())
 def test_bounds_the_best_partition_closely(seed, n, k, equal):
     rng = np.random.default_rng(seed)

@@ -150,11 +150,12 @@ def always_ahead(monkeypatch):
     monkeypatch.setattr(lookahead, "CALL", -(10**9))
 
 
+@pytest.mark.covering(2)
 @pytest.mark.usefixtures("always_ahead")
 @pytest.mark.parametrize("k", [2, 7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_searches_made_ahead_change_no_label(kind, k):
-    for n, p in ((2500, 10), (1200, 2)):
+    for n, p in ((1250, 10), (800, 2)):
         block = block_of(sample(kind, n, p, seed=5))
         np.testing.assert_array_equal(cluster(block, k), plain_mdav(block.standardised(), k))
 

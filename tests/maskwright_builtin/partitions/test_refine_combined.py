@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwright import Block, InputError, Variable, find_partition
@@ -40,7 +40,6 @@ KINDS = {
 }
 
 
-@settings(max_examples=40)
 @given(
     kind=st.sampled_from(sorted(KINDS)), n=st.integers(2, 90), p=st.integers(1, 4), k=st.integers(1, 8),
     seed=st.integers(0, 99),

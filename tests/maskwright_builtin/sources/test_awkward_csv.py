@@ -5,13 +5,12 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -307,9 +306,6 @@ PLAIN_TEXTS = st.text(st.sampled_from("ab01+- .é"), max_size=6)
     line_end=st.sampled_from(["\n", "\r\n"]),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     width=st.integers(1, 3),
-)
-@settings(
-    max_examples=40 if os.environ.get("SLOW") else 20, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 def test_untouched_text_of_any_table_is_byte_equal(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, quoting: int, delimiter: str, line_end: str,

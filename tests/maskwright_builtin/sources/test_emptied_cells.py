@@ -71,7 +71,10 @@ def test_parquet_has_null_and_the_type_of_the_original(tmp_path: Path, kind: str
     assert after["sex"].null_count or after["sex"] == before["sex"]
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize(
+    "kind",
+    [each if each in ("coded", "half", "text") else pytest.param(each, marks=pytest.mark.slow) for each in COLUMNS],
+)
 def test_duckdb_has_null_and_the_type_of_the_original(tmp_path: Path, kind: str) -> None:
     path = masked(tmp_path, kind, "duckdb", ", missing: [-9]" if kind == "coded" else "")
     duckdb: Any = pytest.importorskip("duckdb")

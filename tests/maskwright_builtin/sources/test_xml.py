@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -349,7 +349,6 @@ NAMES = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(data=st.data(), names=NAMES, n=st.integers(1, 12))
 def test_any_table_survives_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, names: list[str], n: int
@@ -381,7 +380,6 @@ SPARSE = (
 PIECES = st.sampled_from([*MARKUP.split(), " ", "\r\n", "\t"])
 
 
-@settings(max_examples=200)
 @given(data=st.data())
 def test_the_fast_reader_reads_nothing_that_the_parser_reads_otherwise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -164,7 +164,6 @@ def documents(draw: st.DrawFn) -> str:
     return f"<root{spaces}>{''.join(element(record, around, names) for _ in range(count))}</root>"
 
 
-@settings(max_examples=100)
 @given(text=documents())
 def test_any_flat_file_is_written_as_it_was_read(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     folder = tmp_path_factory.mktemp("xml")

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwright.data.record_chunk import RecordChunk
@@ -281,7 +281,6 @@ GRID = dict.fromkeys(NAMES, 1)
 
 
 @given(rules, st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=25))
-@settings(max_examples=200)
 def test_parts_hold_where_the_edit_holds(rule, records):
     tree = parse_expression(rule)
     arrays = {name: np.array([record[i] for record in records]) for i, name in enumerate(NAMES)}

@@ -281,7 +281,6 @@ def test_many_components():
     "a <= b", "b <= c", "c <= a", "a + b == c", "a >= 1", "b <= 1", "c in {0, 2}", "if a > 0 then b > 1",
     "if c == 2 then a == b else b == 0", "a + c >= 3", "2 * a == b + c", "if s == 'M' then a >= 2", "s in {M}",
 ]), min_size=1, max_size=6, unique=True))  # fmt: skip
-@settings(max_examples=40)
 def test_agrees_with_trying_every_value(rules):
     """Within 0..2 on whole numbers, every finding is true of every record, and no contradiction is missed."""
     stated = [*rules, *(f"{name} in [0, 2] and {name} is integer" for name in "abc")]

@@ -40,7 +40,6 @@ def test_unique_values_are_those_that_pandas_does_not_find_twice(records):
 
 
 @given(RECORDS, st.sampled_from(["sum", "mean", "min", "max"]), st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_groups_are_those_of_pandas(records, function, skips):
     data = frame(records)
     wrong, unknown = [], 0

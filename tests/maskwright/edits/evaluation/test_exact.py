@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from maskwright.data.record_chunk import RecordChunk
@@ -172,7 +172,6 @@ cells = st.one_of(st.none(), st.integers(-5, 5), st.integers(-2000, 2000), st.sa
 
 
 @given(rules, st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=8), st.tuples(decimals, decimals, decimals))
-@settings(max_examples=150)
 def test_exact_evaluation_agrees_with_fractions(rule, records, places):
     arrays, rows = {}, [{} for _ in records]
     for position, name in enumerate(NAMES):

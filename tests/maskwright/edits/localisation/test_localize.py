@@ -172,7 +172,6 @@ record = st.tuples(*[st.integers(-1, 6)] * 3, st.sampled_from(SEX))
 
 
 @given(st.lists(rule, min_size=2, max_size=6, unique=True), st.lists(record, min_size=1, max_size=4), st.integers(0, 3))
-@settings(max_examples=60)
 def test_agrees_with_brute_force(rules, records, heavy):
     names = ["a", "b", "c", "sex"]
     bounds = [f"{name} in [0, {TOP}]" for name in names[:3]]
@@ -197,7 +196,6 @@ four = st.tuples(st.integers(-1, 8), st.integers(1, 8), st.integers(-1, 8), st.i
     st.lists(near, min_size=1, max_size=2, unique_by=str), st.lists(other, max_size=2, unique=True),
     st.lists(four, min_size=1, max_size=4), st.integers(0, 3), st.sampled_from([0, 1]),
 )  # fmt: skip
-@settings(max_examples=40)
 def test_products_with_a_tolerance_agree_with_brute_force(rules, others, records, heavy, places):
     """Whole numbers, or tenths of the same: what is rounded to whole numbers keeps its rule."""
     names, step = ["a", "b", "c", "d"], 10**-places

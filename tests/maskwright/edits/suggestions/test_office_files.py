@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -347,7 +347,6 @@ def test_the_same_file_has_the_same_suggestions() -> None:
     assert found(frame, show_values=True, limit=0) == found(frame, show_values=True, limit=0)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.8, 0.95, 1.0]), wrong=st.floats(0, 0.15))
 def test_what_is_said_of_each_rule_is_what_validate_finds(seed, share, wrong) -> None:
     """Random files with a sum, a product, a code, zeros, missing cells, and mistakes in all of them."""

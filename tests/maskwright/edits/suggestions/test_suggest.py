@@ -177,7 +177,6 @@ def test_commands(tmp_path, capsys):
     assert main(["localize", data, "--edits", str(tmp_path / "rules.yaml"), "--weight", "size"]) == 2
 
 
-@settings(max_examples=200)
 @given(
     low=st.integers(-10_000, 10_000), span=st.integers(20, 30_000), places=st.integers(0, 3),
 )  # fmt: skip

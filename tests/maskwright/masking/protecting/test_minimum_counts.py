@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -47,7 +45,6 @@ def test_the_notice_counts_the_clusters() -> None:
     )
 
 
-@settings(max_examples=60 if os.environ.get("SLOW") else 20)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(8, 60),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
@@ -51,7 +51,6 @@ def ranked(original, k):
     width=st.floats(1e-6, 0.5),
     alpha=st.sampled_from([0.1, 0.01]),
 )
-@settings(max_examples=200)
 def test_equals_the_beta_distribution_of_scipy(n, share, low, width, alpha):
     rank = 1 + round(share * (n - 1))
     high = min(low + width, 1.0)

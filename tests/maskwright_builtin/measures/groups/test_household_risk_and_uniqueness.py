@@ -37,7 +37,6 @@ def sets(tables):
     ]
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), k=st.integers(2, 5))
 def test_uniqueness_is_a_count_of_multisets(seed, k):
     tables, _ = random_survey(seed, households=20, largest=3, values=2)
@@ -49,7 +48,6 @@ def test_uniqueness_is_a_count_of_multisets(seed, k):
     np.testing.assert_array_equal(found.per_record, np.where(sizes == 1, 100.0, 0.0))
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_risk_is_that_of_any_member(seed):
     tables, _ = random_survey(seed, households=20, largest=3, values=2)

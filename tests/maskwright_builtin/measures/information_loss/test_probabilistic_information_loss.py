@@ -180,7 +180,6 @@ MISSING = st.integers(0, 2**16)
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]))
-@settings(max_examples=150)
 def test_equals_the_definition_written_out(pil, files, seed, share):
     """Small whole numbers: constant columns, exact dependence, ties and missing cells are all frequent."""
     original, masked = files
@@ -327,7 +326,6 @@ WEIGHTED = ProbabilisticInformationLossParams.model_validate({"weighted": True})
 
 
 @given(files=FILES, seed=MISSING, share=st.sampled_from([0.0, 0.2]), sampled=st.booleans())
-@settings(max_examples=150)
 def test_whole_weights_are_copies_of_the_records_but_for_the_effective_number(pil, files, seed, share, sampled):
     """The definition without weights, on as many copies of each record; only n is Kish's. Weight 0 is no copy."""
     original, masked = files

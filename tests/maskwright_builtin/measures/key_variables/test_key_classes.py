@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -69,7 +69,6 @@ TABLES = st.builds(
 
 
 @given(drawn=TABLES, households=st.booleans(), missing=st.sampled_from([0.0, 0.2]), nominal=st.booleans())
-@settings(max_examples=150)
 def test_equal_plain_loops_over_classes(drawn, households, missing, nominal):
     generator, n, levels = drawn
 

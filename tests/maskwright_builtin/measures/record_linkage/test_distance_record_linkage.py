@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.spatial import cKDTree
@@ -118,7 +118,6 @@ FILES = st.builds(
     households=st.booleans(),
     pairing=st.sampled_from(["identity", "nearest"]),
 )
-@settings(max_examples=300)
 def test_equals_looking_at_every_pair(
     linkage, file, kind, missing, sampled, direction, standardise, ties, households, pairing
 ):

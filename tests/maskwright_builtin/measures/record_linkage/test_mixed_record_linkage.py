@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -95,7 +95,6 @@ def distance(one: list[object], other: list[object], spans: list[int | None], mi
     return total / (common if missing == "left_out" else len(spans))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(2, 40),

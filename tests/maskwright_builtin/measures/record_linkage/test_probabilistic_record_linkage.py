@@ -81,7 +81,6 @@ def oracle(agree, origin, household, direction):
     households=st.booleans(),
     sampled=st.booleans(),
 )
-@settings(max_examples=50)
 def test_equals_an_oracle_that_visits_every_pair(
     linkage, seed, n, d, cells, missing, agree, direction, households, sampled
 ):

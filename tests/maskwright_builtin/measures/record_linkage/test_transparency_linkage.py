@@ -110,7 +110,6 @@ def microaggregated_links(original, masked, groups):
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(4, 60), k=st.integers(1, 5))
-@settings(max_examples=100, deadline=None)
 def test_microaggregation_equals_brute_force(seed, n, k, compare):
     rng = np.random.default_rng(seed)
     original, masked = rng.normal(size=(n, 5)), np.empty((n, 5))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -163,7 +163,6 @@ def brute_force(block: mw.Block, params: GeneralisationParams) -> tuple[int, ...
     return None if best is None else best.node
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10**6), st.sampled_from([30, 150]), st.integers(1, 4), st.sampled_from([0.0, 0.03, 0.2]),
     st.sampled_from(["entropy", "lm", "discernibility", "height"]), st.sampled_from(ASKED), st.sampled_from([0.0, 0.1]),

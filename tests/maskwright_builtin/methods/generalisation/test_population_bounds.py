@@ -141,7 +141,7 @@ def asked(population: str) -> Iterator[dict[str, Any]]:
     yield {"k_map": 60, "population": population, "individual_risk": 0.1, "suppression_limit": 0.15}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 10**6), st.integers(0, 5), st.sampled_from(["discernibility", "height"]), st.sampled_from([0.0, 0.1])
 )

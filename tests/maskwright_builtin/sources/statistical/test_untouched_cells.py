@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import maskwright as mw
@@ -49,7 +49,6 @@ def is_alike(before: list[Any], after: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("ending", ["sav", "zsav", "dta", "xpt"])
-@settings(max_examples=25, deadline=None)
 @given(numbers=columns(NUMBERS), texts=columns(TEXTS), letters=columns(LETTERS), days=columns(NUMBERS))
 def test_untouched_cells_are_equal(
     ending: str, numbers: list[Any], texts: list[Any], letters: list[Any], days: list[Any]
