@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 # A package of its own: its tests run where it is installed, from test_example_plugin.py.
 collect_ignore = ["example_plugin"]
@@ -108,11 +108,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _beyond_covering(items: list[pytest.Item]) -> Iterator[pytest.Item]:
     """Cases that ``covering(n)`` leaves out: of a product every value stays, with one in `n` of the others' values."""
+    places: dict[tuple[str, tuple[str, ...]], dict[tuple[int, ...], int]] = {}
     for item in items:
         marker = item.get_closest_marker("covering")
         case = getattr(item, "callspec", None)
-        if marker is not None and case is not None and sum(case.indices.values()) % marker.args[0]:
+        if marker is None or case is None:
+            continue
+        place = 0
+        for names in _factors(item, case.params):
+            # The indices that pytest keeps count the cases, and not the values of each parameter.
+            known = places.setdefault((item.nodeid.partition("[")[0], names), {})
+            place += known.setdefault(tuple(id(case.params[name]) for name in names), len(known))
+        if place % marker.args[0]:
             yield item
+
+
+def _factors(item: pytest.Item, names: Iterable[str]) -> set[tuple[str, ...]]:
+    """Names of the parameters of a case, those together that have their values together."""
+    stated = [marker.args[0] for marker in item.iter_markers("parametrize")]
+    lists = [each.replace(" ", "").split(",") if isinstance(each, str) else each for each in stated]
+    together = {name: tuple(each) for each in lists for name in each}
+    return {together.get(name, (name,)) for name in names}
 
 
 @pytest.hookimpl(trylast=True)
