@@ -197,8 +197,9 @@ class Records:
         name = element_name(expanded)
         if name == self.opening.record:
             raise self._refuse(f"a <{name.tag}> inside a <{name.tag}>", FLAT)
+        is_new = name.key not in self.cells
         cell = self.cells.setdefault(name.key, Cell(name))
-        if cell.key not in self.order:
+        if is_new:
             self._count()
             before = next(reversed(self.seen), None)
             self.order.insert(self.first_free if before is None else self.order.index(before) + 1, cell.key)
