@@ -236,7 +236,7 @@ class LevelsInside:
 def levels_inside(file: DataSource, reporter: Reporter) -> LevelsInside:
     """Both levels of a nested file; the key is the first variable that is there in each group and names no two."""
     records = _records_inside(file)
-    if len(records) > 2:
+    if len(records) != 2:  # one alone is no level
         hint = f"Declare them by hand: {', '.join(records)}; maskwright explain levels."
         raise InputError(Problem(f"{file.name} has records inside records inside records", hint=hint))
     top, low = records
