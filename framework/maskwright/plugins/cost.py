@@ -55,3 +55,6 @@ class Cost:
 
 USUAL = Cost()
 """Of a plugin that goes over the records a few times."""
+
+OF_MEASURES = Cost(cell=0.06)
+"""Of a measure that counts or adds up."""

@@ -11,7 +11,7 @@ from maskwright.foundation.errors import InputError, UnpairedRecords
 from maskwright.foundation.nearest_names import unknown_name
 from maskwright.foundation.no_params import NoParams
 from maskwright.foundation.progress import Progress, silent
-from maskwright.plugins.cost import USUAL, Cost
+from maskwright.plugins.cost import OF_MEASURES, Cost
 from maskwright.plugins.legal_values import frozen_sets
 from maskwright.plugins.measurement import needs_levels
 
@@ -336,7 +336,7 @@ class MeasureClaims:
     uses: Callable[[Any, Measurable], Iterable[str]] | None = None
     components: Callable[[Any], Sequence[tuple[Measure, BaseModel]]] | None = None
     check: Callable[[Any, Measurable], Iterable[tuple[str, str]]] | None = None
-    cost: Cost = USUAL
+    cost: Cost = OF_MEASURES
 
     def __post_init__(self) -> None:
         """Freeze its set."""

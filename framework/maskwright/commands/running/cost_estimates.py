@@ -38,7 +38,9 @@ def costs_of_measures(request: Pipeline, plan: Plan) -> list[tuple[Cost, int]]:
     given, found = to_be_measured(plan), []
     for each in request.measures:
         components = each.measure.claims.components
-        used = len(names_used(each.measure, each.params, given))
+        # A measure of groups looks at those of all levels, of which this plan knows one.
+        of_levels = each.measure.claims.of_levels
+        used = len(given.compared if of_levels else names_used(each.measure, each.params, given))
         found.append((each.measure.claims.cost, used))
         for measure, _ in () if components is None else components(each.params):
             found.append((measure.claims.cost, used))

@@ -192,6 +192,7 @@ MICROAGGREGATION = Method(
     params=MicroaggregationParams,
     scope="group",
     claims=Claims(
+        cost=Cost(cell=0.0),
         cut="near",
         variable_types={"continuous", "integer", "date", "datetime", "ordinal", "nominal"},
         handles_missing=True,

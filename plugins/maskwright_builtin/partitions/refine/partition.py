@@ -228,5 +228,5 @@ REFINE = Partition(
     reference="Own; of the family of Laszlo and Mukherjee (2015), Iterated local search for microaggregation, "
     "Journal of Systems and Software 100, 15-26",
     summary="Improves the clusters of another partition, mdav as a rule, by moves, swaps and small restarts.",
-    cost=Cost(cell=2.8),
+    cost=Cost(cell=3.1),
 )
