@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tables import one_thread
 
 from maskwright import Block, Column, Comparison, Dataset, Variable, find_measure, find_partition
 from maskwright.experiments.advice.standardisation import Standardised
@@ -105,7 +104,9 @@ def figures(
 def of_the_thesis(census: pd.DataFrame, shapes: dict[str, tuple[int, ...]], ks: list[int]) -> pd.DataFrame:
     """Figures under the thesis's pairing in both readings of its last step, computed in processes."""
     tasks = [(census, k, last, shapes) for k in ks for last in READINGS]
-    with ProcessPoolExecutor(min(len(tasks), os.cpu_count() or 1), initializer=one_thread) as pool:
+    count = min(len(tasks), os.cpu_count() or 1)
+    # Threads of processes that share the processors would only wait for each other.
+    with ProcessPoolExecutor(count, initializer=os.environ.update, initargs=({"MASKWRIGHT_THREADS": "1"},)) as pool:
         return pd.concat(list(pool.map(_of_one_reading, tasks)), ignore_index=True)
 
 

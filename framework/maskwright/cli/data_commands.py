@@ -94,7 +94,7 @@ def _attack(chosen: argparse.Namespace) -> int:
 
 def _init(chosen: argparse.Namespace) -> int:
     from maskwright.cli.show.tables import print_started
-    from maskwright.commands.init import is_data, start_pipeline, write_starting_pipeline
+    from maskwright.commands.init import already_there, is_data, start_pipeline, write_starting_pipeline
     from maskwright.commands.options import NO_OPTIONS
 
     options = reading_options(chosen)
@@ -110,14 +110,17 @@ def _init(chosen: argparse.Namespace) -> int:
         return EXIT_FINE
     from maskwright.experiments.advice.pipeline_of_levels import holds_levels, start_pipeline_of_levels
 
+    target = chosen.to or PIPELINE
+    if target.exists() and not chosen.force:
+        raise already_there(target)
     if several or holds_levels(data, options):
         started = start_pipeline_of_levels(
-            chosen.data, chosen.to or PIPELINE, options=options, force=chosen.force,
+            chosen.data, target, options=options, force=chosen.force,
             reporter=reporter(quiet=chosen.json),
         )  # fmt: skip
     else:
         started = start_pipeline(
-            data, chosen.to or PIPELINE, options=options, answers=chosen.answer, force=chosen.force,
+            data, target, options=options, answers=chosen.answer, force=chosen.force,
             reporter=reporter(quiet=chosen.json),
         )  # fmt: skip
     show(chosen, started.to_json(), lambda: print_started(started))

@@ -117,7 +117,8 @@ def _results(
         message = f"the original has {len(before)} records and the release {len(after)}: they cannot be paired in order"
         raise InputError(Problem(message, hint="Name a variable that identifies a record in both files: --key NAME."))
     before, after = pair_files(before, after, key, reporter)
-    before = before if after.origin is None else before.taken(after.origin)
+    # Without a key records are paired in order: who gives data of which records were left out has done so before.
+    before = before if key is None or after.origin is None else before.taken(after.origin)
     if not set(before.names) & set(after.names):
         raise InputError("the original and the release have no variable in common")
     chosen = [find_attack(each) if isinstance(each, str) else _checked(each) for each in attacks]

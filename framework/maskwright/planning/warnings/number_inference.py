@@ -125,6 +125,8 @@ def inferred_from_numbers(
 def in_the_order_of(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
     """Numbers that put nearly all records in the order of another, or in the opposite one."""
     rows = some_records(np.isfinite(own), FEW_RECORDS)
+    if len(rows) < FEWEST_NUMBERS:
+        return iter(())
     complete = [name for name, each in numbers.items() if np.isfinite(each).all()]
     table = np.array([own[rows], *(numbers[name][rows] for name in complete)])
     excluded = {name for name, near in zip(complete, correlations_of_first(table), strict=True) if abs(near) < ALIKE}

@@ -313,8 +313,8 @@ def test_the_census_is_measured_without_a_silent_nan(name, census, compare):
     measure = BY_NAME[name]
     of_keys = {"keys": ["FEDTAX"], "sensitive": ["AGI"]}
     categories = {"variables": ["FEDTAX", "TOTAL", "ONE", "NONE"]}
-    needed = {"components": [{"measure": "pi", "weight": 1}], **of_keys, **categories}
-    asked = ("components",) if name == "weighted_score" else ("keys", "sensitive")
+    needed = {"components": [{"measure": "pi", "weight": 1}], "tables": [["FEDTAX"]], **of_keys, **categories}
+    asked = {"weighted_score": ("components",), "dominance": ("tables",)}.get(name, ("keys", "sensitive"))
     asked += ("variables",) if name in OF_CATEGORIES else ()
     params = {key: needed[key] for key in asked if key in measure.params.model_fields}
     result = measure.compute(compare(original, masked), measure.params(**params), np.random.default_rng(0))
