@@ -115,7 +115,7 @@ def _init(chosen: argparse.Namespace) -> int:
         raise already_there(target)
     if several or holds_levels(data, options):
         started = start_pipeline_of_levels(
-            chosen.data, target, options=options, force=chosen.force,
+            chosen.data, target, options=options, answers=chosen.answer, force=chosen.force,
             reporter=reporter(quiet=chosen.json),
         )  # fmt: skip
     else:

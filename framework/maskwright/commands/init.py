@@ -157,7 +157,8 @@ def start_pipeline(
     codebook = {} if file.codebook is None else {"codebook": str(file.codebook.path.absolute())}
     zeros = numbers_with_zeros(profiled.data, reported)
     with stage(shown, "Planning"):
-        active, doubts, failing = _planned(reported, data, {**codebook, **stated}, suggested, zeros)
+        demoted, doubts, failing = _planned(reported, data, {**codebook, **stated}, suggested, zeros)
+    active, reported = not demoted, with_demoted_edits(reported, demoted)
     source = address_of(str(data))
     if not is_remote(source):
         source = Path(os.path.relpath(source, to.parent)).as_posix()
@@ -241,19 +242,30 @@ def _without_described(description: Description, codebook: Codebook | None) -> D
     return replace(description, variables=variables)
 
 
+def with_demoted_edits(description: Description, failing: str) -> Description:
+    """Description that says why edits that were found are no edits of the pipeline; '' where they are."""
+    if not failing:
+        return description
+    message = f"the edits that were found are comments, and not kept: with them the plan fails ({failing})"
+    return replace(description, unsure=(*description.unsure, message))
+
+
 def _planned(
     description: Description, data: Path, stated: dict[str, Any], suggested: tuple[Suggestion, ...],
     zeros: tuple[str, ...],
-) -> tuple[bool, list[PlannedDoubt], Problem | None]:  # fmt: skip
-    """Plan the pipeline, with its edits or, where that fails, without: whether with, its doubts, why there is none."""
-    problem = None
+) -> tuple[str, list[PlannedDoubt], Problem | None]:  # fmt: skip
+    """Plan the pipeline, with its edits or, where that fails, without: why with them alone, doubts, why there is none.
+
+    A plan that fails without the edits as well does not fail for them.
+    """
+    failing: Problem | None = None
     for active in (True, False):
         text = pipeline_text(description, place_in(Path(), str(data)), stated, suggested, active=active, zeros=zeros)
         try:
-            return active, doubts_of_plan(text), None
+            return "" if failing is None else failing.sentence, doubts_of_plan(text), None
         except InputError as error:
-            problem = error.problems[0]
-    return False, [], problem
+            failing = failing or error.problems[0]
+    return "", [], failing
 
 
 def doubts_of_plan(text: str) -> list[PlannedDoubt]:

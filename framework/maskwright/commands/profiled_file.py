@@ -135,9 +135,8 @@ def _first_that_reads(file: DataSource, progress: Progress) -> tuple[_Cells, dic
 
 
 def _starts_with_a_record(cells: _Cells) -> bool:
-    """Whether the first row is of the kind of the others: no column of numbers has one text."""
-    kinds = cells.kinds.values()
-    return any(each.are_numbers for each in kinds) and not any(each.numbers > 1 and each.others == 1 for each in kinds)
+    """Whether the first row may be of the kind of the others, and names would be values: no text above numbers."""
+    return not any(each.numbers > 1 and each.others == 1 for each in cells.kinds.values())
 
 
 def _with_decimal_comma(

@@ -238,6 +238,14 @@ def test_a_first_row_that_may_be_a_record(tmp_path: Path) -> None:
     assert [each.name for each in named.variables] == ["2019", "total", "kind"]
 
 
+def test_a_first_row_of_texts_that_occur_again_is_no_row_of_names(tmp_path: Path) -> None:
+    """Names are shown, and values are not."""
+    rows = "".join(f"person {row};{('north', 'south')[row % 2]};{('ill', 'well')[row % 3 % 2]}\n" for row in range(40))
+    found = described(tmp_path, rows)
+    assert [each.name for each in found.variables] == ["V1", "V2", "V3"]
+    assert any("record" in said for said in found.unsure)
+
+
 def test_a_file_that_nothing_helps_is_refused_with_what_was_wrong_at_first(tmp_path: Path) -> None:
     rows = [f"{row};{row}" for row in range(30)]
     (tmp_path / "d.csv").write_text("\n".join(["a;b", *rows, "1;2;3"]) + "\n", encoding="utf-8")

@@ -146,3 +146,22 @@ def test_levels_inside_each_other_are_described_each(tmp_path: Path, capsys: pyt
     found = json.loads(capsys.readouterr().out)["files"]
     assert [(each["source"], each["records"]) for each in found] == [("survey.xml, <home>", 9), ("survey.xml, <p>", 18)]
     assert [[one["name"] for one in each["variables"]] for each in found] == [["id"], ["line"]]
+
+
+def test_an_answer_is_one_for_both_levels(tmp_path: Path, survey: list[Path]) -> None:
+    start = tmp_path / "pipeline.yaml"
+    assert main(["init", *map(str, survey), "--to", str(start), "--answer", "undeclared=other"]) == 0
+    assert set(yaml.safe_load(start.read_text(encoding="utf-8"))["data"]["roles"]["other"]) == {"size", "tenure"}
+    assert main(["run", str(start), "--quiet"]) == 0
+
+
+def test_edits_stay_where_the_plan_fails_without_them_too(tmp_path: Path) -> None:
+    """What is to be right is said, and the edits are kept when it is; no edit goes without a word."""
+    rows = [f"{number % 6},{number * 37 % 500},{number * 11 % 300}" for number in range(200)]
+    texts = [f"{row},{sum(map(int, row.split(',')[1:]))}" for row in rows]
+    texts[7] = texts[7].replace(",", ",x", 1)
+    (tmp_path / "people.csv").write_text("group,wage,pension,income\n" + "\n".join(texts) + "\n", encoding="utf-8")
+    assert main(["init", str(tmp_path / "people.csv"), "--to", str(tmp_path / "p.yaml")]) == 2
+    text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
+    assert "this plan fails" in text
+    assert not any(line.startswith("  # - wage + pension == income") for line in text.splitlines())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from maskwright.data.codebooks.codebook import NUMBERS, TEXTS, Code, CodeKind, Described
 from maskwright.foundation.errors import InputError, Place, Problem
-from maskwright.foundation.nearest_names import unknown_name
+from maskwright.foundation.nearest_names import nearest_name, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -189,9 +189,10 @@ class _Table:
 
 
 def unknown_column(wanted: str, names: list[str]) -> str:
-    """Sentence for a column that a header lacks."""
-    shown = ", ".join(repr(name) for name in names[:8])
-    return f"no column is called {wanted!r}; the columns are {shown}{', ...' * (len(names) > 8)}"
+    """Sentence for a column that a header lacks; without the others, which are values where it is no header."""
+    near = nearest_name(wanted, names)
+    meant = "" if near is None else f"; did you mean {near!r}?"
+    return f"no column is called {wanted!r}, of {len(names)}{meant}"
 
 
 def _header(text: str, delimiter: str) -> list[str]:

@@ -19,9 +19,11 @@ from maskwright.commands.init import (
     MOST_SUGGESTED,
     StartedPipeline,
     already_there,
+    answered,
     doubts_of_plan,
     numbers_with_zeros,
     put_pipeline,
+    with_demoted_edits,
 )
 from maskwright.commands.options import NO_OPTIONS, ReadingOptions, data_files
 from maskwright.commands.profiled_file import is_nested, levels_inside, read_profiled
@@ -88,6 +90,7 @@ def start_pipeline_of_levels(
     to: Path,
     *,
     options: ReadingOptions = NO_OPTIONS,
+    answers: Sequence[str] = (),
     force: bool = False,
     reporter: Reporter | None = None,
 ) -> StartedPipeline:
@@ -106,7 +109,7 @@ def start_pipeline_of_levels(
         hint = f"Number the members of each group: 1, 2, ... beside the same {groups.key}."
         message = f"no variable of {_called(groups, 1)} tells the members of a group apart"
         raise InputError(Problem(message, hint=hint))
-    found = [described(each, silent) for each in groups.files]
+    found = [answered(described(each, silent), answers) for each in groups.files]
     found[0] = _with_counts(found[0], upper.data[groups.key], lower.data[groups.key], upper.data)
     structure = {groups.key, advice.member_key, *advice.pointers}
     variables = tuple(each for own in found for each in own.variables if each.name not in structure)
@@ -151,10 +154,12 @@ def start_pipeline_of_levels(
     with stage(shown, "Planning"):
         with_edits = partial(text, suggested=suggested)
         try:
-            (active, doubts, problem, violation), hint = _planned(with_edits), ""
+            (failing, doubts, problem, violation), hint = _planned(with_edits), ""
         except InputError as error:
             first = error.problems[0]
-            active, doubts, problem, violation, hint = False, [], _about_file(first, data), "", first.hint or ""
+            failing, doubts, problem, violation, hint = "", [], _about_file(first, data), "", first.hint or ""
+    # A plan that fails without the edits as well does not fail for them.
+    active, together = not failing, with_demoted_edits(together, failing)
     written = with_edits(to.absolute().parent, doubts, problem, active=active, violation=violation)
     put_pipeline(to, written, force=force)
     code = EXIT_REFUSED if violation else EXIT_INPUT if problem else EXIT_FINE
@@ -225,7 +230,9 @@ def _with_counts(found: Description, key: Column, members: Column, data: Dataset
 
     def counted(look: ColumnProfile) -> ColumnProfile:
         column = data[look.name]
-        if look.role is not None or not column.variable.is_numeric or not np.array_equal(column.values, counts):
+        # Who belongs together is published, and so is how many they are: emptying the cell would hide nothing.
+        is_free = look.role in (None, "quasi_identifier")
+        if not is_free or not column.variable.is_numeric or not np.array_equal(column.values, counts):
             return look
         return replace(look, type="integer", role="other", why="it counts the members of each group", unsure=())
 
@@ -245,18 +252,20 @@ def _suggested(text: str, reporter: Reporter) -> tuple[Suggestion, ...]:
     return tuple(each for each in found if each.kind != "range")[:MOST_SUGGESTED]
 
 
-def _planned(text: Callable[..., str]) -> tuple[bool, list[PlannedDoubt], str, str]:
-    """Whether with edits, doubts of the plan, why there is none, and which edits the original violates."""
+def _planned(text: Callable[..., str]) -> tuple[str, list[PlannedDoubt], str, str]:
+    """Why it fails with the edits alone, doubts of the plan, why there is none, and what the original violates."""
+    failing = ""
     for active in (True, False):
         try:
-            return active, doubts_of_plan(text(None, active=active)), "", ""
+            return failing, doubts_of_plan(text(None, active=active)), "", ""
         except EditViolation as error:
             violation = error.problems[0].sentence
             doubts = doubts_of_plan(text(None, active=active, violation=violation, drops=True))
-            return active, doubts, f"{violation}. See on_input_violation below", violation
-        except InputError:
+            return failing, doubts, f"{violation}. See on_input_violation below", violation
+        except InputError as error:
             if not active:
                 raise
+            failing = error.problems[0].sentence
     raise AssertionError("unreachable")
 
 

@@ -122,7 +122,7 @@ def test_every_mistake_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("varaible,label\nsex,Sex\n", "no column is called 'variable'; the columns are 'varaible', 'label'"),
+        ("varaible,label\nsex,Sex\n", "no column is called 'variable', of 2; did you mean 'varaible'?"),
         ("variable,label,decimal\nsex,Sex,0\n", "1:None no column called 'decimal'; did you mean 'decimals'?"),
         ("variable,label\nsex,Sex,or gender\n", "2:None the row has 3 cells, and the header 2"),
         ("variable,code,value\nsex,1,1\n", "the columns 'code' and 'value' both hold the code"),
