@@ -91,3 +91,33 @@ def test_a_declared_rule_is_kept_instead(tmp_path: Path) -> None:
     households, persons = pd.read_csv(tmp_path / "hm.csv"), pd.read_csv(tmp_path / "pm.csv")
     sums = persons.groupby("hid")["wages"].sum()
     assert households.set_index("hid")["together"].to_dict() == sums.to_dict()
+
+
+def test_a_total_of_totals_that_edits_give_is_masked_too(tmp_path: Path) -> None:
+    """Two edits, from persons to households and from these to the town; a town's total that none gives is doubted."""
+    survey(tmp_path, "sum")
+    homes = pd.read_csv(tmp_path / "h.csv").assign(town=lambda own: own["hid"] // 6)
+    towns = homes.groupby("town")["together"].sum().reset_index(name="whole")
+    towns.to_csv(tmp_path / "t.csv", index=False)
+    homes.to_csv(tmp_path / "h.csv", index=False)
+    levels = {
+        "town": {"source": "t.csv", "key": "town"},
+        "household": {"source": "h.csv", "key": "hid", "in": "town"},
+        "person": {"source": "p.csv", "key": "pno", "in": "household"},
+    }
+    others = {name: {"role": "other"} for name in ("age", "space")}
+    pipeline = {
+        "maskwright": 1, "data": {"levels": levels, "variables": others},
+        "edits": ["sum(person.wages) == together", "sum(household.together) == whole"], "measure": [], "seed": 5,
+        "protect": [{"method": "microaggregation", "variables": ["wages", "together", "whole"], "params": {"k": 3}}],
+        "output": {"data": {"town": "tm.csv", "household": "hm.csv", "person": "pm.csv"}},
+    }  # fmt: skip
+    path = tmp_path / "pipeline.yaml"
+    for edits, code in (pipeline["edits"], 0), ([], 1):
+        steps = pipeline["protect"] if edits else [{**pipeline["protect"][0], "variables": ["wages", "together"]}]
+        text = yaml.safe_dump(pipeline | {"edits": edits, "protect": steps}, sort_keys=False)
+        path.write_text(text, encoding="utf-8")
+        assert main(["run", str(path), "--quiet"]) == code
+    masked = {name: pd.read_csv(tmp_path / f"{name}m.csv") for name in "thp"}
+    per_town = masked["h"].groupby("town")["together"].sum()
+    assert (masked["t"].set_index("town")["whole"] - per_town).abs().max() < 0.5

@@ -23,7 +23,7 @@ from maskwright.planning.warnings.number_inference import in_one_order
 from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import Level, LinkedData
@@ -151,7 +151,7 @@ def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mappin
     masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
     changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
     edits = [edit for own in bound.edits.values() for edit in own]
-    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if can_equate(edit)]
+    tied = _tied_through(masked, [frozenset(sources_of_edit(bound, edit)) for edit in edits if can_equate(edit)])
     for pair in linked.pairs:
         counts = {
             each.name for each in bound.columns[pair[0]]
@@ -161,6 +161,17 @@ def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mappin
         levels = linked.pair(*pair)
         yield from level_inference_doubts(levels, masked, tied, sizes)
         yield from member_disclosure_doubts(levels, masked, changed, tied)
+
+
+def _tied_through(
+    masked: Mapping[str, Collection[str]], tied: Sequence[frozenset[tuple[str, str]]]
+) -> list[frozenset[tuple[str, str]]]:
+    """Variables that one edit ties, and those of two edits that share a total of something masked: it is masked too."""
+    found = list(tied)
+    for one in found:
+        if any(name in masked.get(level, ()) for level, name in one):
+            found += [one | other for other in tied if one & other and not other <= one and one | other not in found]
+    return found
 
 
 def member_disclosure_doubts(
