@@ -82,7 +82,7 @@ def pipeline_text(
         "maskwright: 1",
         "",
         *_data(found, source, options, linked, levels),
-        *_edits(suggested, {each.name for each in _in_bands(found)}, active=active),
+        *_edits(suggested, {each.name for each in _in_bands(found)}, active=active, of_levels=linked is not None),
         *_on_violation(linked),
         *_protection(found, zeros),
         *_rest(found, source, linked),
@@ -122,7 +122,7 @@ def _data(
     yield ""
 
 
-def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool) -> Iterator[str]:
+def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool, of_levels: bool) -> Iterator[str]:
     # What holds of values exactly is not said of bands.
     certain = [
         each for each in suggested
@@ -135,7 +135,8 @@ def _edits(suggested: Sequence[Suggestion], in_bands: set[str], *, active: bool)
         yield "  # found in the data, and they hold in every record that was looked at: remove those that are no rules"
     yield from (f"  - {flow_text(each.statement)}" for each in certain)
     if others:
-        yield "  # suggestions from the data, perhaps coincidences; more: maskwright edits --data FILE --suggest"
+        where = "--pipeline THIS_FILE" if of_levels else "--data FILE"
+        yield f"  # suggestions from the data, perhaps coincidences; more: maskwright edits {where} --suggest"
     for each in others[:MOST_SHOWN]:
         yield f"  # - {flow_text(each.statement)}  # holds in {count(each.records)} of {count(each.of)} records"
     yield ""
