@@ -121,3 +121,26 @@ def test_a_total_of_totals_that_edits_give_is_masked_too(tmp_path: Path) -> None
     masked = {name: pd.read_csv(tmp_path / f"{name}m.csv") for name in "thp"}
     per_town = masked["h"].groupby("town")["together"].sum()
     assert (masked["t"].set_index("town")["whole"] - per_town).abs().max() < 0.5
+
+
+def test_edits_that_share_a_variable_hide_no_total_that_is_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Edits tie wages to income, income to a total, and the total to the sum of wages, which stands in the file."""
+    survey(tmp_path, "sum")
+    persons, homes = pd.read_csv(tmp_path / "p.csv"), pd.read_csv(tmp_path / "h.csv")
+    persons = persons.assign(other=persons["age"] * 3, income=persons["wages"] + persons["age"] * 3)
+    incomes = persons.groupby("hid")["income"].sum().to_numpy()
+    homes = homes.assign(total=incomes + homes["space"], rest=incomes + homes["space"] - homes["together"])
+    persons.to_csv(tmp_path / "p.csv", index=False)
+    homes.to_csv(tmp_path / "h.csv", index=False)
+    edits = ["wages + other == income", "sum(person.income) + space == total", "together + rest == total"]
+    step = {
+        "method": "microaggregation",
+        "variables": ["wages", "other", "income"],
+        "params": {"k": 3, "k_guarantee": "report"},
+    }
+    more = {"on_input_violation": "mask"}
+    run(tmp_path, [step], edits, **more)
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "wages: together of household, published as it is, tells sum(person.wages)" in said

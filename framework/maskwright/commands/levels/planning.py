@@ -254,7 +254,8 @@ def _with_unmasked(described: Pipeline, planned: PlannedLevels, reporter: Report
         if level.name not in planned.ready
     }
     plans = {name: each.plan for name, each in planned.ready.items()}
-    notes = tuple(level_disclosure_doubts(planned.loaded.linked, planned.loaded.bound, plans))
+    computed = {(each.level, each.variable) for each in planned.across.derived}
+    notes = tuple(level_disclosure_doubts(planned.loaded.linked, planned.loaded.bound, plans, computed))
     return replace(planned, unmasked=unmasked, disclosed=notes)
 
 

@@ -23,7 +23,7 @@ from maskwright.planning.warnings.number_inference import in_one_order
 from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
 
     from maskwright.data.dataset import Column
     from maskwright.data.levels.linked_data import Level, LinkedData
@@ -146,12 +146,18 @@ MOST_FOR_PAIRS = 8
 """Values of a member's variable up to which each two of them are counted together."""
 
 
-def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan]) -> Iterator[Doubt]:
-    """Doubts about variables of one level that the other shows."""
+def level_disclosure_doubts(
+    linked: LinkedData, bound: BoundEdits, plans: Mapping[str, Plan], computed: Collection[tuple[str, str]] = ()
+) -> Iterator[Doubt]:
+    """Doubts about variables of one level that the other shows.
+
+    `computed`: levels and variables that are derived from masked ones after all steps: they show nothing of the
+    original.
+    """
     masked = {name: {each for each in plan.changed if not plan.variables[each].as_is} for name, plan in plans.items()}
     changed = {name: masked[name] & plan.replaced for name, plan in plans.items()}
     edits = [edit for own in bound.edits.values() for edit in own]
-    tied = _tied_through(masked, [frozenset(sources_of_edit(bound, edit)) for edit in edits if can_equate(edit)])
+    tied = [frozenset(sources_of_edit(bound, edit)) for edit in edits if can_equate(edit)]
     for pair in linked.pairs:
         counts = {
             each.name for each in bound.columns[pair[0]]
@@ -159,19 +165,9 @@ def level_disclosure_doubts(linked: LinkedData, bound: BoundEdits, plans: Mappin
         }  # fmt: skip
         sizes = {name for edit in edits if not counts.isdisjoint(edit.variables) for name in edit.variables}
         levels = linked.pair(*pair)
-        yield from level_inference_doubts(levels, masked, tied, sizes)
-        yield from member_disclosure_doubts(levels, masked, changed, tied)
-
-
-def _tied_through(
-    masked: Mapping[str, Collection[str]], tied: Sequence[frozenset[tuple[str, str]]]
-) -> list[frozenset[tuple[str, str]]]:
-    """Variables that one edit ties, and those of two edits that share a total of something masked: it is masked too."""
-    found = list(tied)
-    for one in found:
-        if any(name in masked.get(level, ()) for level, name in one):
-            found += [one | other for other in tied if one & other and not other <= one and one | other not in found]
-    return found
+        own = {name for level, name in computed if level == pair[0]}
+        yield from level_inference_doubts(levels, masked, tied, sizes, own)
+        yield from member_disclosure_doubts(levels, masked, changed, tied, own)
 
 
 def member_disclosure_doubts(
@@ -179,8 +175,12 @@ def member_disclosure_doubts(
     masked: Mapping[str, Collection[str]],
     changed: Mapping[str, Collection[str]],
     tied: Collection[frozenset[tuple[str, str]]],
+    computed: Collection[str] = (),
 ) -> Iterator[Doubt]:
-    """Doubts about changed variables that a marked member, or the number of members, shows."""
+    """Doubts about changed variables that a marked member, or the number of members, shows.
+
+    `computed`: variables of the group that are derived from masked ones.
+    """
     if not any(changed.values()):
         return
     some = _some_groups(linked)
@@ -188,6 +188,7 @@ def member_disclosure_doubts(
     pairs = [
         (upper, lower) for upper in _disclosed_variables(top) for lower in _disclosed_variables(low)
         if (upper.name in changed.get(top.name, ())) != (lower.name in changed.get(low.name, ()))
+        and upper.name not in computed
         and not any({(top.name, upper.name), (low.name, lower.name)} <= each for each in tied)
     ]  # fmt: skip
     reported: set[tuple[str, str]] = set()

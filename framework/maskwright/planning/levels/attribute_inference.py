@@ -29,8 +29,9 @@ def level_inference_doubts(
     masked: Mapping[str, Collection[str]],
     tied: Collection[frozenset[tuple[str, str]]],
     sizes: Collection[str] = (),
+    computed: Collection[str] = (),
 ) -> Iterator[Doubt]:
-    """Doubts about masked variables that members, or their group, show.
+    """Doubts about masked variables that members, or their group, show; none by what is `computed` from masked ones.
 
     Examined are the number of members, and the sum, the mean (as the file rounds it), the largest and the smallest
     value of one variable of them; of dates the first and the last. A relation is seen in groups of at least two members
@@ -39,7 +40,7 @@ def level_inference_doubts(
     top, low = linked.levels
     assert low.groups is not None
     groups, counted = low.groups, len(top)
-    totals = dict(_numbers(top))
+    totals = {name: own for name, own in _numbers(top) if name not in computed}
     members = dict(_numbers(low))
     size = np.bincount(groups, minlength=counted).astype(np.float64)
     for total, own in totals.items():
