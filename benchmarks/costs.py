@@ -130,8 +130,8 @@ def judge_plugins(names: list[str], sizes: list[int], seconds: float) -> bool:
                 survey(records).to_csv(Path(folder) / "data.csv", index=False)
                 pipeline.write_text(yaml.safe_dump(pipeline_with(kind, name)), encoding="utf-8")
                 try:
-                    expected = asked(pipeline, "plan", seconds)["seconds"]
-                    cpu = asked(pipeline, "run", seconds)["cpu"]
+                    expected = reported(pipeline, "plan", seconds)["seconds"]
+                    cpu = reported(pipeline, "run", seconds)["cpu"]
                 except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
                     print(f"{kind:<10}{name:<36}{records:>9}  {type(error).__name__}", flush=True)
                     break
@@ -154,7 +154,7 @@ def fitted(seconds: dict[int, float]) -> str:
     return f"Cost(cell={cell * 1e6:.2g}, pair={pair * 1e9:.2g})"
 
 
-def asked(pipeline: Path, what: str, seconds: float | None = None) -> dict[str, float]:
+def reported(pipeline: Path, what: str, seconds: float | None = None) -> dict[str, float]:
     """What a process of its own says."""
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(pipeline), what], capture_output=True, text=True, check=True, timeout=seconds
@@ -181,7 +181,7 @@ def main() -> None:
             for records in chosen.records or [100_000, 400_000]:
                 with tempfile.TemporaryDirectory() as folder:
                     pipeline = write(Path(folder), records, variables, form)
-                    expected, measured = asked(pipeline, "plan"), asked(pipeline, "run")
+                    expected, measured = reported(pipeline, "plan"), reported(pipeline, "run")
                 peak, cpu = measured["peak"], measured["cpu"]
                 memory, time = expected["peak_megabytes"] / peak, expected["seconds"] / cpu
                 print(

@@ -125,10 +125,11 @@ def assert_computed_again(table: Any) -> None:
             assert new.computed == old.computed
             continue
         unit = Decimal(1).scaleb(-places) if (places := len(old.computed.partition(".")[2])) else 0
-        apart = max(unit, Decimal(old.tolerance), Decimal(ITERATED[table.name])) if table.name in ITERATED else unit
+        iterated = table.name in ITERATED and not old.row.startswith("IPSO")  # a regression, solved once
+        apart = max(unit, Decimal(old.tolerance), Decimal(ITERATED[table.name])) if iterated else unit
         assert abs(Decimal(new.computed) - Decimal(old.computed)) <= apart, (old.group, old.row, old.column)
         assert new.tolerance == pytest.approx(old.tolerance, rel=1e-5)
-        assert new.scatter == pytest.approx(old.scatter, rel=0.02, abs=float(apart) if table.name in ITERATED else 0.0)
+        assert new.scatter == pytest.approx(old.scatter, rel=0.02, abs=float(apart) if iterated else 0.0)
 
 
 @pytest.mark.parametrize("name", [name for name, table in TABLES.items() if not table.slow])

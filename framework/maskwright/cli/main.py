@@ -317,7 +317,7 @@ def _complete(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
 
 
 LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""How libraries of linear algebra are told their threads."""
+"""Environment variables by which libraries of linear algebra know how many threads to use."""
 
 
 def command_line() -> NoReturn:

@@ -243,6 +243,6 @@ def levels_inside(file: DataSource, reporter: Reporter) -> LevelsInside:
     key = next((each.name for each in upper.data if names_each_record(each)), None)
     if key is None:
         hint = f"Levels need a key: add an element with a number of its own to each <{top}>."
-        raise InputError(Problem(f"{file.name}: no variable of <{top}> tells its records apart", hint=hint))
+        raise InputError(Problem(f"{file.name}: no variable of <{top}> identifies its records", hint=hint))
     lower = read_profiled(_with(file, {"record": low, "group": {top: key}}), reporter)
     return LevelsInside(upper, lower, (top, low), key)

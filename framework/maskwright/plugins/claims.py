@@ -92,7 +92,7 @@ class Claims:
         ``(params, variable) -> Variable or None``: the variable as a method that removes detail publishes it, with
         `Variable.bands`, where that is known before any data are read; None: it is not. Defined at the top of a module.
     cost : Cost
-        Processor time; of a method that makes clusters, beside that of the partition.
+        Processor time; of a method that makes clusters, without that of the partition.
 
     Examples
     --------

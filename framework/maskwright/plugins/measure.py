@@ -318,7 +318,7 @@ class MeasureClaims:
         ``(params, measurable) -> [(parameter, what is wrong), ...]``: mistakes that the variables show before there is
         anything to measure. Names in parameters marked `NamesVariables` have been looked up by then.
     cost : Cost
-        Processor time; of a score, beside that of its components.
+        Processor time; of a score, without that of its components.
 
     Examples
     --------

@@ -75,4 +75,4 @@ def test_groups_without_a_key_of_their_own_are_named(tmp_path: Path, capsys: pyt
     household = "<H><hid>1</hid><P><pno>1</pno><income>5</income></P></H>"
     (tmp_path / "nested.xml").write_text(f"<S>{household}{household}</S>", encoding="utf-8")
     assert main(["init", str(tmp_path / "nested.xml"), "--to", str(tmp_path / "start.yaml")]) == 2
-    assert "no variable of <H> tells its records apart" in capsys.readouterr().err
+    assert "no variable of <H> identifies its records" in capsys.readouterr().err

@@ -106,8 +106,8 @@ def start_pipeline_of_levels(
     upper, lower = groups.files
     advice = advise_levels(lower.data, groups.key)
     if advice.member_key is None:
-        hint = f"Number the members of each group: 1, 2, ... beside the same {groups.key}."
-        message = f"no variable of {_called(groups, 1)} tells the members of a group apart"
+        hint = f"Number the members of each group, 1, 2, ..., within each {groups.key}."
+        message = f"no variable of {_called(groups, 1)} identifies the members within a group"
         raise InputError(Problem(message, hint=hint))
     found = [answered(described(each, silent), answers) for each in groups.files]
     found[0] = _with_counts(found[0], upper.data[groups.key], lower.data[groups.key], upper.data)

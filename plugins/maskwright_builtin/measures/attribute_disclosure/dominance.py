@@ -169,7 +169,7 @@ def dominance(comparison: Comparison, params: DominanceParams, rng: np.random.Ge
     to X. Missing amounts are left out; a missing cell of a variable that defines the table is a category.
 
     The rules are about the values that the masked file shows. How near these are to the original ones is for
-    `interval_disclosure` to say: a cell may be dominated by an amount that nobody has.
+    `interval_disclosure` to say: a cell may be dominated by an amount that no respondent has.
 
     Weights: where they are declared, X is the weighted sum, and a record of weight w counts as w contributors of its
     amount, in part where w is no whole number; a weight below 1 counts as 1. The least number of contributors counts
