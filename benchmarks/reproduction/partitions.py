@@ -15,14 +15,20 @@ import itertools
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from tables import one_thread
 
 from maskwright import Block, Column, Comparison, Dataset, Variable, find_measure, find_partition
 from maskwright.experiments.advice.standardisation import Standardised
 from maskwright.experiments.advice.variable_partitions import coded, partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 SHAPES = {f"Mic{size}-{13 - size}mul": (size, 13 - size) for size in range(1, 7)}
@@ -106,7 +112,7 @@ def of_the_thesis(census: pd.DataFrame, shapes: dict[str, tuple[int, ...]], ks: 
     tasks = [(census, k, last, shapes) for k in ks for last in READINGS]
     count = min(len(tasks), os.cpu_count() or 1)
     # Threads of processes that share the processors would only wait for each other.
-    with ProcessPoolExecutor(count, initializer=os.environ.update, initargs=({"MASKWRIGHT_THREADS": "1"},)) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=one_thread) as pool:
         return pd.concat(list(pool.map(_of_one_reading, tasks)), ignore_index=True)
 
 
@@ -115,14 +121,20 @@ def _of_one_reading(task: tuple[pd.DataFrame, int, str, dict[str, tuple[int, ...
     return figures(census, Masks(census, last), shapes, [k], PAIRINGS[:1]).assign(last=last)
 
 
+def indicators(
+    census: pd.DataFrame, found: Sequence[tuple[tuple[int, ...], ...]], codes: list[tuple[int, int]]
+) -> np.ndarray:
+    """Indicators of partitions, shape (partitions, codes); they do not depend on what is masked."""
+    of = Standardised(np.corrcoef(census.to_numpy(float).T), np.zeros(census.shape[1]))
+    return np.array([[coded(of, blocks, a, b) for a, b in codes] for blocks in found])
+
+
 def correlations(
-    census: pd.DataFrame, found: pd.DataFrame, codes: list[tuple[int, int]]
+    known: np.ndarray, found: pd.DataFrame, codes: list[tuple[int, int]]
 ) -> dict[tuple[int, int, str], float]:
     """Correlation of each indicator with each measure over the partitions of one shape; NaN where it is constant."""
-    of = Standardised(np.corrcoef(census.to_numpy(float).T), np.zeros(census.shape[1]))
     result = {}
-    for a, b in codes:
-        indicator = np.array([coded(of, blocks, a, b) for blocks in found["blocks"]])
+    for (a, b), indicator in zip(codes, known.T, strict=True):
         varies = np.std(indicator) > 1e-9 and not np.isnan(indicator).any()
         for measure in MEASURES:
             result[a, b, measure] = float(np.corrcoef(indicator, found[measure])[0, 1]) if varies else np.nan
@@ -158,7 +170,7 @@ def _appendix_b(found: pd.DataFrame, census: pd.DataFrame) -> None:
     codes = list(reference[["A", "B"]].drop_duplicates().itertuples(index=False, name=None))
     rows = []
     for (variant, pairing), group in found.groupby(["variant", "pairing"]):
-        computed = correlations(census, group, codes)
+        computed = correlations(indicators(census, list(group["blocks"]), codes), group, codes)
         for row in reference.dropna(subset=variant).to_dict("records"):
             difference = abs(computed[row["A"], row["B"], row["measure"]] - row[variant])
             rows.append((variant, pairing, row["measure"], difference, difference <= 0.02))

@@ -125,14 +125,15 @@ def test_correlations_of_appendix_b_from_cached_blocks(reference: Path, partitio
     assert nearest["ICN"].mean() == pytest.approx(53.15, abs=0.005)
     table = pd.read_csv(GOLDEN / "thesis_appendix_b_k10.csv", comment="#").dropna(subset="Mic1-12mul")
     codes = list(table[["A", "B"]].drop_duplicates().itertuples(index=False, name=None))
-    computed = script.correlations(census, nearest, codes)
+    computed = script.correlations(script.indicators(census, list(nearest["blocks"]), codes), nearest, codes)
     near = [
         abs(computed[row["A"], row["B"], row["measure"]] - row["Mic1-12mul"]) <= 0.02
         for row in table.to_dict("records")
     ]
     assert (sum(near), len(near)) == (690, 705)
     # The warning of the advice: an indicator that points one way under one pairing points the other under the other.
-    by_own = script.correlations(census, own, [(5, 8), (5, 11)])
+    two = [(5, 8), (5, 11)]
+    by_own = script.correlations(script.indicators(census, list(own["blocks"]), two), own, two)
     assert computed[5, 8, "PI"] < 0 < by_own[5, 8, "PI"]
     assert computed[5, 11, "PI"] < 0
     assert by_own[5, 11, "PI"] < 0

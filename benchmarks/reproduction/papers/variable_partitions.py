@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from grades import reach_of_readings
-from partitions import READINGS, RNG, SHAPES, correlations, of_the_thesis
+from partitions import READINGS, RNG, SHAPES, correlations, indicators, of_the_thesis
 from tables import GOLDEN, REFERENCE, Cell, Table, as_printed, cell
 
 from maskwright import Block, Variable, find_partition
@@ -131,10 +131,12 @@ def cells_of_appendix_b() -> Iterator[Cell]:
     as_text = dict.fromkeys(("rel_sum", *SHAPES), str)
     table = pd.read_csv(GOLDEN / "thesis_appendix_b_k10.csv", comment="#", dtype=as_text)
     codes = list(table[["A", "B"]].drop_duplicates().itertuples(index=False, name=None))
-    readings = [
-        {variant: correlations(census(), measured()[variant, 10, last], codes) for variant in SHAPES}
-        for last in READINGS
-    ]
+    readings: list[dict[str, dict[tuple[int, int, str], float]]] = [{} for _ in READINGS]
+    for variant in SHAPES:
+        of_readings = [measured()[variant, 10, last] for last in READINGS]
+        known = indicators(census(), list(of_readings[0]["blocks"]), codes)
+        for reading, found in zip(readings, of_readings, strict=True):
+            reading[variant] = correlations(known, found, codes)
     for measure, rows in table.groupby("measure", sort=False):
         for column in (*SHAPES, "rel_sum"):
             printed = rows.dropna(subset=column).to_dict("records")
