@@ -34,7 +34,11 @@ def script_of(name: str) -> Any:
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look their module up there
-    specification.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(REPRODUCTION))
+        specification.loader.exec_module(module)
+    # No other test sees the script that this one imports.
+    sys.modules.pop("tables", None)
     return module
 
 
