@@ -39,7 +39,7 @@ RULES = {
     "sum(person.income where household.totl > 3) >= 0": "no variable of the level household called 'totl'",
     "any(person)": "any() needs a condition of the members",
     "first(person) == 1": "first() needs a variable of a level",
-    "avg(person.income) >= 0": "no function called 'avg'",
+    "avg(person.income) >= 0": "A rule on a mean is one on a sum",
     "count(person where income > 1 where sex == 'F') == 1": "found 'where'",
 }
 DECLARED = [

@@ -37,6 +37,8 @@ KEYWORDS = frozenset(
 )
 
 # Smallest and largest number of arguments; None is any number.
+MEANS = frozenset({"avg", "average", "mean"})
+OF_MEANS = "A rule on a mean is one on a sum, as (a + b) / 2 <= 10, or sum(person.a) <= 10 * count(person)"
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1), "ceiling": (1, 1), "floor": (1, 1), "max": (2, None), "min": (2, None), "mod": (2, 2),
     "round": (1, 2), "sum": (1, None), **{name: (count, count) for name, count in FUNCTIONS_OF_DATES.items()},
@@ -144,7 +146,9 @@ class TreeBuilder(Transformer[Token, Typed]):
         """Condition of a kind that a plugin brings: its numbers, then its columns."""
         kinds = CONSTRAINT_KINDS
         if str(name) not in kinds:
-            raise Mistake(start_of(name), unknown_name("function", str(name), {*FUNCTIONS, *GROUP_FUNCTIONS, *kinds}))
+            hint = OF_MEANS if str(name).lower() in MEANS else None
+            known = {*FUNCTIONS, *GROUP_FUNCTIONS, *kinds}
+            raise Mistake(start_of(name), unknown_name("function", str(name), known), hint)
         kind = kinds[str(name)]
         wanted = tuple(kind.params.model_fields)
         numbers: list[Fraction] = []
