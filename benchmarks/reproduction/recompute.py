@@ -42,8 +42,11 @@ def main() -> None:
     parser.add_argument("--pages", action="store_true", help="write the pages from the results, compute nothing")
     chosen = parser.parse_args()
     if chosen.list:
-        for table in TABLES.values():
-            print(f"{table.name:<34}{'slow  ' if table.slow else '      '}{table.title}")
+        for names in in_groups(list(TABLES.values())):
+            # Tables of a group are computed together, and the first one bears the time of all.
+            seconds = sum(seconds_of_last_time(TABLES[name]) for name in names)
+            for table in map(TABLES.__getitem__, names):
+                print(f"{table.name:<34}{'slow  ' if table.slow else '      '}{seconds:>6.0f} s  {table.title}")
         return
     unknown = [name for name in chosen.tables if name not in TABLES]
     if unknown:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
-from grades import GRADES, NOT_REPRODUCIBLE, OPEN, SPARE, decimals, grade_of_cell
+from grades import GRADES, NOT_REPRODUCIBLE, OPEN, SPARE, WITHIN_TOLERANCE, decimals, grade_of_cell
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
@@ -92,6 +92,7 @@ class Table:
     ``by_group``: a page shows one line for each group of cells, for tables of many hundred cells. ``needs``: a file
     that is not part of the project. ``printed``: whether the source prints figures, which are counted. ``shares``: name
     of what it computes together with other tables. ``reads_results``: it reads the results of other tables.
+    ``counted``: whether its figures count in the overview; those that stand in another table too do not.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Table:
     printed: bool = True
     shares: str = ""
     reads_results: bool = False
+    counted: bool = True
 
     @property
     def command(self) -> str:
@@ -223,15 +225,15 @@ def grouped(cells: tuple[Cell, ...]) -> list[str]:
     for each in cells:
         groups.setdefault(each.group, []).append(each)
     shown = [grade for grade in GRADES if any(each.grade == grade for each in cells)]
-    lines = [
-        _line(["", "figures", *shown, "median difference", "largest difference"]),
-        _line(["---", *(["---:"] * (len(shown) + 3))]),
-    ]
+    allowed = WITHIN_TOLERANCE in shown
+    heads = ["median difference", "largest difference", *(["largest tolerance"] if allowed else [])]
+    lines = [_line(["", "figures", *shown, *heads]), _line(["---", *(["---:"] * (len(shown) + len(heads) + 1))])]
     for name, found in groups.items():
         counts = Counter(each.grade for each in found)
-        lines.append(
-            _line([name, str(len(found)), *(str(counts[grade]) for grade in shown), median(found), largest(found)])
-        )
+        differences = [median(found), largest(found)]
+        if allowed:
+            differences.append(f"{tolerance:.2g}" if (tolerance := max(each.tolerance for each in found)) else "")
+        lines.append(_line([name, str(len(found)), *(str(counts[grade]) for grade in shown), *differences]))
     return lines
 
 
@@ -272,7 +274,8 @@ def overview(papers: Iterable[Paper], *, of_papers: bool) -> str:
     total: Counter[str] = Counter()
     tables = 0
     for paper in papers:
-        chosen = [table for table in paper.tables if table.of_a_paper == of_papers and table.printed]
+        shown = [table for table in paper.tables if table.printed and table.counted]
+        chosen = [table for table in shown if table.of_a_paper == of_papers]
         if not chosen:
             continue
         counts = Counter(grade for table in chosen for grade in read(table).grades)

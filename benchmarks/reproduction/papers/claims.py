@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tables import Cell, Paper, Table, cell, read
 
-from papers import hybrid_data, synthetic_data, thesis, variable_partitions
+from papers import hybrid_data, order_statistics, synthetic_data, thesis, variable_partitions
 from papers.constrained_fuzzy_c_means import PAPER as CLUSTERS
 
 if TYPE_CHECKING:
@@ -16,19 +16,29 @@ if TYPE_CHECKING:
 LEADING = {"PI": "5-11", "ERD": "5-8", "ICN": "19-1", "ICD": "19-1", "MG": "5-11"}
 """Indicator with the largest relative sum for each measure, chapter 8 of the thesis."""
 HYBRID_KS = (22, 30, 50, 100, 200)
+BY_BLOCKS = ("Mic2mul", "Mic3mul", "Mic4mul", "Mic5mul", "Mic6mul", "Micmul")
+"""Families of Appendix A, from few variables in a block to all in one."""
+HALF_A_DIGIT = 5e-5
+"""Of the printed sums."""
+PROJECTIONS = ("MicZ", "MicPCP")
+KS = range(3, 21)
 
 
 def cells() -> Iterator[Cell]:
     """Rows of other tables, as they were recomputed last, under the claims that rest on them."""
-    yield from _between(_cells_of(synthetic_data.REGRESSION.tables[1]))
+    for number, scenario in ((1, "14 c in S1"), (2, "20 c in S2")):
+        yield from _between(_cells_of(synthetic_data.REGRESSION.tables[number]), scenario)
     yield from _nearer(_cells_of(CLUSTERS.tables[1]))
     yield from _with_more_independents(_cells_of(synthetic_data.DEGREE_PROJECT.tables[0]))
     yield from _hybrid_data()
-    for name, printed in (("DM", 8), ("DMM", 4)):
+    for name, power, printed in (("DM", "cubic", 8), ("DMM", "quadratic", 4)):
         ratio = variable_partitions.counted_distances(name, 1080, 3) / variable_partitions.counted_distances(
             name, 540, 3
         )
-        yield cell(f"{name}: times as many distances for twice the records", "", printed, round(ratio))
+        yield cell(f"{name} is {power}: times as many distances for twice the records", "", printed, round(ratio))
+    for number, name in ((1, "uniform"), (5, "normal"), (9, "Weibull")):
+        yield from _extremes(_cells_of(order_statistics.TABLES[number - 1]), name)
+    yield from _with_k_and_blocks(_cells_of(thesis.METHODS.tables[0]))
     yield from _best(_cells_of(thesis.METHODS.tables[0]))
     yield from _leading(_cells_of(variable_partitions.TABLES[-1]))
 
@@ -44,13 +54,19 @@ def _counted(row: str, found: Iterable[Cell], holds: Callable[[dict[str, float]]
     return cell(row, "", holds(printed), holds(ours))
 
 
-def _between(found: tuple[Cell, ...]) -> Iterator[Cell]:
-    def holds(value: dict[str, float]) -> int:
-        losses = [loss for name, loss in value.items() if name.startswith("FCRM")]
-        return sum(value["IPSO-C PIL"] < loss < value["IPSO-A PIL"] for loss in losses)
+def _between(found: tuple[Cell, ...], scenario: str) -> Iterator[Cell]:
+    for figure, name in (
+        ("PIL", "loses more than IPSO-C and less"),
+        ("SCORE", "has a worse score than IPSO-C, a better"),
+    ):
 
-    losses = [each for each in found if each.column == "PIL"]
-    yield _counted("fuzzy c-regression loses more than IPSO-C and less than IPSO-A: of 14 c in S1", losses, holds)
+        def holds(value: dict[str, float], figure: str = figure) -> int:
+            of_regression = [each for code, each in value.items() if code.startswith("FCRM")]
+            highest = min(value[f"IPSO-A {figure}"], value[f"IPSO-B {figure}"])
+            return sum(value[f"IPSO-C {figure}"] < each < highest for each in of_regression)
+
+        of_figure = [each for each in found if each.column == figure]
+        yield _counted(f"fuzzy c-regression {name} than IPSO-A and B: of {scenario}", of_figure, holds)
 
 
 def _nearer(found: tuple[Cell, ...]) -> Iterator[Cell]:
@@ -81,6 +97,45 @@ def _hybrid_data() -> Iterator[Cell]:
         yield cell(f"hybrid data: {name} below that of means of the same clusters, of 5 k", "", len(compared), count)
 
 
+def _extremes(found: tuple[Cell, ...], name: str) -> Iterator[Cell]:
+    chosen = [each for each in found if each.row.endswith((" G(1)", " G50%"))]
+
+    def holds(value: dict[str, float]) -> int:
+        extreme = {code: width for code, width in value.items() if " G(1) " in code}
+        return sum(width < value[code.replace(" G(1) ", " G50% ")] for code, width in extreme.items())
+
+    count = len(chosen) // 2
+    yield _counted(f"{name}: the attack narrows the first group more than the middle, of {count}", chosen, holds)
+
+
+def _with_k_and_blocks(found: tuple[Cell, ...]) -> Iterator[Cell]:
+    """Rows of microaggregation in Table A.1, by family, k and figure."""
+    for figure, name, sign in (("PI", "more loss", 1), ("ERD", "less linkage", -1)):
+        rows = [each for each in found if each.column == figure and each.group.startswith("Mic")]
+        places = {f"{each.row} {each.column}": (each.group, int(each.row[-2:])) for each in rows}
+        families = {family for family, _ in places.values()}
+
+        def of_steps(value: dict[str, float], sign: int = sign, places: dict[str, tuple[str, int]] = places) -> int:
+            by_place = {places[code]: each for code, each in value.items()}
+            return sum(sign * (by_place[f, k + 1] - by_place[f, k]) > 0 for f, k in by_place if k + 1 in KS)
+
+        def of_blocks(value: dict[str, float], sign: int = sign, places: dict[str, tuple[str, int]] = places) -> int:
+            by_place = {places[code]: each for code, each in value.items()}
+            return sum(sign * (by_place[more, k] - by_place[f, k]) > 0 for f, more in pairwise(BY_BLOCKS) for k in KS)
+
+        steps, pairs = len(families) * (len(KS) - 1), (len(BY_BLOCKS) - 1) * len(KS)
+        yield _counted(f"microaggregation, k + 1 instead of k: {name}, of {steps} steps", rows, of_steps)
+        yield _counted(f"microaggregation, more variables in a block: {name}, of {pairs} steps", rows, of_blocks)
+        if figure == "PI":
+
+            def projected(value: dict[str, float], places: dict[str, tuple[str, int]] = places) -> int:
+                by_place = {places[code]: each for code, each in value.items()}
+                others = [family for family in BY_BLOCKS if family != "Micmul"]
+                return sum(min(by_place[f, k] for f in PROJECTIONS) > max(by_place[f, k] for f in others) for k in KS)
+
+            yield _counted(f"projections lose more than each partition of variables, of {len(KS)} k", rows, projected)
+
+
 def _best(found: tuple[Cell, ...]) -> Iterator[Cell]:
     scores = [each for each in found if each.column == "MG"]
     families = {each.row + " MG": each.group for each in scores}
@@ -103,7 +158,8 @@ def _leading(found: tuple[Cell, ...]) -> Iterator[Cell]:
         sums = [each for each in found if each.group == f"{measure}, relative sum"]
 
         def holds(value: dict[str, float], name: str = f"{indicator} ") -> int:
-            return sorted(value, key=lambda code: -abs(value[code])).index(name) + 1
+            # Indicators that are equal by definition share a place.
+            return 1 + sum(abs(each) > abs(value[name]) + HALF_A_DIGIT for each in value.values())
 
         yield _counted(f"{indicator}: place among the indicators of {measure}", sums, holds)
 

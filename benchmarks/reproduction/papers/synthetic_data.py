@@ -85,11 +85,14 @@ def cells_of_a_scenario(scenario: str) -> Iterator[Cell]:
 
 
 def _of_runs(label: str, figure: str, printed: str, runs: pd.Series) -> Cell:
-    """The mean of our runs beside a figure of one run, with the interval of one more run."""
+    """The mean of our runs beside a figure of one run, with the interval of one more run.
+
+    An interval that is wider than the mean itself holds nearly everything and shows nothing: none is stated.
+    """
     scatter = 0.0
     if len(runs) > 1:
         scatter = FOUR_DEGREES * runs.std(ddof=1) * np.sqrt(1 + 1 / RUNS) + 0.5 * 10.0 ** -decimals(printed)
-    return cell(label, figure, printed, runs.mean(), scatter=scatter)
+    return cell(label, figure, printed, runs.mean(), scatter=scatter if 2 * scatter <= abs(runs.mean()) else 0.0)
 
 
 def _label(row: dict[str, str]) -> str:
