@@ -33,7 +33,8 @@ class LossyCompressionParams(BaseModel, extra="forbid", frozen=True):
         default=False,
         strict=True,
         description="Cut grey levels, and the masked values, to whole numbers, as the source's thesis did; by default "
-        "levels are rounded and values keep their fractions.",
+        "levels are rounded and values keep their fractions. No value falls below the variable's least original one, "
+        "which low values get.",
     )
 
 

@@ -29,6 +29,8 @@ MOST_RECORDS_WITHIN = 20_000
 MOST_RECORDS_ASSIGNED = 5_000
 LARGEST_ERROR = 0.1
 """Standard error of a probability of agreement among matches, above which the classes are not well identified."""
+FARTHEST = 0.3
+"""Distance of m from the share of true pairs that agree, above which other pairs were taken for the matches."""
 ROUNDING = 1e-12
 SMALLEST_WEIGHT, SAME_WEIGHT = 1e-6, 1e-9
 """In bits: less speaks for nothing, and weights that differ by less are equal."""
@@ -76,7 +78,8 @@ class ProbabilisticRecordLinkageParams(BaseModel, extra="forbid", frozen=True):
         False,
         strict=True,
         description="Link each record to a partner of its own, so that the sum of all weights is greatest (Jaro), "
-        f"instead of each to its best partner; at most {MOST_RECORDS_ASSIGNED} records.",
+        f"instead of each to its best partner; at most {MOST_RECORDS_ASSIGNED} records. Where several assignments "
+        "have the greatest sum, the order of the records decides between them.",
     )
     largest_false_links: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         None,
@@ -175,10 +178,12 @@ def probabilistic_record_linkage(
             found = {"m": classes.m[place], "u": classes.u[place], "true_m": true[j]}
             parts |= {f"{what}_{known[j]}": float(value) for what, value in found.items()}
             per_variable[known[j]] = float(classes.weights()[place])
-        notes += _warnings(classes, [known[j] for j in informative])
+        notes += _warnings(classes, true[informative], [known[j] for j in informative])
         weights = _weights(classes, informative, len(known))
         ranks = _ranks(weights)
-        decided = _decided(params, classes, ranks[patterns_on(informative)])
+        decided, both = _decided(params, classes, ranks[patterns_on(informative)])
+        if both:
+            notes.append("the two bounds overlap: pairs that both allow are linked, and none is undecided")
     else:
         weights = np.zeros(2 ** len(known))
         ranks, decided = np.zeros(2 ** len(known), dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -295,22 +300,29 @@ def _ranks(weights: Floats) -> Integers:
     return ranks
 
 
-def _decided(params: ProbabilisticRecordLinkageParams, classes: Classes, ranks: Integers) -> Integers:
-    """For each rank, whether pairs of it are linked (1), undecided (0) or not linked (-1).
+def _decided(params: ProbabilisticRecordLinkageParams, classes: Classes, ranks: Integers) -> tuple[Integers, bool]:
+    """For each rank, whether pairs of it are linked (1), undecided (0) or not linked (-1); whether any may be both.
 
     `ranks`: of the patterns of the variables of the classes; shape (2**d,).
     """
     of_matches, of_others = (np.bincount(ranks, each) for each in classes.probabilities())
     false_links = 1.0 if params.largest_false_links is None else params.largest_false_links
     missed_links = params.largest_missed_links or 0.0
-    result = np.zeros(len(of_matches), dtype=np.int64)
-    result[np.cumsum(of_matches) <= missed_links] = -1
-    result[np.cumsum(of_others[::-1])[::-1] <= false_links + ROUNDING] = 1
-    return result
+    lowest = np.cumsum(of_matches) <= missed_links
+    highest = np.cumsum(of_others[::-1])[::-1] <= false_links + ROUNDING
+    overlap = params.largest_false_links is not None and bool((lowest & highest).any())
+    return np.where(highest, 1, np.where(lowest, -1, 0)), overlap
 
 
-def _warnings(classes: Classes, known: list[str]) -> list[str]:
+def _warnings(classes: Classes, true: Floats, known: list[str]) -> list[str]:
+    """Notes on what was estimated; `true`: share of the true pairs that agree in each variable."""
     notes = []
+    far = [name for name, m, share in zip(known, classes.m, true, strict=True) if abs(m - share) > FARTHEST]
+    if far:
+        notes.append(
+            f"the classes are not those of true and other pairs: m and true_m are more than {FARTHEST} apart for "
+            f"{listed(far)}"
+        )
     against = [name for name, m, u in zip(known, classes.m, classes.u, strict=True) if m <= u]
     if against:
         notes.append(f"not used for links, matches agree no more often than other pairs: {listed(against)}")

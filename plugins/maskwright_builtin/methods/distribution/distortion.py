@@ -221,6 +221,7 @@ RECORD_RESAMPLING = Method(
     claims=Claims(cut="none", preserves={"linear", "inequality", "range"}),
     reference="Heer (1993), Proc. Int. Seminar on Statistical Confidentiality, Eurostat, 261-271; Mateo-Sanz, doctoral "
     "thesis (in Catalan), section 2.7.3",
-    summary="Replaces each record by the average of the records at its place in sorted samples of whole records.",
+    summary="Replaces the values of a group of variables (`group_size: all` for all) by the average of the records at "
+    "the record's place in sorted samples.",
     example="method: record_resampling\nparams: {t: 20}\n",
 )

@@ -151,7 +151,7 @@ def test_noise_is_linked_and_the_classes_are_those_of_the_true_pairs(linkage):
         assert found.parts[f"m_v{j}"] == pytest.approx(found.parts[f"true_m_v{j}"], abs=0.03)
         assert found.parts[f"u_v{j}"] == pytest.approx(1 / 12, abs=0.01)
     assert found.parts["prior"] == 1 / 1500
-    assert not any("identified" in note for note in found.notes)
+    assert found.notes == ()
 
 
 def test_unrelated_files_are_not_identified_and_say_so(linkage):
@@ -159,6 +159,7 @@ def test_unrelated_files_are_not_identified_and_say_so(linkage):
     original = generator.normal(size=(400, 5))
     found = linkage(original, generator.normal(size=original.shape))
     assert any("identified" in note for note in found.notes)
+    assert any("m and true_m are more than 0.3 apart" in note for note in found.notes)
     assert found.value < 2
 
 
@@ -260,6 +261,16 @@ def test_pairs_between_the_bounds_are_undecided_and_only_links_count(linkage, se
     counted = [w in linked for w in best]
     assert found.per_record == pytest.approx(np.where(counted, plain.per_record, 0.0))
     assert found.parts["right"] == pytest.approx(plain.per_record[counted].mean())
+
+
+def test_bounds_that_overlap_are_noted(linkage):
+    original, masked = small_files(1)
+    found = linkage(original, masked, cells=5, largest_false_links=0.6, largest_missed_links=0.6)
+    assert found.parts["undecided"] == 0
+    assert any("the two bounds overlap" in note for note in found.notes)
+    apart = linkage(original, masked, cells=5, largest_false_links=0.001, largest_missed_links=0.01)
+    assert apart.parts["undecided"] > 0
+    assert not any("overlap" in note for note in apart.notes)
 
 
 @pytest.mark.parametrize("seed", range(4))
