@@ -11,8 +11,9 @@ from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.document import Element, read_document
-from maskwright.edits.languages.schematron.expansion import PATTERNS, expand
+from maskwright.edits.languages.schematron.expansion import expand
 from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS, lets_of, trees
+from maskwright.edits.languages.schematron.inclusion import PATTERNS
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM, NestedLevels, SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
 from maskwright.edits.languages.schematron.state import Reading
