@@ -25,7 +25,7 @@ COMPUTED = ("role", "flag", "severity")
 """Attributes of a test that may refer to a variable, whose value is reported."""
 
 _ITEM = "maskwright.item"
-_REFERENCE = re.compile(rf"\s*\$\s*{NCNAME}\s*")
+_REFERENCE = re.compile(rf"\s*\${NCNAME}\s*")
 _OF_FOUND = f'select="${FOUND}"'
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.engine_tests import XSL
@@ -182,6 +183,7 @@ class _Builder:
         around = dict.fromkeys((let.name for let in outer), "schema or its phase")
         lets = self._lets(element, around)
         documents = self._documents(element, tuple(around))
+        before = len(self._expressions)
         scope = {**around, **dict.fromkeys((let.name for let in lets), element.name)}
         unnamed = 0
         rules = []
@@ -203,6 +205,11 @@ class _Builder:
                 tests.append(self._test(child, element, unnamed, names))
             rules.append(Rule(self._rules, rule, context, own, tuple(tests)))
             self._rules += 1
+        if documents is not None and self._version == "1.0":
+            # libxslt keeps keys of the main document alone.
+            reason = "key() in a pattern of other documents needs a queryBinding of xslt2 or later"
+            asking = [each for each in self._expressions[before:] if re.search(r"\bkey\s*\(", each.text)]
+            self._problems += [each.problem(reason) for each in asking]
         return Pattern(element, lets, tuple(rules), documents)
 
     def _test(self, element: Element, pattern: Element, unnamed: int, names: tuple[str, ...]) -> Test:

@@ -1,8 +1,8 @@
-"""Schemas in several files or about several documents, and what abstract patterns, phases and reports owe the standard."""
+"""Schemas in several files or about several documents; abstract patterns, phases and reports by the standard."""
 
 from __future__ import annotations
 
-from schematron_cases import B, FAILED, FIRED, ONE, REPORTED, TWO, Case, holds, pattern, rule, tells
+from schematron_cases import FAILED, FIRED, ONE, REPORTED, TWO, B, Case, holds, pattern, rule, tells
 
 XSL = "xmlns:xsl='http://www.w3.org/1999/XSL/Transform'"
 ISO = "xmlns='http://purl.oclc.org/dsdl/schematron'"
@@ -133,11 +133,22 @@ CASES_OF_FILES = (
         f"<xsl:key {XSL} name='k' match='b' use='@k'/>"
         + pattern(rule("/b", holds("key('k', '1')"), holds("not(key('k', '3'))")), of=OTHERS)
         + pattern(rule("/a", holds("not(key('k', '1'))"))),
+        "error",
+        HOUSES,
+        files=PARTS,
+        bindings=ONE,
+        says="key() in a pattern of other documents needs",
+    ),
+    Case(
+        "keys-of-other-documents-in-two",
+        f"<xsl:key {XSL} name='k' match='b' use='@k'/>"
+        + pattern(rule("/b", holds("key('k', '1')"), holds("not(key('k', '3'))")), of=OTHERS)
+        + pattern(rule("/a", holds("not(key('k', '1'))"))),
         "invalid",
         HOUSES,
         files=PARTS,
         finds={FIRED: 3, "//svrl:failed-assert[@test = \"key('k', '1')\"]": 1, FAILED: 1},
-        iso=False,
+        bindings=TWO,
     ),
     Case(
         "main-document-is-reported",
@@ -276,7 +287,7 @@ CASES_OF_FILES = (
         "abstract-rule-of-another-pattern",
         pattern("<rule abstract='true' id='r'>" + holds("@k") + "</rule>") + pattern(rule("b", "<extends rule='r'/>")),
         "error",
-        says="no abstract rule of this pattern called 'r'",
+        says="the abstract rule 'r' is one of another pattern",
     ),
     Case(
         "abstract-rule-of-all-patterns",
@@ -287,6 +298,12 @@ CASES_OF_FILES = (
         "invalid",
         finds={FAILED: 1},
         iso=False,
+    ),
+    Case(
+        "rule-with-context-in-rules",
+        "<rules>" + rule("b", holds("@k")) + "</rules>" + pattern(B),
+        "error",
+        says="<rules> holds abstract rules",
     ),
     # Variables
     Case(
@@ -303,6 +320,7 @@ CASES_OF_FILES = (
             pattern(rule("b[@k]", holds("false()", f"<name path='{path}'/>"))),
             "invalid",
             finds={f"//svrl:text[normalize-space(.) = '{shown}']": 1},
+            iso=name != "text",
         )
         for name, path, shown in (
             ("element", "..", "a"),
@@ -363,7 +381,7 @@ CASES_OF_FILES = (
     Case(
         "flags-that-are-computed",
         "<let name='v' value='count(//b)'/>"
-        + pattern(rule("c", "<let name='w' value='name()'/>", holds("z", of="flag='$v' severity='$w' role='$ v'"))),
+        + pattern(rule("c", "<let name='w' value='name()'/>", holds("z", of="flag='$v' severity='$w' role=' $v '"))),
         "invalid",
         iso=False,
         finds={"//svrl:failed-assert[@flag = '2'][@severity = 'c'][@role = '2']": 1},

@@ -36,7 +36,7 @@ def by_isoschematron(schema: Path, document: Path, phase: str | None) -> tuple[i
 
 
 @pytest.mark.parametrize("binding", ["xslt", "xslt2"])
-@pytest.mark.parametrize("case", (*CASES, *CASES_OF_FILES), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CASES_OF_FILES], ids=lambda case: case.name)
 def test_verdict_and_report_are_those_of_the_standard(case: Case, binding: str, tmp_path: Path) -> None:
     same = [each for each in case.bindings if each.lower().startswith(("xslt2", "xslt3", "xpath2", "xpath3"))]
     chosen = same if binding == "xslt2" else [each for each in case.bindings if each not in same]

@@ -49,13 +49,25 @@ def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element
         for rule in holder.named("rule")
         if rule.is_abstract and "id" in rule.attributes
     }
+    expansion.rules_of_patterns = {
+        rule.attributes.get("id", "")
+        for name in PATTERNS
+        for pattern in whole.named(name)
+        for rule in pattern.named("rule")
+        if rule.is_abstract
+    }
     templates = {
         pattern.attributes["id"]: pattern
         for pattern in (*whole.named("pattern"), *whole.named("group"))
         if pattern.is_abstract and "id" in pattern.attributes
     }
+    for rule in (each for holder in whole.named("rules") for each in holder.named("rule")):
+        if not rule.is_abstract:
+            refuse(rule, "<rules> holds abstract rules: one with a context belongs into a pattern")
     content: list[str | Element] = []
     for part in whole.content:
+        if _is(part, "rules"):
+            continue
         if isinstance(part, str) or part.name not in PATTERNS or part.namespace != whole.namespace:
             content.append(part)
         elif not part.is_abstract:
@@ -70,6 +82,7 @@ def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element
 class _Expansion(Copies):
     def __init__(self, options: SchematronOptions) -> None:
         super().__init__(options)
+        self.rules_of_patterns: set[str] = set()
         self.references: Mapping[tuple[str, str], Element] = {}
         self.copies: list[tuple[str, Element]] = []
 
@@ -167,8 +180,10 @@ class _Expansion(Copies):
                 continue
             wanted = part.attributes.get("rule", "")
             if wanted not in known:
-                hint = "abstract rules are extended in their own pattern; those in <rules>, next to patterns, in all"
-                refuse(part, unknown_name("abstract rule of this pattern", wanted, known), hint)
+                if wanted in self.rules_of_patterns:
+                    hint = "put it into <rules>, next to the patterns: what stands there may be extended in all of them"
+                    refuse(part, f"the abstract rule {wanted!r} is one of another pattern, and is extended there", hint)
+                refuse(part, unknown_name("abstract rule", wanted, known))
             if wanted in above:
                 refuse(part, f"the abstract rule {wanted!r} extends itself")
             yield from self.extended(known[wanted], known, (*above, wanted))
