@@ -103,13 +103,13 @@ def validate_document_file(
     notify(reporter, rules.notes)
     with stage(reporter, f"Reading {document.name}") as progress:
         text = read_document_text(document, options, progress)
-    if svrl is not None:
-        refuse_to_overwrite({"--svrl": svrl})
     limits = Limits.of(text.bytes, options)
     if rules.phase == ANY:
         rules = read_schema(schema, options.model_copy(update={"phase": active_phase(rules, text, limits)}))
         notify(reporter, rules.notes)
     documents = documents_of(rules, text, options, limits)
+    if svrl is not None:
+        refuse_to_overwrite({"--svrl": svrl})
     limits = Limits.of(documents.bytes, options)
     notice = limits.notice(documents.bytes, ENGINE_OF[rules.version])
     if notice is not None:
