@@ -64,9 +64,9 @@ def check_document(
         for text in answer["texts"]:
             output.take(text)
     except expat.ExpatError:
-        raise EditError(
-            Problem(f"the engine {engine} broke off its report of this document", schema.element.place)
-        ) from None
+        message = f"the engine {engine} broke off its report of this document"
+        hint = "in a message, attributes can be copied (xsl:copy-of) before its text only"
+        raise EditError(Problem(message, schema.element.place, hint)) from None
     if svrl is not None:
         _write_svrl(svrl, schema, answer["texts"])
     return output.outcome(engine)

@@ -354,6 +354,20 @@ CASES_OF_FILES = (
         iso=False,
         finds={"//svrl:property-reference/svrl:text[@k = '1']": 1},
     ),
+    Case(
+        "attribute-copied-after-text",
+        pattern(rule("b[@k]", holds("z", f"text <xsl:copy-of {XSL} select='@k'/>"))),
+        "error",
+        says="cannot be evaluated",
+        bindings=ONE,
+    ),
+    Case(
+        "attribute-copied-after-text-in-two",
+        pattern(rule("b[@k]", holds("z", f"text <xsl:copy-of {XSL} select='@k'/>"))),
+        "error",
+        says="can be copied (xsl:copy-of) before its text only",
+        bindings=TWO,
+    ),
     # What goes into the report
     *(
         Case(
