@@ -220,7 +220,7 @@ def read_schematron(
         if levels is None:
             PatternReader(reading, pattern, number, scope).read()
         else:
-            LeveledPatternReader(reading, pattern, number, scope, NestedLevels.of(levels)).read()
+            LeveledPatternReader(reading, pattern, number, scope, NestedLevels.of(levels).without_prefixes()).read()
     reading.compile()
     if not reading.edits and not reading.problems:
         reading.refuse(schema, "the schema holds no assert and no report")
