@@ -180,8 +180,9 @@ def rule_options(reader: RuleLanguage, options: Mapping[str, object]) -> BaseMod
 
 def from_working_folder(options: Mapping[str, object]) -> dict[str, object]:
     """Options of a call, in which a folder is relative to the working folder, as on the command line."""
-    folder = options.get("include_folder")
-    return {**options, **({"include_folder": str(Path(folder).absolute())} if isinstance(folder, (str, Path)) else {})}
+    folders = ("include_folder", "document_folder")
+    found = {name: options[name] for name in folders if isinstance(options.get(name), (str, Path))}
+    return {**options, **{name: str(Path(str(folder)).absolute()) for name, folder in found.items()}}
 
 
 def measure_requests(measures: MeasureNames) -> tuple[MeasureRequest, ...]:

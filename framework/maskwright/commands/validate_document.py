@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from maskwright.commands.requests import Arguments, from_working_folder
 from maskwright.commands.validate import svrl_report
 from maskwright.edits.engines.engine_tests import ENGINE_OF
-from maskwright.edits.whole_documents.check import Limits, check_document
-from maskwright.edits.whole_documents.document import DocumentOptions, read_document_text
+from maskwright.edits.languages.schematron.expansion import ANY
+from maskwright.edits.whole_documents.check import check_document
+from maskwright.edits.whole_documents.document import DocumentOptions, Limits, read_document_text
 from maskwright.edits.whole_documents.schema import read_schema
+from maskwright.edits.whole_documents.selection import active_phase, documents_of
 from maskwright.foundation.errors import InputError, Place, Problem
 from maskwright.foundation.files import reads_noted, refuse_to_overwrite
 from maskwright.foundation.nearest_names import unknown_name
@@ -50,8 +52,8 @@ def validate_document(
     allow_unfired : bool, default False
         Whether a document that no rule is about is ``ok``; otherwise it is an error.
     **options
-        ``phase``, ``include_folder`` (relative to the working folder), ``query_binding``, ``max_text``,
-        ``max_seconds``, ``max_memory`` (MB), and the limits of `read_edits`.
+        ``phase``, ``include_folder`` and ``document_folder`` (relative to the working folder), ``query_binding``,
+        ``max_text``, ``max_seconds``, ``max_memory`` (MB), and the limits of `read_edits`.
 
     Returns
     -------
@@ -101,15 +103,20 @@ def validate_document_file(
     notify(reporter, rules.notes)
     with stage(reporter, f"Reading {document.name}") as progress:
         text = read_document_text(document, options, progress)
+    limits = Limits.of(text.bytes, options)
+    if rules.phase == ANY:
+        rules = read_schema(schema, options.model_copy(update={"phase": active_phase(rules, text, limits)}))
+        notify(reporter, rules.notes)
+    documents = documents_of(rules, text, options, limits)
     if svrl is not None:
         refuse_to_overwrite({"--svrl": svrl})
-    limits = Limits.of(text.bytes, options)
-    notice = limits.notice(text.bytes, ENGINE_OF[rules.version])
+    limits = Limits.of(documents.bytes, options)
+    notice = limits.notice(documents.bytes, ENGINE_OF[rules.version])
     if notice is not None:
         reporter.notice(notice)
     with svrl_report(svrl, reporter) as stream:
         with stage(reporter, f"Validating {document.name}"):
-            outcome = check_document(rules, text, limits, svrl=stream, messages=show_values)
+            outcome = check_document(rules, documents, limits, svrl=stream, messages=show_values)
         if not outcome.fired and not allow_unfired:
             raise InputError(
                 Problem(

@@ -312,6 +312,57 @@ def test_included_rules_come_from_the_declared_folder(tmp_path: Path, capsys: py
     assert (code, found["violations"]) == (1, 1)
 
 
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_other_documents_come_from_the_declared_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, binding: str
+) -> None:
+    (tmp_path / "parts").mkdir()
+    other = tmp_path / "parts" / "part 1.xml"
+    other.write_text("<b><b k='1'/><b/></b>")
+    body = '<pattern documents="/a/@of"><rule context="b"><assert test="@k">x</assert></rule></pattern>'
+    data, schema = files(tmp_path, body, "<a of='parts/part%201.xml'/>", binding)
+    monkeypatch.chdir(tmp_path)
+    code, _, said = validated(capsys, data, schema)
+    assert code == 2
+    assert "--option document_folder=FOLDER" in said
+    svrl = tmp_path / "out.svrl"
+    folder = "document_folder=parts"
+    code, found, _ = validated(capsys, data, schema, "--option", folder, "--svrl", str(svrl))
+    assert (code, found["violations"], found["edits"][0]["fired"]) == (1, 2, 3)
+    places = found["edits"][0]["first_locations"]
+    assert all(place.startswith("parts/part%201.xml: /") for place in places)
+    assert places[1].endswith(("/b/b[2]", "/Q{}b[2]"))
+    assert etree.parse(svrl).xpath("//svrl:active-pattern/@documents", namespaces=SVRL) == ["parts/part%201.xml"]
+    assert mw.validate_document(data, schema, document_folder="parts").counts == found_counts(found)
+    before = other.read_bytes()
+    assert validated(capsys, data, schema, "--option", folder, "--svrl", str(other))[0] == 2
+    assert other.read_bytes() == before
+
+
+def found_counts(found: dict[str, Any]) -> dict[str, int]:
+    return {edit["name"]: edit["violations"] for edit in found["edits"]}
+
+
+def test_other_documents_are_no_way_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link inside the folder leads nowhere either, and there are only so many."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (tmp_path / "secret.xml").write_text("<b/>")
+    (folder / "link.xml").symlink_to(tmp_path / "secret.xml")
+    for number in range(101):
+        (folder / f"{number}.xml").write_text("<b k='1'/>")
+    body = '<pattern documents="/a/x/@of"><rule context="b"><assert test="@k">x</assert></rule></pattern>'
+    named = [["parts/link.xml"], ["parts/../secret.xml"], [f"parts/{number}.xml" for number in range(101)]]
+    for names, message in zip(
+        named, ("outside the folder", "outside the folder", "at most 100 documents"), strict=True
+    ):
+        document = "<a>" + "".join(f"<x of='{name}'/>" for name in names) + "</a>"
+        data, schema = files(tmp_path, body, document)
+        code, _, said = validated(capsys, data, schema, "--option", f"document_folder={folder}")
+        assert code == 2
+        assert message in said
+
+
 def test_python_and_command_line_include_from_the_same_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

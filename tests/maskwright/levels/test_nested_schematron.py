@@ -135,6 +135,21 @@ def test_contexts_lets_and_the_order_of_rules(tmp_path: Path) -> None:
     assert rule_text(found["p.4"].expression) == "size is not missing"
 
 
+@pytest.mark.parametrize("record", ["{}", "s:{}"])
+@pytest.mark.parametrize("prefix", ["s", "q"])
+def test_the_prefix_of_a_level_is_that_of_the_document_and_not_of_the_rules(
+    tmp_path: Path, record: str, prefix: str
+) -> None:
+    levels = {name: level.model_copy(update={"record": record.format(level.record)}) for name, level in LEVELS.items()}
+    path = written(
+        tmp_path,
+        f'<ns prefix="{prefix}" uri="urn:survey"/><pattern><rule context="{prefix}:Household"><assert id="sum" '
+        f'test="sum({prefix}:Person/{prefix}:x) = {prefix}:z">Sum.</assert></rule></pattern>',
+    )
+    (edit,) = read_schematron(path, levels=levels)
+    assert (edit.level, rule_text(edit.expression)) == ("household", "sum(person.x) == z")
+
+
 def test_other_contexts_are_told(tmp_path: Path) -> None:
     rules = '<pattern><rule context="Firm"><assert test="x">No.</assert></rule></pattern>'
     with pytest.raises(mw.EditError, match="names neither <Household> nor <Person>"):

@@ -120,6 +120,17 @@ def tokens_of(text: str) -> list[tuple[str, str]]:
     return found
 
 
+def with_prefixes(text: str, prefixes: Mapping[str, str]) -> str:
+    """Expression with other prefixes; names inside strings are left alone."""
+    tokens_of(text)
+
+    def written(match: re.Match[str]) -> str:
+        prefix, colon, local = match["name"].partition(":") if match["name"] else ("", "", "")
+        return f"{prefixes[prefix]}:{local}" if colon and prefix in prefixes else match.group()
+
+    return re.sub(_TOKEN, written, text)
+
+
 class _Screener:
     def __init__(
         self,
@@ -237,6 +248,7 @@ EXTENSIONS = "https://maskwright.invalid/xslt"
 """Namespace of the functions that our stylesheets call and the process of libxslt has."""
 
 SIBLING_NUMBER = "sibling-number"
+OTHER_DOCUMENT, OTHER_PARAMETER = "document", "maskwright.document"
 LINE_END = "<xsl:text>&#10;</xsl:text>"
 
 

@@ -3,8 +3,9 @@
 Started as ``python -m maskwright.edits.engines.worker ENGINE [BYTES]`` with an empty environment; BYTES limits its
 memory. It reads requests as lines of JSON on standard input and answers each with one line: ``{"compile": [stylesheet,
 ...]}`` is answered by ``{"errors": [null | reason, ...]}``, ``{"apply": document}`` by ``{"texts": [...]}`` or
-``{"error": reason, "details": {...}}``. Reasons are about stylesheets; those about documents name no content, and their
-details are lines of a stylesheet and codes of errors.
+``{"error": reason, "details": {...}}``; its ``"others"`` are further documents, which stylesheets call by number.
+Reasons are about stylesheets; those about documents name no content, and their details are lines of a stylesheet and
+codes of errors.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from maskwright.edits.engines.engine_tests import EXTENSIONS, SIBLING_NUMBER
+from maskwright.edits.engines.engine_tests import EXTENSIONS, OTHER_DOCUMENT, OTHER_PARAMETER, SIBLING_NUMBER
 from maskwright.foundation.processes.signals import prevent_core_dumps
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class _Numbers:
 
 
 class Lxml:
-    """libxslt, without files, network or entities; its one extension numbers siblings."""
+    """libxslt, without files, network or entities; its extensions number siblings and find the other documents."""
 
     def __init__(self) -> None:
         from lxml import etree
@@ -67,15 +68,24 @@ class Lxml:
         self._parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
         # No file and no network, to read or to write.
         self._access = etree.XSLTAccessControl.DENY_ALL  # type: ignore[attr-defined]
+        self._others: list[Any] = []
 
-    def compile(self, stylesheet: str) -> Callable[[Any], str]:
+    def compile(self, stylesheet: str) -> Callable[[Any, list[Any]], str]:
         """Program of a stylesheet."""
         transform = self._etree.XSLT(
             self._etree.fromstring(stylesheet.encode(), self._parser),
-            extensions={(EXTENSIONS, SIBLING_NUMBER): _Numbers()},
+            extensions={
+                (EXTENSIONS, SIBLING_NUMBER): _Numbers(),
+                (EXTENSIONS, OTHER_DOCUMENT): lambda _, number: [self._others[int(number) - 1].getroot()],
+            },
             access_control=self._access,
         )
-        return lambda document: str(transform(document))
+
+        def program(document: Any, others: list[Any]) -> str:
+            self._others = others
+            return str(transform(document))
+
+        return program
 
     def parse(self, document: str) -> Any:
         """Tree of a document."""
@@ -96,10 +106,16 @@ class Saxon:
             self._processor.set_configuration_property(feature, value)
         self._compiler = self._processor.new_xslt30_processor()
 
-    def compile(self, stylesheet: str) -> Callable[[Any], str]:
+    def compile(self, stylesheet: str) -> Callable[[Any, list[Any]], str]:
         """Program of a stylesheet."""
         executable = self._compiler.compile_stylesheet(stylesheet_text=stylesheet)
-        return lambda document: executable.transform_to_string(xdm_node=document) or ""
+
+        def program(document: Any, others: list[Any]) -> str:
+            for number, other in enumerate(others, 1):
+                executable.set_parameter(f"{OTHER_PARAMETER}.{number}", other)
+            return executable.transform_to_string(xdm_node=document) or ""
+
+        return program
 
     def parse(self, document: str) -> Any:
         """Tree of a document."""
@@ -154,7 +170,8 @@ def serve(engine: str) -> None:
         else:
             try:
                 document = processor.parse(request["apply"])
-                answer = {"texts": [program(document) for program in programs]}
+                others = [processor.parse(text) for text in request.get("others", ())]
+                answer = {"texts": [program(document, others) for program in programs]}
             except Exception as error:  # noqa: BLE001 - the type only: the message may hold values of records
                 answer = {"error": type(error).__name__, "details": _details(error)}
         sys.stdout.write(json.dumps(answer) + "\n")

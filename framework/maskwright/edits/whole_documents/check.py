@@ -15,6 +15,7 @@ from maskwright.edits.evaluation.outcomes import Undecidable, count_undecidable
 from maskwright.edits.evaluation.svrl_elements import MARK, SVRL_NAMESPACE, undecidable_instruction
 from maskwright.edits.whole_documents.document import FIRST_LOCATIONS, MEGABYTE, DocumentOutcome, TestOutcome
 from maskwright.edits.whole_documents.expressions import text_of
+from maskwright.edits.whole_documents.messages import quoted
 from maskwright.edits.whole_documents.stylesheet import (
     groups_of,
     prefix_of_svrl,
@@ -24,61 +25,32 @@ from maskwright.edits.whole_documents.stylesheet import (
 from maskwright.foundation.errors import EditError, Place, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import IO
 
-    from maskwright.edits.whole_documents.document import DocumentOptions, DocumentText
-    from maskwright.edits.whole_documents.schema import Expression, Schema
+    from maskwright.edits.languages.schematron.document import Element
+    from maskwright.edits.whole_documents.document import Limits
+    from maskwright.edits.whole_documents.schema_model import Expression, Schema
+    from maskwright.edits.whole_documents.selection import Documents
 
-SECONDS, SECONDS_A_MEGABYTE = 120, 12
-MEMORY, MEMORY_A_BYTE = 1024 * MEGABYTE, 40
-USUAL_MEMORY_A_BYTE = 25
-PROGRESS_FROM = 10 * MEGABYTE
 MOST_EXPRESSIONS_NAMED = 10
 _MARKS = re.compile(rf"<\?{MARK}\s(?P<kind>[fveE]) (?P<number>\d+)(?: (?P<code>\S+))?(?: (?P<location>.*?))?\?>")
 _LONGEST_MESSAGE = 500
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Of the engine: seconds, and bytes of memory."""
-
-    seconds: float
-    memory: int
-
-    @classmethod
-    def of(cls, size: int, options: DocumentOptions) -> Limits:
-        """Limits for a document of so many bytes."""
-        seconds = options.max_seconds or SECONDS + SECONDS_A_MEGABYTE * size // MEGABYTE
-        memory = MEMORY + MEMORY_A_BYTE * size if options.max_memory is None else options.max_memory * MEGABYTE
-        return cls(seconds, memory)
-
-    def notice(self, size: int, engine: str) -> str | None:
-        """What a person should know before a large document is begun; None for a small one."""
-        if size < PROGRESS_FROM:
-            return None
-        # Saxon counts the siblings before each violation for its location.
-        time = ", and a time that grows with the violations times their siblings" if engine == "saxon" else ""
-        return (
-            f"{size / MEGABYTE:,.0f} MB are checked as a whole: the engine {engine} needs about "
-            f"{size * USUAL_MEMORY_A_BYTE / 2**30:.1f} GB of memory{time}; it is stopped at "
-            f"{self.memory / 2**30:.1f} GB (--option max_memory=MB) or after {self.seconds:,.0f} seconds "
-            "(--option max_seconds=N)"
-        )
-
-
 def check_document(
-    schema: Schema, document: DocumentText, limits: Limits, *, svrl: IO[bytes] | None = None, messages: bool = False
+    schema: Schema, documents: Documents, limits: Limits, *, svrl: IO[bytes] | None = None, messages: bool = False
 ) -> DocumentOutcome:
     """Verdict of every assert and report of a schema on a whole document."""
     engine = ENGINE_OF[schema.version]
     groups = groups_of(schema)
-    stylesheets = [stylesheet_of(schema, group) for group in groups]
+    stylesheets = [stylesheet_of(schema, group, documents) for group in groups]
     with EngineProcess(engine, limits.memory) as process:
         if any(process.reasons(stylesheets)):
             raise EditError(_refusals(process, schema, stylesheets))
         try:
-            answer = process.answer({"apply": document.text}, limits.seconds)
+            others = [text.text for _, text in documents.others]
+            answer = process.answer({"apply": documents.main.text, "others": others}, limits.seconds)
         except EditError as error:
             hint = (
                 f"it may take {limits.seconds:,.0f} seconds (--option max_seconds=N) and "
@@ -87,9 +59,14 @@ def check_document(
             raise EditError(replace(error.problems[0], place=Place(schema.element.file), hint=hint)) from None
     if "error" in answer:
         raise EditError(_stop(schema, stylesheets, answer))
-    output = _EngineOutput(schema, keeps_messages=messages)
-    for text in answer["texts"]:
-        output.take(text)
+    output = _EngineOutput(schema, keeps_messages=messages, others={quoted(name) for name, _ in documents.others})
+    try:
+        for text in answer["texts"]:
+            output.take(text)
+    except expat.ExpatError:
+        message = f"the engine {engine} broke off its report of this document"
+        hint = "in a message, attributes can be copied (xsl:copy-of) before its text only"
+        raise EditError(Problem(message, schema.element.place, hint)) from None
     if svrl is not None:
         _write_svrl(svrl, schema, answer["texts"])
     return output.outcome(engine)
@@ -158,7 +135,7 @@ def _write_svrl(stream: IO[bytes], schema: Schema, texts: Sequence[str]) -> None
     )
     out = ['<?xml version="1.0" encoding="UTF-8"?>\n', f"{opening}{written}>\n"]
     out += [
-        f"<{prefix}:text>{escape(' '.join(text_of(child).split()))}</{prefix}:text>\n"
+        f"<{prefix}:text{_paragraph_attributes(child)}>{escape(' '.join(text_of(child).split()))}</{prefix}:text>\n"
         for child in schema.element
         if child.name == "p" and child.namespace == schema.element.namespace
     ]
@@ -174,6 +151,11 @@ def _write_svrl(stream: IO[bytes], schema: Schema, texts: Sequence[str]) -> None
             inner = re.sub(rf"(<{re.escape(prefix)}:(?:active|fired|failed|successful)-)", r"\n\1", inner)
             stream.write(inner.encode() + b"\n")
     stream.write(f"</{prefix}:schematron-output>\n".encode())
+
+
+def _paragraph_attributes(element: Element) -> str:
+    stated = {"icon": element.attributes.get("icon"), "xml:lang": element.language}
+    return "".join(f" {name}={quoteattr(text)}" for name, text in stated.items() if text is not None)
 
 
 def _reported(mark: re.Match[str], schema: Schema) -> str:
@@ -199,6 +181,7 @@ class _EngineOutput:
 
     schema: Schema
     keeps_messages: bool
+    others: Collection[str] = ()
     fired: Counter[int] = field(default_factory=Counter)
     violations: Counter[int] = field(default_factory=Counter)
     locations: dict[int, list[str]] = field(default_factory=dict)
@@ -209,6 +192,7 @@ class _EngineOutput:
         self._depth = 0
         self._tests_of_rules = {rule.number: rule.tests for rule in self.schema.rules}
         self._test: int | None = None
+        self._within = ""
         self._shown: int | None = None
 
     def take(self, text: str) -> None:
@@ -244,13 +228,16 @@ class _EngineOutput:
         count_undecidable(self.undecidable.setdefault(test, {}), code, location)
         kept = self.locations.setdefault(test, [])
         if len(kept) < FIRST_LOCATIONS:
-            kept.append(location)
+            kept.append(self._within + location)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._depth == 1 and name.endswith(":fired-rule"):
+            document = attributes["document"]
+            self._within = f"{document}: " if document in self.others else ""
         if self._depth == 1 and self._test is not None:
             kept = self.locations.setdefault(self._test, [])
             if len(kept) < FIRST_LOCATIONS:
-                kept.append(attributes.get("location", ""))
+                kept.append(self._within + attributes.get("location", ""))
         if self._depth == 2 and self._test is not None and name.endswith(":text") and self.keeps_messages:
             kept = self.messages.setdefault(self._test, [])
             if len(kept) < FIRST_LOCATIONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - pydantic needs it
 from typing import TYPE_CHECKING, Any, NoReturn
 from xml.parsers import expat
 
@@ -19,7 +20,6 @@ from maskwright.foundation.xml_syntax import marked_encoding, xml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from maskwright.edits.edit import Severity
     from maskwright.edits.evaluation.outcomes import Undecidable
@@ -41,6 +41,7 @@ class DocumentText:
 
     text: str
     bytes: int
+    path: Path
 
 
 def read_document_text(path: Path, options: DocumentOptions, progress: Progress = silent) -> DocumentText:
@@ -65,7 +66,7 @@ def read_document_text(path: Path, options: DocumentOptions, progress: Progress 
         raise DataError(Problem("the file is empty; expected an XML document", place))
     encoding = _FirstPass(path, options.max_text).read(content, progress)
     text = content.decode(encoding)
-    return DocumentText(_DECLARATION.sub("", text).removeprefix("\ufeff"), len(content))
+    return DocumentText(_DECLARATION.sub("", text).removeprefix("\ufeff"), len(content), path)
 
 
 class _FirstPass(HardenedParser):
@@ -134,6 +135,12 @@ class _FirstPass(HardenedParser):
 class DocumentOptions(SchematronOptions, extra="forbid", frozen=True):
     """Options of the schema, and limits of the engine."""
 
+    document_folder: Path | None = Field(
+        default=None,
+        description="Folder inside which `documents` of a pattern may name further documents, relative to the working "
+        "folder. Left out: such patterns are refused.",
+    )
+
     max_text: int = Field(
         default=MEGABYTE,
         ge=1,
@@ -149,6 +156,40 @@ class DocumentOptions(SchematronOptions, extra="forbid", frozen=True):
         ge=256,
         description="Most memory the engine may take, in MB. Left out: 1,024 MB, and 40 bytes more for each byte.",
     )
+
+
+SECONDS, SECONDS_A_MEGABYTE = 120, 12
+MEMORY, MEMORY_A_BYTE = 1024 * MEGABYTE, 40
+USUAL_MEMORY_A_BYTE = 25
+PROGRESS_FROM = 10 * MEGABYTE
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of the engine: seconds, and bytes of memory."""
+
+    seconds: float
+    memory: int
+
+    @classmethod
+    def of(cls, size: int, options: DocumentOptions) -> Limits:
+        """Limits for a document of so many bytes."""
+        seconds = options.max_seconds or SECONDS + SECONDS_A_MEGABYTE * size // MEGABYTE
+        memory = MEMORY + MEMORY_A_BYTE * size if options.max_memory is None else options.max_memory * MEGABYTE
+        return cls(seconds, memory)
+
+    def notice(self, size: int, engine: str) -> str | None:
+        """What a person should know before a large document is begun; None for a small one."""
+        if size < PROGRESS_FROM:
+            return None
+        # Saxon counts the siblings before each violation for its location.
+        time = ", and a time that grows with the violations times their siblings" if engine == "saxon" else ""
+        return (
+            f"{size / MEGABYTE:,.0f} MB are checked as a whole: the engine {engine} needs about "
+            f"{size * USUAL_MEMORY_A_BYTE / 2**30:.1f} GB of memory{time}; it is stopped at "
+            f"{self.memory / 2**30:.1f} GB (--option max_memory=MB) or after {self.seconds:,.0f} seconds "
+            "(--option max_seconds=N)"
+        )
 
 
 FIRST_LOCATIONS = 10

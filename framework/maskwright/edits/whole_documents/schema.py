@@ -1,28 +1,31 @@
-"""A Schematron schema as it is carried out: written out, checked, its tests named and numbered."""
+"""A Schematron schema read for whole documents: written out, checked, its tests named and numbered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.engine_tests import XSL
 from maskwright.edits.languages.schematron.document import Element, read_document
-from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS, expand_included, with_included
+from maskwright.edits.languages.schematron.expansion import ALL, ANY, DEFAULT, expand_included
 from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS
+from maskwright.edits.languages.schematron.inclusion import PATTERNS, with_included
 from maskwright.edits.languages.schematron.patterns import severity_of
 from maskwright.edits.languages.schematron.reader import ASCC_NAMESPACE, ISO_NAMESPACE
 from maskwright.edits.whole_documents.expressions import problem, reason_to_refuse, walk
+from maskwright.edits.whole_documents.messages import is_computed
 from maskwright.edits.whole_documents.schema_grammar import mistakes_of
-from maskwright.foundation.errors import EditError, Place, Problem
+from maskwright.edits.whole_documents.schema_model import Expression, Let, Pattern, Rule, Schema, Test
+from maskwright.foundation.errors import EditError
 from maskwright.foundation.nearest_names import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from maskwright.edits.edit import Severity
     from maskwright.edits.engines.engine_tests import Version
-    from maskwright.edits.languages.schematron.options import SchematronOptions
+    from maskwright.edits.whole_documents.document import DocumentOptions
+    from maskwright.foundation.errors import Problem
 
 EXTENDED_BINDINGS = frozenset({"exslt"})
 _XSL_EXPRESSIONS = frozenset(
@@ -31,114 +34,7 @@ _XSL_EXPRESSIONS = frozenset(
 _MESSAGE_EXPRESSIONS = {"value-of": "select", "name": "path"}
 
 
-@dataclass(frozen=True, eq=False)
-class Let:
-    """A variable: an element ``let``."""
-
-    name: str
-    element: Element
-
-
-@dataclass(frozen=True, eq=False)
-class Test:
-    """An assert or report.
-
-    `number`: 0-based place among all tests that are carried out. `name`: its id, else its pattern's, else ``edit-N``.
-    `references`: diagnostics and properties that it names, in that order.
-    """
-
-    __test__ = False
-
-    number: int
-    name: str
-    element: Element
-    severity: Severity
-    references: tuple[tuple[str, Element], ...]
-
-    @property
-    def is_report(self) -> bool:
-        """Whether it complains where the test holds."""
-        return self.element.name == "report"
-
-
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """A rule with a context; `number` is its 0-based place among all rules that are carried out."""
-
-    number: int
-    element: Element
-    context: str
-    lets: tuple[Let, ...]
-    tests: tuple[Test, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Pattern:
-    """A pattern, or a group: in a pattern the first rule that matches a node fires, in a group each of them."""
-
-    element: Element
-    lets: tuple[Let, ...]
-    rules: tuple[Rule, ...]
-
-    @property
-    def is_group(self) -> bool:
-        """Whether every rule fires."""
-        return self.element.name == "group"
-
-
-@dataclass(frozen=True, eq=False)
-class Expression:
-    """One expression of a schema.
-
-    `kind`: a pattern of XSLT is a ``match``.
-    """
-
-    element: Element
-    attribute: str
-    kind: str
-    text: str
-    variables: tuple[str, ...]
-
-    def problem(self, reason: str) -> Problem:
-        """A mistake in it."""
-        element = self.element
-        text = " ".join(self.text.split())
-        return Problem(
-            f"<{element.name}> {self.attribute}: {reason}", Place(element.file, element.line, None, text[:200])
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Schema:
-    """A schema that may be carried out.
-
-    `version`: of XSLT and XPath: says which engine. `start`: expression whose nodes are where patterns start.
-    `instructions`: XSLT next to the patterns: keys, functions.
-    """
-
-    element: Element
-    version: Version
-    phase: str
-    start: str
-    namespaces: Mapping[str, str]
-    lets: tuple[Let, ...]
-    instructions: tuple[Element, ...]
-    patterns: tuple[Pattern, ...]
-    expressions: tuple[Expression, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def rules(self) -> Iterator[Rule]:
-        """Every rule, in order."""
-        return (rule for pattern in self.patterns for rule in pattern.rules)
-
-    @property
-    def tests(self) -> tuple[Test, ...]:
-        """Every assert and report, in order."""
-        return tuple(test for rule in self.rules for test in rule.tests)
-
-
-def read_schema(path: Path, options: SchematronOptions) -> Schema:
+def read_schema(path: Path, options: DocumentOptions) -> Schema:
     """Read a schema for checking whole documents."""
     root = read_document(path, options)
     version = _version(root, options)
@@ -148,11 +44,14 @@ def read_schema(path: Path, options: SchematronOptions) -> Schema:
         raise EditError(problems)
     phase = _phase(whole, options)
     start = next((_text(each, "from") for each in whole.named("phase") if _text(each, "id") == phase), "") or "/"
-    schema, notes = expand_included(whole, options)
+    if phase == ANY:
+        schema, _ = expand_included(whole, options.model_copy(update={"phase": ALL}))
+        return _Builder(schema, whole, version, options).choices(whole.named("phase"))
+    schema, notes = expand_included(whole, options.model_copy(update={"phase": phase}))
     return _Builder(schema, whole, version, options).schema(phase, start, notes)
 
 
-def _version(root: Element, options: SchematronOptions) -> Version:
+def _version(root: Element, options: DocumentOptions) -> Version:
     if root.name != "schema" or root.namespace not in (ISO_NAMESPACE, ASCC_NAMESPACE):
         where = f"in the namespace {root.namespace}" if root.namespace else "in no namespace"
         hint = f'the first element must be <schema xmlns="{ISO_NAMESPACE}">'
@@ -166,18 +65,18 @@ def _version(root: Element, options: SchematronOptions) -> Version:
     raise EditError(problem(root, f"no engine here evaluates the queryBinding {binding!r}", f"understood are: {known}"))
 
 
-def _phase(whole: Element, options: SchematronOptions) -> str:
+def _phase(whole: Element, options: DocumentOptions) -> str:
     default = whole.attributes.get("defaultPhase", ALL).strip()
     phase = options.phase if options.phase not in (None, DEFAULT) else default
     phase = ALL if phase == DEFAULT else str(phase)
     known = [_text(each, "id") for each in whole.named("phase")]
-    if phase != ALL and phase not in known:
-        raise EditError(problem(whole, unknown_name("phase", phase, [ALL, *known])))
+    if phase not in (ALL, ANY, *known):
+        raise EditError(problem(whole, unknown_name("phase", phase, [ALL, ANY, *known])))
     return phase
 
 
 class _Builder:
-    def __init__(self, schema: Element, whole: Element, version: Version, options: SchematronOptions) -> None:
+    def __init__(self, schema: Element, whole: Element, version: Version, options: DocumentOptions) -> None:
         self._element = schema
         self._version: Version = version
         self._options = options
@@ -223,6 +122,41 @@ class _Builder:
             tuple(self._expressions), tuple(notes),
         )  # fmt: skip
 
+    def choices(self, phases: Iterable[Element]) -> Schema:
+        """Schema that says when each of its phases is active."""
+        schema = self._element
+        lets = self._lets(schema, {})
+        names = tuple(let.name for let in lets)
+        for each in self._instructions:
+            self._instruction_expressions(each, names)
+        found = [
+            (_text(phase, "id"), self._take(phase, "when", "when", phase.attributes["when"], names))
+            for phase in phases
+            if "when" in phase.attributes
+        ]
+        if self._problems:
+            raise EditError(self._problems)
+        return Schema(
+            schema, self._version, ANY, "/", self._namespaces, lets, self._instructions, (), tuple(self._expressions),
+            (), tuple((phase, expression) for phase, expression in found if expression is not None),
+        )  # fmt: skip
+
+    def _documents(self, element: Element, names: tuple[str, ...]) -> Expression | None:
+        """Other documents that a pattern is about."""
+        if "documents" not in element.attributes:
+            return None
+        if self._options.document_folder is None:
+            hint = "name the folder that they may be in: --option document_folder=FOLDER (document_folder= in Python)"
+            message = "documents=... names other documents, which are not read unless a folder is declared for them"
+            self._problems.append(problem(element, message, hint))
+        if element.named("let"):
+            hint = "move it into the rules that use it"
+            self._problems.append(problem(element, f"<let> in a <{element.name}> of other documents is not read", hint))
+        if self._version == "1.0" and any("$" in rule.attributes.get("context", "") for rule in element.named("rule")):
+            message = "a variable in a context that is about other documents needs a queryBinding of xslt2 or later"
+            self._problems.append(problem(element, message))
+        return self._take(element, "documents", "select", element.attributes["documents"], names)
+
     def _lets(self, element: Element, outer: Mapping[str, str]) -> tuple[Let, ...]:
         """Variables of an element, in an order in which each is known to those that use it."""
         found: dict[str, Let] = {}
@@ -248,6 +182,8 @@ class _Builder:
     def _pattern(self, element: Element, outer: Collection[Let]) -> Pattern:
         around = dict.fromkeys((let.name for let in outer), "schema or its phase")
         lets = self._lets(element, around)
+        documents = self._documents(element, tuple(around))
+        before = len(self._expressions)
         scope = {**around, **dict.fromkeys((let.name for let in lets), element.name)}
         unnamed = 0
         rules = []
@@ -269,10 +205,16 @@ class _Builder:
                 tests.append(self._test(child, element, unnamed, names))
             rules.append(Rule(self._rules, rule, context, own, tuple(tests)))
             self._rules += 1
-        return Pattern(element, lets, tuple(rules))
+        if documents is not None and self._version == "1.0":
+            # libxslt keeps keys of the main document alone.
+            reason = "key() in a pattern of other documents needs a queryBinding of xslt2 or later"
+            asking = [each for each in self._expressions[before:] if re.search(r"\bkey\s*\(", each.text)]
+            self._problems += [each.problem(reason) for each in asking]
+        return Pattern(element, lets, tuple(rules), documents)
 
     def _test(self, element: Element, pattern: Element, unnamed: int, names: tuple[str, ...]) -> Test:
-        for attribute in ("test", "subject"):
+        computed = [name for name, text in element.attributes.items() if is_computed(name, text)]
+        for attribute in ("test", "subject", *computed):
             if attribute in element.attributes:
                 self._take(element, attribute, "select", element.attributes[attribute], names)
         self._message(element, names)
@@ -334,13 +276,16 @@ class _Builder:
         }
         return found | ({"value"} if element.name == "accumulator-rule" else set())
 
-    def _take(self, element: Element, attribute: str, kind: str, text: str, names: tuple[str, ...]) -> None:
+    def _take(
+        self, element: Element, attribute: str, kind: str, text: str, names: tuple[str, ...]
+    ) -> Expression | None:
         expression = Expression(element, attribute, kind, text, names)
         reason = reason_to_refuse(text, self._version, self._namespaces, names, self._functions, self._options)
-        if reason is None:
-            self._expressions.append(expression)
-        else:
+        if reason is not None:
             self._problems.append(expression.problem(reason))
+            return None
+        self._expressions.append(expression)
+        return expression
 
 
 def _all(element: Element) -> Iterator[Element]:

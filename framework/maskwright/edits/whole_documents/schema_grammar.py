@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maskwright.edits.engines.engine_tests import XSL
-from maskwright.edits.languages.schematron.expansion import ALL, DEFAULT, PATTERNS
+from maskwright.edits.languages.schematron.document import XML
+from maskwright.edits.languages.schematron.expansion import ALL, ANY, DEFAULT
+from maskwright.edits.languages.schematron.inclusion import PATTERNS
 from maskwright.edits.whole_documents.expressions import is_name, problem, walk
 from maskwright.foundation.nearest_names import unknown_name
 
@@ -53,7 +55,7 @@ def _phases(schema: Element, patterns: Sequence[Element]) -> list[Problem]:
     found: list[Problem] = []
     phases = {phase.attributes.get("id", ""): phase for phase in schema.named("phase")}
     default = schema.attributes.get("defaultPhase", ALL).strip()
-    if default not in (ALL, DEFAULT) and default not in phases:
+    if default not in (ALL, ANY, DEFAULT) and default not in phases:
         found.append(problem(schema, f"defaultPhase: {unknown_name('phase', default, phases)}"))
     concrete, abstract = ({_id(each) for each in patterns if each.is_abstract == kind} for kind in (False, True))
     for phase in phases.values():
@@ -193,7 +195,7 @@ _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "assert": ("test",),
     "report": ("test",),
     "let": ("name",),
-    "param": ("name", "value"),
+    "param": ("name",),
     "diagnostic": ("id",),
     "property": ("id",),
     "value-of": ("select",),
@@ -261,8 +263,6 @@ def _special(element: Element, version: Version) -> Iterator[Problem]:
             yield from _let(element, version)
         case "extends" if "rule" not in element.attributes:
             yield problem(element, "<extends> needs the attribute rule")
-        case "phase" if "when" in element.attributes:
-            yield problem(element, "<phase when=...> is not carried out: name the phase (--phase)")
 
 
 def _rule(element: Element) -> Iterator[Problem]:
@@ -271,7 +271,7 @@ def _rule(element: Element) -> Iterator[Problem]:
         yield problem(element, "<rule> needs a context")
     if element.is_abstract and "context" in attributes:
         yield problem(element, "an abstract rule has no context: the rules that extend it have")
-    if element.is_abstract and "id" not in attributes:
+    if element.is_abstract and "id" not in attributes and (XML, "id") not in element.qualified:
         yield problem(element, "an abstract rule needs an id, by which it is extended")
 
 
@@ -281,9 +281,9 @@ def _pattern(element: Element) -> Iterator[Problem]:
         yield problem(element, f"an abstract {element.name} needs an id, by which others are instances of it")
     if element.is_abstract and "is-a" in attributes:
         yield problem(element, f"a {element.name} is abstract or an instance (is-a), not both")
-    if "documents" in attributes:
-        hint = "check the other documents by themselves"
-        yield problem(element, "documents=... is refused: it names other documents, which are not read", hint)
+    for child in element:
+        if child.name == "param" and "value" not in child.attributes and not element.is_abstract:
+            yield problem(child, "<param> needs the attribute value, which an abstract pattern alone may leave out")
     if "is-a" not in attributes and not element.is_abstract:
         for child in element:
             if child.name == "param" and child.namespace == element.namespace:

@@ -11,24 +11,39 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from maskwright.edits.engines.engine_tests import EXTENSIONS, SIBLING_NUMBER, STANDARD_NAMESPACES, XSL
+from maskwright.edits.engines.engine_tests import EXTENSIONS, OTHER_DOCUMENT, OTHER_PARAMETER, STANDARD_NAMESPACES, XSL
 from maskwright.edits.evaluation.svrl_elements import MARK, SVRL_NAMESPACE
-from maskwright.edits.whole_documents.expressions import alternatives, text_of
+from maskwright.edits.languages.schematron.document import XML
+from maskwright.edits.whole_documents.expressions import alternatives
+from maskwright.edits.whole_documents.locations import LOCATIONS, OURS, X
+from maskwright.edits.whole_documents.messages import (
+    COMMON,
+    FOUND,
+    MessageWriter,
+    attributes_of_test,
+    braced,
+    found,
+    if_nodes,
+    language_of,
+    quoted,
+    title_of,
+    written_attributes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from maskwright.edits.languages.schematron.document import Element
-    from maskwright.edits.whole_documents.schema import Expression, Let, Pattern, Rule, Schema, Test
+    from maskwright.edits.whole_documents.schema_model import Expression, Let, Pattern, Rule, Schema, Test
+    from maskwright.edits.whole_documents.selection import Documents
 
 
 # Prefixes and names that no schema would choose: ours must not meet those of the rules.
-X = "maskwright.xsl"
 _ERROR = "maskwright.error"
-_COMMON = "maskwright.common"
-_OURS = "maskwright.extensions"
 _NODE = "maskwright.node"
-_XML = "http://www.w3.org/XML/1998/namespace"
+SUBJECT_IN_MESSAGES = 2025
+"""Edition since which messages are about the subject of a test."""
+
 _LINKABLE = ("id", "role", "flag", "severity", "see", "icon", "fpi")
 _MATCHES_ATTRIBUTES = re.compile(r"@|attribute|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
 _MATCHES_NODES = re.compile(r"text|node|comment|processing-instruction|\$|^\s*\.|\bkey\s*\(|\bid\s*\(")
@@ -53,9 +68,19 @@ def prefix_of_svrl(schema: Schema) -> str:
     return "svrl" if schema.namespaces.get("svrl", SVRL_NAMESPACE) == SVRL_NAMESPACE else "svrl.report"
 
 
-def stylesheet_of(schema: Schema, patterns: Sequence[Pattern]) -> str:
+def stylesheet_of(schema: Schema, patterns: Sequence[Pattern], documents: Documents) -> str:
     """Stylesheet that carries out some patterns of a schema."""
-    return _Writer(schema).stylesheet(patterns)
+    return _Writer(schema).stylesheet(patterns, documents)
+
+
+def stylesheet_of_questions(schema: Schema, questions: Sequence[Expression]) -> str:
+    """Stylesheet that prints, line by line, what expressions find in a document.
+
+    A question of the kind ``when`` prints one line where it is true.
+    """
+    writer = _Writer(schema)
+    out = [writer.opening("text"), *writer.lets(schema.lets), f'<{X}:template match="/">']
+    return "\n".join([*out, *map(writer.question, questions), f"</{X}:template></{X}:stylesheet>"])
 
 
 def stylesheet_of_expression(schema: Schema, expression: Expression | None) -> str:
@@ -79,47 +104,85 @@ class _Writer:
         self._schema = schema
         self._is_first = schema.version == "1.0"
         self._svrl = prefix_of_svrl(schema)
+        self._messages = MessageWriter(self._svrl, schema.element.namespace, is_first=self._is_first)
+        self._document = ""
 
-    def opening(self) -> str:
+    def opening(self, method: str = "xml") -> str:
         """Start tag and everything that all patterns share but the variables."""
         spaces = dict(self._schema.namespaces)
         if not self._is_first:
             spaces = {**STANDARD_NAMESPACES, **spaces, _ERROR: "http://www.w3.org/2005/xqt-errors"}
         else:
-            spaces |= {_COMMON: "http://exslt.org/common", _OURS: EXTENSIONS}
-        excluded = f"{_COMMON} {_OURS}" if self._is_first else _ERROR
+            spaces |= {COMMON: "http://exslt.org/common", OURS: EXTENSIONS}
+        excluded = f"{COMMON} {OURS}" if self._is_first else _ERROR
         spaces |= {X: XSL, self._svrl: SVRL_NAMESPACE}
         spaces.pop("xml", None)
         declared = "".join(f" xmlns:{prefix}={quoteattr(uri)}" for prefix, uri in spaces.items())
         out = [
             f'<{X}:stylesheet version="{self._schema.version}"{declared} exclude-result-prefixes="{excluded}">',
-            f'<{X}:output method="xml" omit-xml-declaration="yes" indent="no"/>',
+            f'<{X}:output method="{method}" omit-xml-declaration="yes" indent="no"/>',
         ]
         out += [self._written(each, is_top=True) for each in self._schema.instructions]
         return "\n".join(out)
 
-    def stylesheet(self, patterns: Sequence[Pattern]) -> str:
+    def lets(self, lets: Iterable[Let]) -> list[str]:
+        """Variables."""
+        return [self._let(let) for let in lets]
+
+    def question(self, question: Expression) -> str:
+        """Lines that answer a question."""
+        text = quoteattr(question.text)
+        line = f'<{X}:value-of select="normalize-space()"/><{X}:text>&#10;</{X}:text>'
+        if question.kind == "when":
+            return f"<{X}:if test={text}><{X}:text>true</{X}:text></{X}:if>"
+        if not self._is_first:
+            return f"<{X}:for-each select={text}>{line}</{X}:for-each>"
+        # XSLT 1.0 visits nodes only.
+        return found(question.text) + if_nodes(f'<{X}:for-each select="${FOUND}">{line}</{X}:for-each>')
+
+    def stylesheet(self, patterns: Sequence[Pattern], documents: Documents) -> str:
         schema = self._schema
-        out = [self.opening(), *map(self._let, schema.lets)]
+        out = [self.opening(), *self.lets(schema.lets)]
+        if not self._is_first:
+            out += [
+                f'<{X}:param name="{OTHER_PARAMETER}.{place + 1}" as="document-node()?" select="()"/>'
+                for place in range(len(documents.others))
+            ]
         out += [self._let(let) for pattern in patterns for let in pattern.lets]
         out.append(f'<{X}:template match="/"><{self._svrl}:schematron-output>')
-        modes: list[tuple[str, Sequence[Rule]]] = []
+        main = documents.main.path.name
+        modes: list[tuple[str, Sequence[Rule], str]] = []
         for number, pattern in enumerate(patterns):
             rules = [[rule] for rule in pattern.rules] if pattern.is_group else [pattern.rules]
-            own = [(f"p{number}.{part}", each) for part, each in enumerate(rules)]
-            modes += own
+            start = schema.start if self._is_first or schema.start == "/" else f"outermost({schema.start})"
+            about = {f"p{number}": (main, start)}
+            if pattern.documents is not None:
+                about = {
+                    f"p{number}.d{place}": (documents.others[place][0], self._other(place))
+                    for place in documents.of_patterns[pattern]
+                }
             attributes = pattern.element.attributes
-            name = _title(pattern.element) or attributes.get("name")
-            found = {"id": attributes.get("id"), "name": name, "role": attributes.get("role")}
+            name = title_of(pattern.element) or attributes.get("name")
+            stated = {
+                "id": attributes.get("id"), "name": name, "role": attributes.get("role"),
+                "documents": " ".join(quoted(document) for document, _ in about.values()),
+            }  # fmt: skip
             kind = "active-group" if pattern.is_group else "active-pattern"
-            out.append(f"<{self._svrl}:{kind}{_attributes(found)}/>")
-            start = quoteattr(schema.start if self._is_first or schema.start == "/" else f"outermost({schema.start})")
-            out += [f'<{X}:apply-templates select={start} mode="{mode}"/>' for mode, _ in own]
+            out.append(f"<{self._svrl}:{kind}{written_attributes(stated)}/>")
+            for prefix, (document, nodes) in about.items():
+                own = [(f"{prefix}.{part}", each, document) for part, each in enumerate(rules)]
+                modes += own
+                out += [f'<{X}:apply-templates select={quoteattr(nodes)} mode="{mode}"/>' for mode, *_ in own]
         out.append(f"</{self._svrl}:schematron-output></{X}:template>")
-        for mode, each in modes:
+        for mode, each, document in modes:
+            self._document = document
             out += self._templates(mode, each)
-        out.append(_LOCATIONS if self._is_first else "")
+        out.append(LOCATIONS if self._is_first else "")
         return "\n".join([*out, f"</{X}:stylesheet>"])
+
+    def _other(self, place: int) -> str:
+        """Root of another document."""
+        return f"{OURS}:{OTHER_DOCUMENT}({place + 1})/.." if self._is_first else f"${OTHER_PARAMETER}.{place + 1}"
 
     def _templates(self, mode: str, rules: Sequence[Rule]) -> list[str]:
         """Visit every node that a rule may be about; the first rule that matches it fires."""
@@ -156,9 +219,10 @@ class _Writer:
     def _body(self, rule: Rule) -> str:
         attributes = rule.element.attributes
         fired = {"context": rule.context} | {name: attributes.get(name) for name in _LINKABLE}
+        fired["document"] = quoted(self._document)
         out = [
             self._mark(f"f {rule.number}"),
-            f"<{self._svrl}:fired-rule{_attributes(fired, _language(rule.element))}/>",
+            f"<{self._svrl}:fired-rule{written_attributes(fired | language_of(rule.element))}/>",
         ]
         checks = [*map(self._let, rule.lets), *(self._check(rule, test) for test in rule.tests)]
         if "visit-each" in attributes:
@@ -190,22 +254,30 @@ class _Writer:
     def _complaint(self, rule: Rule, test: Test) -> str:
         attributes = test.element.attributes
         kind = "successful-report" if test.is_report else "failed-assert"
-        stated = {"test": attributes["test"]} | {name: attributes.get(name) for name in _LINKABLE}
+        stated = attributes_of_test(test.element, ("test", *_LINKABLE))
         subject = attributes.get("subject", rule.element.attributes.get("subject"))
         out = [
             self._mark(f"v {test.number}"),
-            f"<{self._svrl}:{kind}{_attributes(stated, _language(test.element))}>",
+            f"<{self._svrl}:{kind}{stated}{written_attributes(language_of(test.element))}>",
             f'<{X}:attribute name="location">{self._location(subject)}</{X}:attribute>',
-            self._message(test.element),
         ]
+        messages = [self._messages.message(test.element)]
         for of, element in test.references:
             single = "diagnostic" if of == "diagnostics" else "property"
-            found: dict[str, str | None] = {single: element.attributes["id"]}
+            named: dict[str, str | None] = {single: element.attributes["id"]}
             if single == "property":
-                found |= {name: element.attributes.get(name) for name in ("role", "scheme")}
+                named |= {name: element.attributes.get(name) for name in ("role", "scheme")}
             tag = f"{self._svrl}:{single}-reference"
-            out.append(f"<{tag}{_attributes(found)}>{self._message(element)}</{tag}>")
-        return "".join([*out, f"</{self._svrl}:{kind}>"])
+            messages.append(f"<{tag}{written_attributes(named)}>{self._messages.message(element)}</{tag}>")
+        written = "".join(messages)
+        if subject is not None and self._schema.edition >= SUBJECT_IN_MESSAGES:
+            there = f"<{X}:for-each select={quoteattr(f'({subject})[1]')}>{written}</{X}:for-each>"
+            test_of_nodes = quoteattr(f"boolean({subject})" if self._is_first else f"exists({subject})")
+            written = (
+                f"<{X}:choose><{X}:when test={test_of_nodes}>{there}</{X}:when>"
+                f"<{X}:otherwise>{written}</{X}:otherwise></{X}:choose>"
+            )
+        return "".join([*out, written, f"</{self._svrl}:{kind}>"])
 
     def _location(self, subject: str | None) -> str:
         if not self._is_first:
@@ -221,45 +293,22 @@ class _Writer:
             f'mode="maskwright.location"/></{X}:when><{X}:otherwise>{here}</{X}:otherwise></{X}:choose>'
         )
 
-    def _message(self, element: Element) -> str:
-        stated = {name: element.attributes.get(name) for name in ("see", "icon", "fpi")}
-        return f"<{self._svrl}:text{_attributes(stated, _language(element))}>{self._rich(element)}</{self._svrl}:text>"
-
-    def _rich(self, element: Element) -> str:
-        out = []
-        for part in element.content:
-            if isinstance(part, str):
-                out.append(f"<{X}:text>{escape(part)}</{X}:text>")
-            elif part.namespace == XSL:
-                out.append(f"<{X}:{part.name} select={quoteattr(part.attributes['select'])}/>")
-            elif part.namespace != self._schema.element.namespace:
-                out.append(self._rich(part))
-            elif part.name == "value-of":
-                separator = "" if self._is_first else ' separator=" "'
-                out.append(f"<{X}:value-of select={quoteattr(part.attributes['select'])}{separator}/>")
-            elif part.name == "name":
-                name = f"name({part.attributes.get('path', '')})"
-                out.append(f"<{X}:value-of select={quoteattr(name)}/>")
-            else:
-                stated = {name: part.attributes.get(name) for name in ("class", "value")}
-                tag = f"{self._svrl}:{part.name}"
-                out.append(f"<{tag}{_attributes(stated, _language(part))}>{self._rich(part)}</{tag}>")
-        return "".join(out)
-
     def _let(self, let: Let) -> str:
         attributes = let.element.attributes
         name = quoteattr(let.name)
+        kind = f" as={quoteattr(attributes['as'])}" if "as" in attributes else ""
         if "value" in attributes:
-            kind = f" as={quoteattr(attributes['as'])}" if "as" in attributes else ""
             return f"<{X}:variable name={name} select={quoteattr(attributes['value'])}{kind}/>"
         content = self._content(let.element)
         if not self._is_first:
-            return f"<{X}:variable name={name}>{content}</{X}:variable>"
+            # Of a type, it is a sequence of its elements: the space between them is none of it.
+            elements = "".join(map(self._written, let.element))
+            return f"<{X}:variable name={name}{kind}>{elements if kind and elements else content}</{X}:variable>"
         # In XSLT 1.0 a tree must be made a set of nodes before a path can look into it.
         tree = f"maskwright.tree.{let.name}"
         return (
             f'<{X}:variable name="{tree}">{content}</{X}:variable>'
-            f'<{X}:variable name={name} select="{_COMMON}:node-set(${tree})"/>'
+            f'<{X}:variable name={name} select="{COMMON}:node-set(${tree})"/>'
         )
 
     def _content(self, element: Element) -> str:
@@ -284,14 +333,12 @@ class _Writer:
         spaces = "".join(f" xmlns{':' if prefix else ''}{prefix}={quoteattr(uri)}" for prefix, uri in declared.items())
         out = [f"<{tag}{spaces}"]
         for name, text in element.attributes.items():
-            out.append(f" {name}={quoteattr(text if is_instruction else _braced(text))}")
+            out.append(f" {name}={quoteattr(text if is_instruction else braced(text))}")
         for (uri, name), text in element.qualified.items():
             prefix = (
-                "xml"
-                if uri == _XML
-                else next((each for each, of in element.prefixes.items() if of == uri and each), "")
+                "xml" if uri == XML else next((each for each, of in element.prefixes.items() if of == uri and each), "")
             )
-            out.append(f" {prefix}:{name}={quoteattr(_braced(text))}")
+            out.append(f" {prefix}:{name}={quoteattr(braced(text))}")
         if is_top and is_instruction and element.name != "function":
             content = "".join(self._written(part) for part in element)
         else:
@@ -304,80 +351,3 @@ class _Writer:
 
     def _mark(self, text: str) -> str:
         return f'<{X}:processing-instruction name="{MARK}">{text}</{X}:processing-instruction>'
-
-
-def _attributes(stated: Mapping[str, str | None], language: Mapping[str, str] | None = None) -> str:
-    """Attributes of a literal result element: braces are text."""
-    everything: Iterable[tuple[str, str | None]] = (*stated.items(), *(language or {}).items())
-    return "".join(f" {name}={quoteattr(_braced(text))}" for name, text in everything if text is not None)
-
-
-def _language(element: Element) -> dict[str, str]:
-    """``xml:lang`` and ``xml:space`` of an element."""
-    return {f"xml:{name}": text for (uri, name), text in element.qualified.items() if uri == _XML and name != "base"}
-
-
-def _braced(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _title(element: Element) -> str | None:
-    for child in element:
-        if child.name == "title" and child.namespace == element.namespace:
-            return " ".join(text_of(child).split())
-    return None
-
-
-_NUMBER = "$maskwright.number"
-
-
-def _step(test: str, same: str, written: str) -> str:
-    """Template that writes one step of a location: the number of a node is left out where it is the only one."""
-    # xsl:number counts the nodes before of the same kind and name, many times faster than a path would.
-    number = f'<{X}:variable name="maskwright.number"><{X}:number/></{X}:variable>'
-    return _numbered(test, written, number, f"{_NUMBER} != 1 or following-sibling::{same}")
-
-
-def _numbered(test: str, written: str, number: str, has_others: str) -> str:
-    return (
-        f'<{X}:template match="{test}" mode="maskwright.location">'
-        f'<{X}:if test="parent::*"><{X}:apply-templates select="parent::*" mode="maskwright.location"/></{X}:if>'
-        f"<{X}:text>/</{X}:text>{written}{number}"
-        f'<{X}:if test="{has_others}">[<{X}:value-of select="{_NUMBER}"/>]</{X}:if></{X}:template>'
-    )
-
-
-def _qualified(sign: str) -> str:
-    """A name, or a test of its parts where it has a namespace: a location needs no prefixes."""
-    space = f'<{X}:value-of select="namespace-uri()"/>'
-    return (
-        f'<{X}:choose><{X}:when test="namespace-uri() = \'\'">{sign}<{X}:value-of select="local-name()"/></{X}:when>'
-        f"<{X}:otherwise>{sign}*[local-name()='<{X}:value-of select=\"local-name()\"/>' and namespace-uri()='{space}']"
-        f"</{X}:otherwise></{X}:choose>"
-    )
-
-
-_ATTRIBUTE = (
-    f'<{X}:template match="@*" mode="maskwright.location"><{X}:apply-templates select="parent::*" '
-    f'mode="maskwright.location"/><{X}:text>/</{X}:text>{_qualified("@")}</{X}:template>'
-)
-_ELEMENT = _numbered(
-    "*",
-    _qualified(""),
-    f'<{X}:variable name="maskwright.number" select="{_OURS}:{SIBLING_NUMBER}()"/>',
-    f"{_NUMBER} != 0",
-)
-_LOCATIONS = "\n".join(
-    (
-        f'<{X}:template match="/" mode="maskwright.location"><{X}:text>/</{X}:text></{X}:template>',
-        _ELEMENT,
-        _step("text()", "text()", "text()"),
-        _step("comment()", "comment()", "comment()"),
-        _step(
-            "processing-instruction()",
-            "processing-instruction()[name() = name(current())]",
-            f"processing-instruction('<{X}:value-of select=\"name()\"/>')",
-        ),
-        _ATTRIBUTE,
-    )
-)

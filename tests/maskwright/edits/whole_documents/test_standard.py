@@ -12,6 +12,7 @@ import maskwright as mw
 
 sys.path.insert(0, str(Path(__file__).parent))
 from schematron_cases import CASES, Case
+from schematron_cases_of_files import CASES_OF_FILES
 
 ISO = "http://purl.oclc.org/dsdl/schematron"
 SVRL = {"svrl": "http://purl.oclc.org/dsdl/svrl"}
@@ -35,7 +36,7 @@ def by_isoschematron(schema: Path, document: Path, phase: str | None) -> tuple[i
 
 
 @pytest.mark.parametrize("binding", ["xslt", "xslt2"])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *CASES_OF_FILES], ids=lambda case: case.name)
 def test_verdict_and_report_are_those_of_the_standard(case: Case, binding: str, tmp_path: Path) -> None:
     same = [each for each in case.bindings if each.lower().startswith(("xslt2", "xslt3", "xpath2", "xpath3"))]
     chosen = same if binding == "xslt2" else [each for each in case.bindings if each not in same]
@@ -45,6 +46,9 @@ def test_verdict_and_report_are_those_of_the_standard(case: Case, binding: str, 
         schema, document, svrl = tmp_path / "rules.sch", tmp_path / "document.xml", tmp_path / f"{each}.svrl"
         schema.write_text(written(case, each), encoding="utf-8")
         document.write_text(case.document, encoding="utf-8")
+        for name, text in case.files.items():
+            (tmp_path / name).write_text(text.replace("<schema>", f'<schema xmlns="{ISO}">'), encoding="utf-8")
+        folders = {"include_folder": tmp_path, "document_folder": tmp_path} if case.files else {}
         if case.verdict == "undecidable":
             (test,) = mw.validate_document(document, schema, svrl=svrl).edits
             (found,) = test.undecidable
@@ -52,11 +56,11 @@ def test_verdict_and_report_are_those_of_the_standard(case: Case, binding: str, 
             continue
         if case.verdict == "error":
             with pytest.raises(mw.InputError) as refused:
-                mw.validate_document(document, schema, phase=case.phase, svrl=svrl)
+                mw.validate_document(document, schema, phase=case.phase, svrl=svrl, **folders)
             assert case.says in str(refused.value)
             assert not svrl.exists()
             continue
-        outcome = mw.validate_document(document, schema, phase=case.phase, svrl=svrl)
+        outcome = mw.validate_document(document, schema, phase=case.phase, svrl=svrl, **folders)
         report = etree.parse(svrl)
         found = {path: len(report.xpath(path, namespaces=SVRL)) for path in case.finds}
         assert found == case.finds, etree.tostring(report).decode()

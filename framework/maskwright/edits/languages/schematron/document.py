@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from maskwright.edits.languages.schematron.options import SchematronOptions
 
+XML = "http://www.w3.org/XML/1998/namespace"
 RAISE_LIMIT = "raise the limit (max_file_size, max_elements, max_depth) if the file is what it should be"
 ENCODINGS = frozenset({"utf-8", "utf8", "utf-16", "utf-16le", "utf-16be", "iso-8859-1", "latin1", "us-ascii", "ascii"})
 
@@ -33,7 +34,7 @@ class Element:
     a namespace, except ``xml:``. `line`: 1-based line of the start tag. `file`: the file it stands in. `content`: text
     and child elements in document order. `is_copy`: whether it was written out from an abstract rule or pattern: its id
     may then occur again. `qualified`: attributes in a namespace, with ``xml:``. `prefixes`: namespaces declared at the
-    element or around it.
+    element or around it. `language`: ``xml:lang`` of it, or of the nearest element around it.
     """
 
     namespace: str
@@ -46,6 +47,7 @@ class Element:
     is_copy: bool = False
     qualified: dict[tuple[str, str], str] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
+    language: str | None = None
 
     def __iter__(self) -> Iterator[Element]:
         return (part for part in self.content if isinstance(part, Element))
@@ -63,6 +65,18 @@ class Element:
     def named(self, name: str) -> list[Element]:
         """Children of a name in its own namespace."""
         return [child for child in self if child.name == name and child.namespace == self.namespace]
+
+
+def descendants(element: Element) -> Iterator[Element]:
+    """Yield an element and all in it."""
+    yield element
+    for child in element:
+        yield from descendants(child)
+
+
+def refuse(element: Element, message: str, hint: str | None = None) -> NoReturn:
+    """Raise what is wrong with an element."""
+    raise EditError(Problem(message, element.place, hint))
 
 
 class HardenedParser:
@@ -159,15 +173,15 @@ class _Builder(HardenedParser):
         if len(self._open) >= self._options.max_depth:
             self._refuse(f"elements are nested more than {self._options.max_depth} levels deep", RAISE_LIMIT)
         namespace, _, local = name.rpartition(" ")
-        foreign = tuple(
-            key.rpartition(" ")[2] for key in attributes if " " in key and not key.startswith(_XML_NAMESPACE)
-        )
+        foreign = tuple(key.rpartition(" ")[2] for key in attributes if " " in key and not key.startswith(f"{XML} "))
         plain = {key: value for key, value in attributes.items() if " " not in key}
         around = self._open[-1].prefixes if self._open else {}
+        language = self._open[-1].language if self._open else None
         element = Element(
             namespace, local, plain, foreign, self._parser.CurrentLineNumber, str(self._path),
             qualified={_qualified(key): value for key, value in attributes.items() if " " in key},
             prefixes={**around, **self._declared} if self._declared else around,
+            language=attributes.get(f"{XML} lang", language),
         )  # fmt: skip
         self._declared = {}
         if self._open:
@@ -189,7 +203,6 @@ def _qualified(key: str) -> tuple[str, str]:
     return namespace, name
 
 
-_XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace "
 _TRUNCATED = frozenset(
     expat.errors.codes[message]
     for message in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +114,10 @@ class NestedLevels:
                 for name, level in declared.items()
             )
         )
+
+    def without_prefixes(self) -> NestedLevels:
+        """Levels whose elements are called by their local names, as tests are read."""
+        return NestedLevels(tuple(replace(level, element=level.element.rpartition(":")[2]) for level in self.levels))
 
     def __getitem__(self, name: str) -> NestedLevel:
         return self.levels[self.depth(name)]

@@ -11,8 +11,9 @@ from maskwright.edits.algebra.conditions import all_of
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.expression import IfThen, Not, variable_names
 from maskwright.edits.languages.schematron.document import Element, read_document
-from maskwright.edits.languages.schematron.expansion import PATTERNS, expand
+from maskwright.edits.languages.schematron.expansion import expand
 from maskwright.edits.languages.schematron.expressions import LATER_BINDINGS, XPATH_1_BINDINGS, lets_of, trees
+from maskwright.edits.languages.schematron.inclusion import PATTERNS
 from maskwright.edits.languages.schematron.options import WRITTEN_FROM, NestedLevels, SchematronOptions
 from maskwright.edits.languages.schematron.patterns import PatternReader, RuleOfPattern, TestOfRule
 from maskwright.edits.languages.schematron.state import Reading
@@ -219,7 +220,7 @@ def read_schematron(
         if levels is None:
             PatternReader(reading, pattern, number, scope).read()
         else:
-            LeveledPatternReader(reading, pattern, number, scope, NestedLevels.of(levels)).read()
+            LeveledPatternReader(reading, pattern, number, scope, NestedLevels.of(levels).without_prefixes()).read()
     reading.compile()
     if not reading.edits and not reading.problems:
         reading.refuse(schema, "the schema holds no assert and no report")

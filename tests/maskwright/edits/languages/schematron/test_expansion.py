@@ -83,9 +83,9 @@ def test_abstract_patterns_are_written_out_with_and_without_id(tmp_path: Path) -
 
 
 def test_abstract_rules_are_written_out_where_they_are_extended(tmp_path: Path) -> None:
-    body = """<pattern id="p"><rule abstract="true" id="base"><let name="x" value="number(V1)"/>
-        <assert id="low" test="$x &gt;= 0">m</assert></rule>
-      <rule abstract="true" id="more"><extends rule="base"/><assert test="$x &lt; 9">m</assert></rule>
+    body = """<rules><rule abstract="true" id="base"><let name="x" value="number(V1)"/>
+        <assert id="low" test="$x &gt;= 0">m</assert></rule></rules>
+      <pattern id="p"><rule abstract="true" id="more"><extends rule="base"/><assert test="$x &lt; 9">m</assert></rule>
       <rule context="R"><extends rule="more"/><assert test="V2 = 1">m</assert></rule></pattern>
       <pattern id="q"><rule context="R"><extends rule="base"/></rule></pattern>"""
     edits = read_schematron(written(tmp_path, body))
@@ -314,11 +314,12 @@ def test_parameters_are_put_into_diagnostics(tmp_path: Path) -> None:
     assert stated == [(("d.1", "at most {100}"),), (("d.2", "at most {y}"),)]
 
 
-def test_an_abstract_rule_of_another_pattern_is_taken_with_a_notice(tmp_path: Path) -> None:
+def test_an_abstract_rule_of_another_pattern_is_refused_unless_it_is_of_all(tmp_path: Path) -> None:
     abstract = '<rule abstract="true" id="r"><assert test="V1 &lt; 5">m</assert></rule>'
-    plain = '<rule context="R"><extends rule="r"/></rule>'
-    borrowed = read_schematron(written(tmp_path, f"<pattern>{abstract}</pattern><pattern>{plain}</pattern>"))
-    assert [edit.assertion.test for edit in borrowed if edit.assertion] == ["V1 < 5"]
-    assert any("extended in another (r), which the standard has as an error" in note for note in borrowed.notes)
-    own = read_schematron(written(tmp_path, f"<pattern>{abstract}{plain}</pattern>"))
-    assert not any("extended in another" in note for note in own.notes)
+    plain = '<pattern><rule context="R"><extends rule="r"/></rule></pattern>'
+    with pytest.raises(EditError, match="'r' is one of another pattern") as refused:
+        read_schematron(written(tmp_path, f"<pattern>{abstract}</pattern>{plain}"))
+    assert "put it into <rules>" in str(refused.value)
+    (edit,) = read_schematron(written(tmp_path, f"<rules>{abstract}</rules>{plain}"))
+    assert edit.assertion is not None
+    assert edit.assertion.test == "V1 < 5"
