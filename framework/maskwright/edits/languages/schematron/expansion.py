@@ -43,18 +43,16 @@ def expand_included(whole: Element, options: SchematronOptions) -> tuple[Element
         for each in holder.named(_REFERRED_TO[kind])
         if "id" in each.attributes
     }
+    patterns = [pattern for name in PATTERNS for pattern in whole.named(name)]
+    of_patterns = patterns if options.rules_of_other_patterns else []
     rules = {
         rule.attributes["id"]: rule
-        for holder in (whole, *whole.named("rules"))
+        for holder in (*of_patterns, whole, *whole.named("rules"))
         for rule in holder.named("rule")
         if rule.is_abstract and "id" in rule.attributes
     }
     expansion.rules_of_patterns = {
-        rule.attributes.get("id", "")
-        for name in PATTERNS
-        for pattern in whole.named(name)
-        for rule in pattern.named("rule")
-        if rule.is_abstract
+        rule.attributes.get("id", "") for pattern in patterns for rule in pattern.named("rule") if rule.is_abstract
     }
     templates = {
         pattern.attributes["id"]: pattern
@@ -181,7 +179,10 @@ class _Expansion(Copies):
             wanted = part.attributes.get("rule", "")
             if wanted not in known:
                 if wanted in self.rules_of_patterns:
-                    hint = "put it into <rules>, next to the patterns: what stands there may be extended in all of them"
+                    hint = (
+                        "put it into <rules>, next to the patterns, from where all may extend it, or "
+                        "read the file with the option rules_of_other_patterns=true"
+                    )
                     refuse(part, f"the abstract rule {wanted!r} is one of another pattern, and is extended there", hint)
                 refuse(part, unknown_name("abstract rule", wanted, known))
             if wanted in above:

@@ -32,6 +32,11 @@ class SchematronOptions(BaseModel, extra="forbid", frozen=True):
         description="Query language of the tests, whatever the schema's `queryBinding` is: xslt, xslt2, xpath3, for "
         "instance. Left out: what the schema says.",
     )
+    rules_of_other_patterns: bool = Field(
+        default=False,
+        description="Whether abstract rules of one pattern may be extended in another, as some processors have it; the "
+        "standard has it in their own pattern only, and for those in `<rules>`.",
+    )
     max_file_size: int = Field(default=8 * 2**20, ge=1, description="Largest rule file, in bytes (default 8 MB).")
     max_elements: int = Field(
         default=100_000,

@@ -320,6 +320,9 @@ def test_an_abstract_rule_of_another_pattern_is_refused_unless_it_is_of_all(tmp_
     with pytest.raises(EditError, match="'r' is one of another pattern") as refused:
         read_schematron(written(tmp_path, f"<pattern>{abstract}</pattern>{plain}"))
     assert "put it into <rules>" in str(refused.value)
-    (edit,) = read_schematron(written(tmp_path, f"<rules>{abstract}</rules>{plain}"))
-    assert edit.assertion is not None
-    assert edit.assertion.test == "V1 < 5"
+    of_all, as_others = f"<rules>{abstract}</rules>{plain}", SchematronOptions(rules_of_other_patterns=True)
+    elsewhere = written(tmp_path, f"<pattern>{abstract}</pattern>{plain}")
+    found = [read_schematron(elsewhere, as_others), read_schematron(written(tmp_path, of_all))]
+    for (edit,) in found:
+        assert edit.assertion is not None
+        assert edit.assertion.test == "V1 < 5"
