@@ -11,6 +11,7 @@ import maskwright as mw
 from maskwright_studio.data_queries import DataQueries
 from maskwright_studio.disclosure_risk import CLASSES, INDIVIDUAL, measured_risk
 from maskwright_studio.record_rows import NO_ROWS, Pairs, RecordTable, mapped_records, paired
+from maskwright_studio.rule_verdicts import stands_alone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +31,9 @@ MOST_COLUMNS = 8
 class RecordQueries(DataQueries):
     """Answers about single records.
 
-    What pages send of a release is a mapping: ``files``: masked files, of levels the top first; ``stamps``: what
-    distinguishes the versions of each; ``run``: what is known of the run that wrote them, None: nothing; ``why``: of that;
-    ``key_map``: the map of keys that it wrote, '' for none.
+    What pages send of a release is a mapping. ``files``: masked files, of levels the top first. ``stamps``: what
+    distinguishes the versions of each. ``run``: what is known of the run that wrote them; None: nothing, for the reason
+    ``why``. ``key_map``: the map of keys that it wrote; '': none.
     """
 
     _stamp: Sequence[Any] = ()
@@ -170,10 +171,9 @@ class RecordQueries(DataQueries):
         found = {}
         for each in self._outcomes(edits):
             if each.level == level and each.violations:
-                edit = next((one for one in edits if one.name == each.name), None)
-                listed = each.listed - 1
-                if len(listed) < each.violations and edit is not None and not level and edit.for_validation.engine is None:
-                    listed = self._all_violating(mw.EditSet((edit,)))
+                alone = mw.EditSet(tuple(one for one in edits if one.name == each.name and stands_alone(one)))
+                is_cut = len(each.listed) < each.violations and len(alone) > 0 and not level
+                listed = self._all_violating(alone) if is_cut else each.listed - 1
                 found[each.name] = listed.astype(np.int64)
         return found
 

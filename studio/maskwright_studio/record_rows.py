@@ -257,7 +257,9 @@ class RecordTable:
         if self.pairs.place is not None:
             shown = ["changed", "left-out", *shown]
         if self.sizes is not None:
-            shown += ["risk", *(["masked-risk"] if self.sizes_after is not None and self.pairs.place is not None else [])]
+            shown.append("risk")
+            if self.sizes_after is not None and self.pairs.place is not None:
+                shown.append("masked-risk")
         return {
             "records": len(self.before), "masked": None if self.after is None else len(self.after),
             "counts": {show: len(self.chosen(show, k, "", "")) for show in shown},
