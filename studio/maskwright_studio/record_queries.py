@@ -102,7 +102,8 @@ class RecordQueries(DataQueries):
     def _table(self, release: Mapping[str, Any], level: str) -> RecordTable:
         """Records of a level with all that is known of them, kept while neither data, release nor rules change."""
         edits = mw.pipeline_edits(self._pipeline)
-        key = (release["stamps"], release["run"], release["why"], tuple((each.name, each.text) for each in edits))
+        known = (release["stamps"], release["run"], release["why"], release["key_map"])
+        key = (known, tuple((each.name, each.text) for each in edits))
         if self._tables[0] != key:
             self._tables = key, {}
         if level not in self._tables[1]:

@@ -64,9 +64,9 @@ def _pairs(before: Dataset, after: Dataset, known: Mapping[str, Any], origin: Ro
     if known["is_drawn"]:
         return Pairs(why="its records are drawn anew, and none of them is one of the original")
     if origin is not None:
-        if len(origin) != len(after) or not _are_places(origin, len(before)):
-            return Pairs(why="the map of keys is not of this file")
-        return Pairs(_turned(origin, len(before)), "by the map of keys that the run wrote")
+        is_fit = len(origin) == len(after) and _are_places(origin, len(before))
+        mapped = Pairs(_turned(origin, len(before)), "by the map of keys that the run wrote") if is_fit else None
+        return mapped or Pairs(why="the map of keys is not of this file")
     if known["is_kept"] and not known["left_out"] and len(before) == len(after):
         return Pairs(np.arange(len(before), dtype=np.int64), "by their order, which the run kept")
     for name in known["untouched"]:
@@ -76,9 +76,8 @@ def _pairs(before: Dataset, after: Dataset, known: Mapping[str, Any], origin: Ro
                 order = np.argsort(first)
                 origin = order[np.searchsorted(first[order], second)]
                 return Pairs(_turned(origin, len(before)), f"by {name}, which is published as it is")
-    if not known["is_kept"]:
-        return Pairs(why="its records are in random order")
-    return Pairs(why="some records of the original are not in it, and nothing says which")
+    left_out = "some records of the original are not in it, and nothing says which"
+    return Pairs(why=left_out if known["is_kept"] else "its records are in random order")
 
 
 def _are_places(origin: Rows, records: int) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from maskwright_studio.session import inside
 from maskwright_studio.worker import rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from maskwright_studio.session import Session
 
 LARGEST_RECORD = 64_000_000

@@ -87,16 +87,19 @@ def test_names_move_from_list_to_list_and_many_are_one_pattern(running, office):
         shown = table(running)
         assert "confidential (by a list)" in shown
         role = {f"data/variables/{name}/role": "" for name in ("gross", "tax", "net", "class")}
-        answer = running.act("/variables/propose", **role | {EVERY_ROLE: "confidential", "selected": ["tax", "net", "class"]})
+        answer = running.act(
+            "/variables/propose", **role | {EVERY_ROLE: "confidential", "selected": ["tax", "net", "class"]}
+        )
         assert changes(answer) == [
             "-    confidential: [gross, net]   # amounts", "-    other: [class, tax]",
             "+    confidential: [gross, net, tax, class]   # amounts",
         ]  # fmt: skip
         answer = running.act("/variables/propose", **role | {"data/variables/tax/role": "confidential"})
         assert changes(answer)[-1] == "+    other: [class]"
-        assert "declared so already" in running.act(
-            "/variables/propose", **role | {EVERY_ROLE: "other", "selected": ["tax", "class"]}
-        )["say"]
+        assert (
+            "declared so already"
+            in running.act("/variables/propose", **role | {EVERY_ROLE: "other", "selected": ["tax", "class"]})["say"]
+        )
     finally:
         (office / "pipeline.yaml").write_text(before, "utf-8")
         running.act("/open/read_again")

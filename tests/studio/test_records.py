@@ -88,6 +88,11 @@ def table(shown):
     ]  # fmt: skip
 
 
+def heads(shown):
+    """Variables that have a column."""
+    return re.findall(r'class="of"[^>]*>(\w+)(?: <span|<)', shown.partition("<thead>")[2].partition("</tr>")[0])
+
+
 def lines(path):
     with path.open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
@@ -176,10 +181,10 @@ def test_a_record_is_found_by_its_number(running, run):
 def test_columns_are_chosen_by_names_and_patterns(running, run):
     run(PIPELINE)
     shown = asked(running, "columns=ta*,+id,+nothing")
-    assert re.findall(r'id="of-\d+">(\w+)', shown) == ["tax", "id"]
+    assert heads(shown) == ["tax", "id"]
     assert "No variable is called nothing" in shown
     assert [cell[0] for cell in table(shown)[0][4:]] == [*[cell[0] for cell in table(shown)[0][4:6]], "P0"]
-    assert 'id="of-1">id' not in asked(running)
+    assert "id" not in heads(asked(running))
 
 
 def test_records_in_random_order_are_paired_by_the_map_of_the_run_or_not_at_all(running, run, persons):
@@ -296,7 +301,7 @@ def test_households_and_persons_are_paired_by_the_map_of_the_run(survey):
         pair = {tuple(row[key] for key in identity): tuple(row[f"new {key}"] for key in identity) for row in keys}
         shown = asked(running, f"level={level}&columns=hhid,{own},{name}")
         assert "by the map of keys" in shown, shown
-        numbers = {number: each for number, each in enumerate(old)}
+        numbers = dict(enumerate(old))
         checked = 0
         for row in table(shown):
             identity_of = numbers[int(row[0][0]) - 1]

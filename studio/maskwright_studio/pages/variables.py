@@ -100,9 +100,7 @@ async def propose_declarations(session: Session, form: Form) -> Answer:
     text = session.needed_pipeline().text
     given = form.get("selected", [])
     selected = [str(each) for each in (given if isinstance(given, list) else [given])]
-    rows = dict.fromkeys(
-        key.split("/")[2] for key in form if key.startswith("data/variables/") and key.count("/") == 3
-    )
+    rows = dict.fromkeys(key.split("/")[2] for key in form if key.startswith("data/variables/") and key.count("/") == 3)
     every, selected = await _in_file_order(session, [*rows], selected)
     declared = await _declared(text, [*rows, *(each for each in selected if each not in rows)])
     chosen = _chosen(form, selected, declared)
