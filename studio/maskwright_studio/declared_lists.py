@@ -85,7 +85,9 @@ def _matches(listed: Sequence[str], name: str) -> bool:
 def _pattern(names: Sequence[str], every: Sequence[str]) -> str:
     """Beginning that these variables of the data have in common and no other one has, as a pattern; '' for none."""
     first, last = min(names, default=""), max(names, default="")
-    begin = "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+    begin = "".join(
+        one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    )
     if len(names) < FEWEST or not begin or "*" in begin or "?" in begin:
         return ""
     return f"{begin}*" if {name for name in every if name.startswith(begin)} == set(names) else ""

@@ -230,25 +230,31 @@ class RecordTable:
 
     def chosen(self, show: str, k: int, edit: str, name: str) -> Rows:
         """Records that are shown: in the order of the file, or those at risk with the smallest class first."""
-        place = self.pairs.place
+        every, place = np.arange(len(self.before), dtype=np.int64), self.pairs.place
+        rows = every
         match show:
             case "violating":
-                return self._violating(edit)
+                rows = self._violating(edit)
             case "changed":
-                return np.flatnonzero(self.changed_in(name) if name else self._changed[0])
-            case "left-out" if place is not None:
-                return np.flatnonzero(place < 0)
-            case "risk" if self.sizes is not None:
-                rows = np.flatnonzero(self.sizes < k)
-                risks = np.zeros(len(rows)) if self.risks is None else self.risks[rows]
-                return rows[np.lexsort((rows, -risks, self.sizes[rows]))]
-            case "masked-risk" if self.sizes_after is not None and place is not None:
-                rows = np.flatnonzero(place >= 0)
-                rows = rows[self.sizes_after[place[rows]] < k]
-                return rows[np.lexsort((rows, self.sizes_after[place[rows]]))]
-            case "risk" | "masked-risk" | "left-out":
-                return NO_ROWS
-        return np.arange(len(self.before), dtype=np.int64)
+                rows = every[self.changed_in(name) if name else self._changed[0]]
+            case "left-out":
+                rows = NO_ROWS if place is None else every[place < 0]
+            case "risk":
+                rows = self._below(k, every, self.sizes, self.risks)
+            case "masked-risk":
+                there = NO_ROWS if place is None else every[place >= 0]
+                sizes = None if place is None or self.sizes_after is None else self.sizes_after[place[there]]
+                rows = self._below(k, there, sizes)
+        return rows
+
+    @staticmethod
+    def _below(k: int, rows: Rows, sizes: NDArray[np.int64] | None, risks: NDArray[np.float64] | None = None) -> Rows:
+        """Those of some records whose class is smaller than k: the smallest first, then the largest risk."""
+        if sizes is None:
+            return NO_ROWS
+        is_below = sizes < k
+        single = np.zeros(len(rows)) if risks is None else risks
+        return rows[is_below][np.lexsort((rows[is_below], -single[is_below], sizes[is_below]))]
 
     def counts(self, k: int) -> dict[str, Any]:
         """How many records each choice shows, without anything that is said of one of them."""

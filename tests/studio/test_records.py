@@ -65,9 +65,13 @@ def declare(running, persons):
 @pytest.fixture(scope="module")
 def run(declare, persons, command):
     """Function that runs a pipeline in the folder from the command line: the studio knows of it by its files only."""
+    ran = []
 
     def run(text):
         declare(text)
+        if ran == [text] and all((persons / name).exists() for name in ("masked.csv", "run.json")):
+            return
+        ran[:] = [text]
         code, said = command(persons, "run", "pipeline.yaml", "--quiet")
         assert code == 0, said
 

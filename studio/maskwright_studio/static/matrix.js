@@ -41,10 +41,28 @@ function sort(button) {
   table.tBodies[0]?.append(...keyed.map((each) => each.row));
 }
 
+/** What is typed waits for its end: of some hundred rows of fields the layout takes a while. @type {{timer: ReturnType<typeof setTimeout>, field: HTMLInputElement} | null} */
+let typing = null;
+
+/** Show at once the rows of what is typed. */
+function filterNow() {
+  if (!typing) return;
+  clearTimeout(typing.timer);
+  const { field } = typing;
+  typing = null;
+  filter(field);
+}
+
 document.addEventListener("input", (event) => {
   const field = /** @type {HTMLInputElement} */ (event.target);
-  if (field.matches("[data-filter]")) filter(field);
-  if (field.matches("[data-every]")) selectAll(field);
+  if (field.matches("[data-filter]")) {
+    if (typing) clearTimeout(typing.timer);
+    typing = { field, timer: setTimeout(filterNow, 150) };
+  }
+  if (field.matches("[data-every]")) {
+    filterNow();
+    selectAll(field);
+  }
   if (field.type === "checkbox") countSelected(field);
 }, { capture: true }); // before what is typed is kept
 
