@@ -121,8 +121,13 @@ class RecordQueries(DataQueries):
         sizes_after = None if after is None else _of_records(risks, level, masked=True, records=len(after))[0]
         return RecordTable(
             before, after, pairs, violated, self._violated_after(release, edits, level, after, whole, pairs),
-            sizes, single, sizes_after,
+            sizes, single, sizes_after, self._renewed(release, level),
         )  # fmt: skip
+
+    def _renewed(self, release: Mapping[str, Any], level: str) -> frozenset[str]:
+        """Keys of records that are published with new values."""
+        linked, run = self.linked, release["run"]
+        return frozenset([*(linked[level].key_columns if linked else ()), *(run["new_keys"] if run else ())])
 
     def _after(self, release: Mapping[str, Any], level: str) -> tuple[Dataset | None, Dataset | LinkedData | None]:
         """The masked records of a level, and the whole masked file or levels."""

@@ -169,7 +169,7 @@ class RecordTable:
     `after`: None where there is no masked file. `violated`, `violated_after`: records, from 0, that violate each edit,
     of the original and, by number of the masked record, of the masked file; ascending. `sizes`, `risks`: class of
     equal keys and individual risk of each record; `sizes_after`: those of masked records; None where they are not
-    known.
+    known. `renewed`: keys of records that are published with new values, which masks nothing.
     """
 
     before: Dataset
@@ -180,6 +180,7 @@ class RecordTable:
     sizes: NDArray[np.int64] | None = None
     risks: NDArray[np.float64] | None = None
     sizes_after: NDArray[np.int64] | None = None
+    renewed: frozenset[str] = frozenset()
 
     @cached_property
     def _is_violating(self) -> Truths:
@@ -221,7 +222,7 @@ class RecordTable:
     def _changed(self) -> tuple[Truths, dict[str, int]]:
         """Records with any changed cell, and in how many records each variable has one."""
         found, counts = np.zeros(len(self.before), dtype=np.bool_), {}
-        for name in self.before.names:
+        for name in (each for each in self.before.names if each not in self.renewed):
             own = self.changed_in(name)
             found |= own
             if number := int(np.count_nonzero(own)):
@@ -276,12 +277,11 @@ class RecordTable:
     def rows(self, rows: Rows, names: Sequence[str]) -> dict[str, Any]:
         """Some records, cell by cell: only what a click has requested asks for it."""
         place, after = self.pairs.place, self.after
-        is_paired = place is not None and after is not None
         columns = []
         for name in names:
             column: dict[str, Any] = {"name": name, "label": self.before[name].variable.label or "", "after": None}
             column["before"] = cells_of(self.before[name], rows)
-            if is_paired and name in after:
+            if place is not None and after is not None and name in after:
                 there = np.maximum(place[rows], 0)
                 changed = changed_cells(self.before[name].taken(rows), after[name].taken(there))
                 column["after"] = [
@@ -290,7 +290,7 @@ class RecordTable:
                 ]
             columns.append(column)
         return {
-            "is_paired": is_paired, "is_moved": is_paired and not self._is_in_place, "columns": columns,
+            "is_paired": place is not None, "is_moved": place is not None and not self._is_in_place, "columns": columns,
             "rows": [self._about(int(row), -1 if place is None else int(place[row])) for row in rows],
         }  # fmt: skip
 

@@ -122,6 +122,7 @@ def rows_of(record: Mapping[str, Any]) -> dict[str, Any]:
         "inputs": [[each["file"], each["bytes"], each["sha256"]] for each in read],
         "pipeline": next((each["file"] for each in record["inputs"] if each["role"] == "pipeline"), ""),
         "is_kept": record["release"]["order"] == "kept",
+        "new_keys": renewed,
         "left_out": sum(record.get("left_out", {}).values()),
         "is_drawn": record.get("loss_by_step") is None,
         "untouched": [each["name"] for each in variables if not each["altered"] and each["name"] not in renewed],
