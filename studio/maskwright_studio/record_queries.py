@@ -59,12 +59,11 @@ class RecordQueries(DataQueries):
         """How many records of a level each choice shows, and how rows are paired; nothing of a single record."""
         name = self._level(level)
         table = self._table(release, name)
-        named = mw.pipeline_edits(self._pipeline)
         return {
             "levels": [(each, len(data)) for each, data in self._levels.items() if each], "level": name,
             "keys": [each.name for each in table.before.variables if _is_key(each)],
             "identifiers": [each.name for each in table.before.variables if each.role == "identifier"],
-            "unlisted": self._unlisted(named, name), **table.counts(k),
+            **table.counts(k),
         }  # fmt: skip
 
     def records(
@@ -113,15 +112,16 @@ class RecordQueries(DataQueries):
     def _made(self, release: Mapping[str, Any], level: str, edits: EditSet) -> RecordTable:
         before = self._levels[level]
         after, whole = self._after(release, level)
-        violated = self._violated(edits, level)
+        violated, unlisted = self._listed(self._outcomes(edits), edits, level, before)
         self._reporter.stage("Pairing the records")
         pairs = self._pairs(release, level, before, after)
+        violated_after, others = self._violated_after(release, edits, level, after, whole, pairs)
         risks = self._risks(release, whole)
         sizes, single = _of_records(risks, level, masked=False, records=len(before))
         sizes_after = None if after is None else _of_records(risks, level, masked=True, records=len(after))[0]
         return RecordTable(
-            before, after, pairs, violated, self._violated_after(release, edits, level, after, whole, pairs),
-            sizes, single, sizes_after, self._renewed(release, level),
+            before, after, pairs, violated, violated_after, sizes, single, sizes_after,
+            self._renewed(release, level), tuple(dict.fromkeys([*unlisted, *others])),
         )  # fmt: skip
 
     def _renewed(self, release: Mapping[str, Any], level: str) -> frozenset[str]:
@@ -172,48 +172,42 @@ class RecordQueries(DataQueries):
         origin[lines] = np.argsort(linked[level].rows, kind="stable")[named]
         return origin
 
-    def _violated(self, edits: EditSet, level: str) -> dict[str, NDArray[np.int64]]:
-        """Records of a level, from 0, that violate each edit."""
-        found = {}
-        for each in self._outcomes(edits):
-            if each.level == level and each.violations:
-                alone = mw.EditSet(tuple(one for one in edits if one.name == each.name and stands_alone(one)))
-                is_cut = len(each.listed) < each.violations and len(alone) > 0 and not level
-                listed = self._all_violating(alone) if is_cut else each.listed - 1
-                found[each.name] = listed.astype(np.int64)
-        return found
+    def _listed(
+        self, outcomes: Sequence[Any], edits: EditSet, level: str, data: Dataset
+    ) -> tuple[dict[str, NDArray[np.int64]], list[str]]:
+        """Records of a level, from 0, that violate each edit; and edits of which not all of these are known."""
+        found, unlisted = {}, []
+        for each in outcomes:
+            if each.level != level or not each.violations:
+                continue
+            alone = mw.EditSet(tuple(one for one in edits if one.name == each.name and stands_alone(one)))
+            is_cut = len(each.listed) < each.violations
+            listed = self._all_violating(data, alone) if is_cut and len(alone) and not level else each.listed - 1
+            found[each.name] = listed.astype(np.int64)
+            if len(listed) < each.violations:
+                unlisted.append(each.name)
+        return found, unlisted
 
-    def _all_violating(self, edits: EditSet) -> NDArray[np.int64]:
+    def _all_violating(self, data: Dataset, edits: EditSet) -> NDArray[np.int64]:
         """All records that violate a rule, however many: of each part of the file no more are counted than listed."""
-        data, found = self.data, []
+        found = []
         for start in range(0, len(data), MOST_LISTED):
             part = data.taken(np.arange(start, min(start + MOST_LISTED, len(data)), dtype=np.int64))
-            (outcome,) = mw.validate(part, edits, original=data).edits
+            (outcome,) = mw.validate(part, edits, original=self.data).edits
             found.append(outcome.listed - 1 + start)
         return np.concatenate(found)
-
-    def _unlisted(self, edits: EditSet, level: str) -> list[str]:
-        """Rules of which not all violations are known by record."""
-        table = self._tables[1][level]
-        return [
-            each.name for each in self._outcomes(edits)
-            if each.level == level and each.violations > len(table.violated.get(each.name, NO_ROWS))
-        ]  # fmt: skip
 
     def _violated_after(
         self, release: Mapping[str, Any], edits: EditSet, level: str, after: Dataset | None,
         whole: Dataset | LinkedData | None, pairs: Pairs,
-    ) -> dict[str, NDArray[np.int64]]:  # fmt: skip
-        """Masked records that violate an edit: only those of edits of which the run says that there are some."""
+    ) -> tuple[dict[str, NDArray[np.int64]], list[str]]:  # fmt: skip
+        """The same of masked records: only of edits of which the run says that there are some."""
         names = () if release["run"] is None else release["run"]["violating"]
         left = mw.EditSet(tuple(each for each in edits if each.name in names))
         if whole is None or after is None or pairs.place is None or not left:
-            return {}
+            return {}, []
         outcomes = mw.validate(whole, left, original=self.linked or self.data).edits
-        return {
-            each.name: (each.listed - 1).astype(np.int64) for each in outcomes
-            if each.level == level and each.violations and each.name in names
-        }  # fmt: skip
+        return self._listed([each for each in outcomes if each.name in names], left, level, after)
 
     def _risks(self, release: Mapping[str, Any], whole: Dataset | LinkedData | None) -> FoundRisk:
         """Class and individual risk of each record, without what takes long and is said of the file."""

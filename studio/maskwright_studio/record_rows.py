@@ -170,6 +170,7 @@ class RecordTable:
     of the original and, by number of the masked record, of the masked file; ascending. `sizes`, `risks`: class of
     equal keys and individual risk of each record; `sizes_after`: those of masked records; None where they are not
     known. `renewed`: keys of records that are published with new values, which masks nothing.
+    `unlisted`: edits of which not all violations are known by record.
     """
 
     before: Dataset
@@ -181,6 +182,7 @@ class RecordTable:
     risks: NDArray[np.float64] | None = None
     sizes_after: NDArray[np.int64] | None = None
     renewed: frozenset[str] = frozenset()
+    unlisted: tuple[str, ...] = ()
 
     @cached_property
     def _is_violating(self) -> Truths:
@@ -271,7 +273,7 @@ class RecordTable:
             "counts": {show: len(self.chosen(show, k, "", "")) for show in shown},
             "changed_in": self._changed[1], "names": list(self.before.names),
             "violated": {name: len(self._violating(name)) for name in {**self.violated, **self.violated_after}},
-            "paired_by": self.pairs.by, "not_paired": self.pairs.why,
+            "unlisted": list(self.unlisted), "paired_by": self.pairs.by, "not_paired": self.pairs.why,
         }  # fmt: skip
 
     def rows(self, rows: Rows, names: Sequence[str]) -> dict[str, Any]:

@@ -319,3 +319,27 @@ def test_households_and_persons_are_paired_by_the_map_of_the_run(survey):
         assert checked > 20
     assert old_key in keys[0]
     assert new_key in keys[0]
+
+
+def test_no_violation_is_passed_over_where_there_are_more_than_verdicts_list(studio, tmp_path, command):
+    drawn = np.random.default_rng(2).permutation(21_000)
+    rows = "\n".join(f"{number % 7},{number % 90},{number % 2}" for number in drawn.tolist())
+    (tmp_path / "many.csv").write_text(f"town,age,odd\n{rows}\n", "utf-8")
+    (tmp_path / "many.yaml").write_text(
+        "maskwright: 1\n"
+        "data: {source: many.csv, roles: {other: [town, odd], quasi_identifier: age}}\n"
+        "edits: [{name: even, rule: odd == 0, severity: warning}]\n"
+        "protect: [{method: rank_swapping, variables: [age]}]\n"
+        "output: {data: masked.csv, record: run.json, key_map: keys.csv}\n"
+        "release: {order: random}\nseed: 1\n",
+        "utf-8",
+    )
+    code, said = command(tmp_path, "run", "many.yaml", "--quiet")
+    assert code == 0, said
+    running = studio(tmp_path / "many.yaml")
+    shown = asked(running, "show=violating&edit=even&start=10450&columns=odd")
+    assert "Records 10,451 to 10,500 of 10,500 that violate an edit: even" in shown
+    for row in table(shown):
+        assert row[2][0] == "evenmasked: even"
+        assert row[-2:] == [("1", False), ("1", False)]
+    assert "Not all records" not in shown
