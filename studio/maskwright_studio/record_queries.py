@@ -73,9 +73,14 @@ class RecordQueries(DataQueries):
         """Rows of a page: original and masked cells of some variables, which a click has requested.
 
         `columns`: names and patterns, with commas. `record`: number to be on the page; 0 for `start`. `masked_alone`:
-        the records of the masked file in their own order, without those of the original.
+        the records of the masked file in their own order, and `record` is one of them; where rows are paired, that one
+        next to its original.
         """
         table = self._table(release, self._level(level))
+        place = table.pairs.place
+        if masked_alone and place is not None:
+            at = np.flatnonzero(place == record - 1)
+            masked_alone, record = False, int(at[0]) + 1 if record and len(at) else 0
         if masked_alone:
             if table.after is None:
                 raise mw.InputError("there is no masked file yet")
@@ -90,7 +95,10 @@ class RecordQueries(DataQueries):
         stated = next((each.variables for each in mw.pipeline_edits(self._pipeline) if each.name == edit), ())
         names, unknown = _columns(table.before, columns, (variable, *stated))
         shown = table.rows(rows[start : start + most], names)
-        return {"start": start, "found": len(rows), "unknown": unknown, "variables": len(table.before.names), **shown}
+        return {
+            "start": start, "found": len(rows), "unknown": unknown, "variables": len(table.before.names),
+            "marked": record, "is_alone": masked_alone, **shown,
+        }  # fmt: skip
 
     def _level(self, level: str) -> str:
         levels = self._levels
@@ -111,10 +119,10 @@ class RecordQueries(DataQueries):
 
     def _made(self, release: Mapping[str, Any], level: str, edits: EditSet) -> RecordTable:
         before = self._levels[level]
-        after, whole = self._after(release, level)
+        after, whole, unread = self._after(release, level)
         violated, unlisted = self._listed(self._outcomes(edits), edits, level, before)
         self._reporter.stage("Pairing the records")
-        pairs = self._pairs(release, level, before, after)
+        pairs = Pairs(why=unread) if unread else self._pairs(release, level, before, after)
         violated_after, others = self._violated_after(release, edits, level, after, whole, pairs)
         risks = self._risks(release, whole)
         sizes, single = _of_records(risks, level, masked=False, records=len(before))
@@ -129,16 +137,19 @@ class RecordQueries(DataQueries):
         linked, run = self.linked, release["run"]
         return frozenset([*(linked[level].key_columns if linked else ()), *(run["new_keys"] if run else ())])
 
-    def _after(self, release: Mapping[str, Any], level: str) -> tuple[Dataset | None, Dataset | LinkedData | None]:
-        """The masked records of a level, and the whole masked file or levels."""
+    def _after(self, release: Mapping[str, Any], level: str) -> tuple[Dataset | None, Dataset | LinkedData | None, str]:
+        """The masked records of a level, the whole masked file or levels, and why they cannot be read."""
         if not release["files"]:
-            return None, None
-        if self.linked is None:
-            (file,) = release["files"]
-            found = self._released(file, release["stamps"][0])
-            return found, found
-        linked = self._released_levels(release)
-        return (None, None) if linked is None else (linked[level].data, linked)
+            return None, None, ""
+        try:
+            if self.linked is None:
+                (file,) = release["files"]
+                found = self._released(file, release["stamps"][0])
+                return found, found, ""
+            linked = self._released_levels(release)
+        except mw.MaskwrightError as error:
+            return None, None, f"the masked file cannot be read ({error.problems[0].sentence})"
+        return (None, None, "") if linked is None else (linked[level].data, linked, "")
 
     def _pairs(self, release: Mapping[str, Any], level: str, before: Dataset, after: Dataset | None) -> Pairs:
         run = release["run"]
@@ -237,9 +248,9 @@ def _of_records(
     return np.rint(100.0 / shares).astype(np.int64), risks
 
 
-def _columns(data: Dataset, asked: str, first: Sequence[str]) -> tuple[list[str], list[str]]:
+def _columns(data: Dataset, wanted: str, first: Sequence[str]) -> tuple[list[str], list[str]]:
     """Variables that are shown, and words that name none; without a word the first, identifiers apart."""
-    words = [each.strip() for each in asked.split(",") if each.strip()]
+    words = [each.strip() for each in wanted.split(",") if each.strip()]
     if not words:
         plain = [each for each in data.variables if each.role != "identifier"]
         keys = [each.name for each in plain if _is_key(each)]

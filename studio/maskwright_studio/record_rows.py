@@ -45,7 +45,7 @@ class Pairs:
 def paired(before: Dataset, after: Dataset, known: Mapping[str, Any], origin: Rows | None) -> Pairs:
     """Pair records by what the run says of them; never by likeness.
 
-    `known`: of the run that wrote the masked file, as `maskwright_studio.released_rows.rows_of` has it. `origin`: what
+    `known`: of the run that wrote the masked file, as `maskwright_studio.worker.rows_of` has it. `origin`: what
     its map of keys says: the original record of each masked one, -1 where it names none; shape (m,).
     """
     found = _pairs(before, after, known, origin)

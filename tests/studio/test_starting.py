@@ -1,7 +1,7 @@
 """A pipeline that is started from a data file is opened, also where it cannot be planned yet, and says why."""
 
-import re
 import html
+import re
 
 import pytest
 import yaml
