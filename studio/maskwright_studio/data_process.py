@@ -28,6 +28,9 @@ OF_THE_DATA = frozenset({"variables", "distribution", "risk", "at_risk"})
 KEPT = frozenset({"risk"})
 """Those that are kept when the data are declared otherwise: taking that back brings them again."""
 
+NOT_KEPT = frozenset({"records"})
+"""Those that are not kept at all: their answers hold values of records, and are quickly made again."""
+
 MOST_KEPT = 32
 
 UNTIL_KILLED = 10.0
@@ -101,7 +104,7 @@ class DataProcess:
             state = state_of_data(pipeline)
             if state != self._state or not self.is_alive:
                 await self._start(pipeline, state)
-        if topic:
+        if topic or what in NOT_KEPT:
             return await self._send(what, topic, details)
         if key not in self._answers:
             self._answers[key] = self._send(what, "", details)

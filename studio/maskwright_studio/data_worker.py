@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import maskwright as mw
-from maskwright_studio.data_queries import BINS, MOST_BARS, DataQueries, distribution_of, formatted_values
+from maskwright_studio.data_queries import BINS, MOST_BARS, distribution_of, formatted_values
 from maskwright_studio.disclosure_risk import measured_risk, records_at_risk, shown_risk
+from maskwright_studio.record_queries import RecordQueries
 from maskwright_studio.worker import JobReporter, line_writer, read_requests, with_place
 
 if TYPE_CHECKING:
@@ -38,19 +39,11 @@ WORST = 20
 """Records that are listed."""
 
 
-class ReleaseQueries(DataQueries):
+class ReleaseQueries(RecordQueries):
     """Answers about the data of a pipeline, and about what its run has written."""
 
-    _stamp: Sequence[int] = ()
-    _masked: Dataset | None = None
     _recorded: tuple[Sequence[int], dict[str, Any]] = ((), {})
     _measured: tuple[Sequence[int], FoundRisk] | None = None
-
-    def _released(self, masked: str, stamp: Sequence[int]) -> Dataset:
-        if self._masked is None or self._stamp != stamp:
-            self._masked = mw.pipeline_data(self._pipeline, self._reporter, masked=masked)
-            self._stamp = stamp
-        return self._masked
 
     def both(self, masked: str, stamp: Sequence[int]) -> dict[str, Any]:
         """Variables of both files, and how their moments differ: no mean of the original, and no value."""

@@ -123,8 +123,13 @@ class FoundRisk:
         return (found.before or found, found) if self.has_masked else (found, None)
 
 
-def measured_risk(data: Dataset | LinkedData, masked: Dataset | None, reporter: Any) -> FoundRisk:
-    """Measure the risk of the original and, where there is one, of the masked file; each measure on its own."""
+def measured_risk(
+    data: Dataset | LinkedData, masked: Dataset | None, reporter: Any, only: Sequence[Requested] = ()
+) -> FoundRisk:
+    """Measure the risk of the original and, where there is one, of the masked file; each measure on its own.
+
+    `only`: these measures; all that the page Risk shows where there are none.
+    """
     found: dict[str, tuple[Requested, Measurement]] = {}
     problems = []
     levels = {"": data} if isinstance(data, mw.Dataset) else {each.name: each.data for each in data}
@@ -132,10 +137,10 @@ def measured_risk(data: Dataset | LinkedData, masked: Dataset | None, reporter: 
     if not any(keys.values()):
         return FoundRisk(keys, {}, (), masked is not None)
     size = largest_set(max(map(len, keys.values())))
-    requests = [CLASSES, BELOW_FIVE, UNIQUENESS, INDIVIDUAL, *(HOUSEHOLDS if "" not in levels else ())]
-    if max(map(len, keys.values())) <= MOST_KEYS:
+    requests = [*only] or [CLASSES, BELOW_FIVE, UNIQUENESS, INDIVIDUAL, *(HOUSEHOLDS if "" not in levels else ())]
+    if not only and max(map(len, keys.values())) <= MOST_KEYS:
         requests.append(_combinations(size))
-    else:
+    elif not only:
         problems.append(f"combinations of keys are searched for at most {MOST_KEYS} keys")
     for each in requests:
         named = {**each.params, "as": f"{each.name}_{each.params.get('k', '')}".strip("_")}

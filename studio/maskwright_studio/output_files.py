@@ -177,7 +177,7 @@ def _is_as_read(path: Path, size: int, read: list[dict[str, Any]]) -> bool | Non
         found = path.stat()
         if found.st_size != size or len(known) != 1 or found.st_size != known[0]["bytes"]:
             return False
-        return None if found.st_size > LARGEST_HASHED else _sha256(path, _version(found)) == known[0]["sha256"]
+        return None if found.st_size > LARGEST_HASHED else hash_of(path, version_of(found)) == known[0]["sha256"]
     except OSError:
         return False
 
@@ -225,7 +225,7 @@ def _is_of_record(pipeline: PipelineFile, read: list[dict[str, Any]], ended: flo
         return False
     if by_time or found.st_size > LARGEST_HASHED:
         return by_time
-    return bool(_sha256(path, _version(found)) == read[0]["sha256"])
+    return bool(hash_of(path, version_of(found)) == read[0]["sha256"])
 
 
 def _unless_later(pipeline: PipelineFile, time: float) -> bool | None:
@@ -235,13 +235,14 @@ def _unless_later(pipeline: PipelineFile, time: float) -> bool | None:
     return None if any(max(each.st_mtime, each.st_ctime) > time for each in stats) else True
 
 
-def _version(found: os.stat_result) -> tuple[int, ...]:
+def version_of(found: os.stat_result) -> tuple[int, ...]:
     """What distinguishes a file from another one that was put in its place with the same time and size."""
     return found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size
 
 
-@functools.lru_cache(maxsize=8)
-def _sha256(path: Path, _version: tuple[int, ...]) -> str:
+@functools.lru_cache(maxsize=32)
+def hash_of(path: Path, _version: tuple[int, ...]) -> str:
+    """SHA-256 of a version of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -30,6 +30,10 @@ LISTS = {"protect": "step", "edits": "rule", "measure": "measure", "waive": "wai
 MOST_LETTERS = 60
 
 
+OF_MANY = ("roles", "types")
+"""Keys of the data section that a change is named by: what they say of many variables."""
+
+
 @functools.lru_cache(maxsize=32)
 def change_in_words(old: str, new: str) -> str:
     """What became of a text: ``step 2 replaced``, ``rule 3 removed``, ``age changed``."""
@@ -56,7 +60,9 @@ def _of_section(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -
         one, other = (_variables(each) for each in (old, new))
         names = dict.fromkeys([*one, *other])
         yield from (f"{name} changed" for name in names if not same(one.get(name), other.get(name)))
-        if any(not same(old.get(name), new.get(name)) for name in {*old, *new} - {"variables"}):
+        others = {name for name in {*old, *new} - {"variables"} if not same(old.get(name), new.get(name))}
+        yield from (f"{name} changed" for name in OF_MANY if name in others)
+        if others - {*OF_MANY}:
             yield "data changed"
     else:
         yield f"{key} {'added' if key not in before else 'removed' if key not in after else 'changed'}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Operation = list[Any]
 """``["set", path, value]``, ``["remove", path]``, ``["uncomment", path]``, ``["insert", path, at, value]``,
-``["append", path, value]``, ``["move", path, at, to]``, ``["text", typed]``."""
+``["append", path, value]``, ``["move", path, at, to]``, ``["names", path, names]``, ``["text", typed]``."""
 
 
 def changed(text: str, operations: Sequence[Operation]) -> str:
@@ -70,6 +70,8 @@ def _after_each(text: str, operations: Iterable[Operation]) -> str:
                 new = pipeline_text.append(new, path, value)
             case ["move", list(path), int(at), int(to)]:
                 new = pipeline_text.move(new, path, at, to)
+            case ["names", list(path), list(names)]:
+                new = pipeline_text.set_names(new, path, list(map(str, names)))
             case ["text", str(typed)]:
                 new = typed_over(new, typed)
             case _:

@@ -48,7 +48,7 @@ class RuleVerdicts:
 
     def outcomes(self, data: Dataset | LinkedData, edits: EditSet) -> Sequence[Any]:
         """What each rule came to, as `maskwright.Outcome.edits`; of several levels, those that linking rests on too."""
-        if isinstance(data, mw.LinkedData) or not all(map(_stands_alone, edits)):
+        if isinstance(data, mw.LinkedData) or not all(map(stands_alone, edits)):
             # Asked together again only where one of them is another.
             key = tuple(map(_rule_key, edits))
             if self._together[0] != key:
@@ -63,7 +63,7 @@ class RuleVerdicts:
         return [self._by_rule[_rule_key(each)] for each in edits]
 
 
-def _stands_alone(edit: Edit) -> bool:
+def stands_alone(edit: Edit) -> bool:
     """Whether the outcome is the same whatever the other rules are, and one."""
     return edit.for_validation.engine is None and not edit.ranged
 

@@ -95,6 +95,7 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             {
                 "name": each.name, "text": each.text, "severity": each.severity, "before": each.violations_on_arrival,
                 "after": each.violations, "kept_by": mw.wording.kept_as_planned(each), "adjusted": each.adjusted,
+                "level": each.level or "",
             }
             for each in run.edits
         ],
@@ -107,7 +108,26 @@ def run_summary(record: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         "doubts": [each.model_dump(mode="json") for each in run.doubts],
         "files": [_file(key, each.file, folder) for key, each in run.outputs.items()],
         "seconds": dict(run.seconds),
+        "rows": rows_of(record) if run.ok else None,
     }  # fmt: skip
+
+
+def rows_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run says of the rows that it wrote, and by which files: with hashes, as those may be others by now."""
+    renewed = record["release"]["new_keys"]
+    variables = record["variables"]
+    read = [each for each in record["inputs"] if each["role"] == "data"]
+    return {
+        "files": {key: each.get("sha256") for key, each in record["outputs"].items()},
+        "inputs": [[each["file"], each["bytes"], each["sha256"]] for each in read],
+        "pipeline": next((each["file"] for each in record["inputs"] if each["role"] == "pipeline"), ""),
+        "is_kept": record["release"]["order"] == "kept",
+        "new_keys": renewed,
+        "left_out": sum(record.get("left_out", {}).values()),
+        "is_drawn": record.get("loss_by_step") is None,
+        "untouched": [each["name"] for each in variables if not each["altered"] and each["name"] not in renewed],
+        "violating": [each["name"] for each in record["edits"] if each["violations"] and each.get("form") is None],
+    }
 
 
 def _file(key: str, path: str, folder: Path) -> dict[str, Any]:

@@ -32,6 +32,7 @@ seed: 1
         ("[sse]", "[sse, pil]", "measure 2 added"),
         ("quasi_identifier", "other", "age changed"),
         ("people.csv", "others.csv", "data changed"),
+        ("people.csv", "people.csv\n  roles: {other: [q1]}", "roles changed"),
         ("seed: 1\n", "", "seed removed"),
         ("seed: 1\n", "seed: 1   # why\n", "comments or layout changed"),
         ("seed: 1\n", "seed: [\n", "text changed"),

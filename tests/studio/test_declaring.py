@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from maskwright_studio.declared_lists import listed
+
 
 @pytest.fixture(scope="module")
 def running(fresh, office_files):
@@ -23,8 +25,16 @@ def table(running):
     return html.unescape(running.settled("/part/variables/every"))
 
 
+EVERY_ROLE, EVERY_TYPE = (f"{fact} of those that are selected" for fact in ("role", "type"))
+
+
 def added(answer):
     return html.unescape("".join(re.findall(r"<ins>(.*?)</ins>", answer["html"])))
+
+
+def changes(answer):
+    found = re.findall(r"<(ins|del)>(.*?)</", answer["html"])
+    return [f"{'+' if kind == 'ins' else '-'}{html.unescape(line)}" for kind, line in found]
 
 
 def test_role_type_and_missing_codes_are_declared_in_the_row(running):
@@ -57,12 +67,42 @@ def test_a_role_is_set_for_all_that_are_selected_by_one_short_difference(running
     assert lines == [
         "    age: {role: quasi_identifier}",
         "    age: {role: confidential}",
-        "    gross: {role: confidential}",
-        "    tax: {role: confidential}",
+        "  roles:",
+        "    confidential: [gross, tax]",
     ]
     assert "no role is chosen" in running.act("/variables/propose", selected="gross")["say"].lower()
     assert "no variable is selected" in running.act("/variables/propose", **{every: "other"})["say"].lower()
     assert "no role secret" in running.act("/variables/propose", **{every: "secret", "selected": "age"})["say"]
+    typed = running.act("/variables/propose", **{EVERY_TYPE: "integer", "selected": ["gross", "tax"]})
+    assert added(typed) == "  types:    integer: [gross, tax]"
+    assert "no type small" in running.act("/variables/propose", **{EVERY_TYPE: "small", "selected": "age"})["say"]
+
+
+def test_names_move_from_list_to_list_and_many_are_one_pattern(running, office):
+    before = (office / "pipeline.yaml").read_text("utf-8")
+    try:
+        lists = "  roles:\n    confidential: [gross, net]   # amounts\n    other: [class, tax]\n"
+        (office / "pipeline.yaml").write_text(before.replace("edits:\n", f"{lists}edits:\n"), "utf-8")
+        running.act("/open/read_again")
+        shown = table(running)
+        assert "by a list" in shown
+        role = {f"data/variables/{name}/role": "" for name in ("gross", "tax", "net", "class")}
+        answer = running.act(
+            "/variables/propose", **role | {EVERY_ROLE: "confidential", "selected": ["tax", "net", "class"]}
+        )
+        assert changes(answer) == [
+            "-    confidential: [gross, net]   # amounts", "-    other: [class, tax]",
+            "+    confidential: [gross, net, tax, class]   # amounts",
+        ]  # fmt: skip
+        answer = running.act("/variables/propose", **role | {"data/variables/tax/role": "confidential"})
+        assert changes(answer)[-1] == "+    other: [class]"
+        assert (
+            "declared so already"
+            in running.act("/variables/propose", **role | {EVERY_ROLE: "other", "selected": ["tax", "class"]})["say"]
+        )
+    finally:
+        (office / "pipeline.yaml").write_text(before, "utf-8")
+        running.act("/open/read_again")
 
 
 def test_a_mistake_is_named_on_the_button_that_saves_it(running):
@@ -99,3 +139,17 @@ def test_a_text_that_never_occurs_is_said(running):
     assert "“Large” never occurs in class" in shown
     assert "“small”" not in shown
     assert "never occurs" not in counted(running, "class != 'small' or tax >= 0")
+
+
+def test_variables_that_begin_alike_are_one_pattern():
+    every = [f"q{at}" for at in range(1, 400)] + ["age", "quiet"]
+    operations, notes = listed({"data": {"source": "a.csv"}}, "role", dict.fromkeys(every[:399], "other"), every[:400])
+    assert operations == [["names", ["data", "roles", "other"], ["q*"]]]
+    assert "q* stands for these 399 variables" in notes[0]
+    (operation,), notes = listed({}, "role", dict.fromkeys(every[:399], "other"), every)  # quiet begins so too
+    assert operation == ["names", ["data", "roles", "other"], every[:399]]
+    assert not notes
+    settings = {"data": {"roles": {"other": ["q*"], "confidential": ["age"]}}}
+    assert listed(settings, "role", {"q7": "other", "age": "confidential"}, every) == ([], [])
+    operations, _ = listed(settings, "role", dict.fromkeys(every[:5], "confidential"), every)
+    assert operations == [["names", ["data", "roles", "confidential"], ["age", *every[:5]]]]

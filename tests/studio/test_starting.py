@@ -1,6 +1,7 @@
 """A pipeline that is started from a data file is opened, also where it cannot be planned yet, and says why."""
 
 import html
+import re
 
 import pytest
 import yaml
@@ -73,7 +74,7 @@ def test_the_first_records_that_violate_a_rule_are_those_of_validate(running):
     assert outcome.violations > len(outcome.first_records) == 10
     shown = until_there(running, "/rules/every")
     assert "First records</th>" in shown
-    assert f"<td>{first}, …</td>" in shown
+    assert f"<td>{first}, …</td>" in re.sub(r"</?a\b[^>]*>", "", shown)
     assert f"First records: {first}, …" in running.act("/rules/count", rule="gross <= 4000")["html"]
 
 

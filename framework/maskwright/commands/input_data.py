@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskwright.commands.levels.input_files import linked_sources
-from maskwright.commands.options import ReadingOptions, data_files
+from maskwright.commands.options import ReadingOptions, data_files, pipeline_levels
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import Arguments, Rules, declarations_of, edits_of
 from maskwright.data.dataset import Dataset
@@ -31,6 +31,8 @@ from maskwright.pipeline.variable_names import in_order, names_in
 from maskwright.plugins.registry import pipelines_own_plugins
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from maskwright.commands.requests import DeclaredVariables
     from maskwright.data.frame_libraries import Data
     from maskwright.data.levels.linked_data import LinkedData
@@ -87,7 +89,9 @@ def pipeline_data(
 
 
 @pipelines_own_plugins()
-def pipeline_linked_data(pipeline: str | Path, reporter: Reporter | None = None) -> LinkedData | None:
+def pipeline_linked_data(
+    pipeline: str | Path, reporter: Reporter | None = None, *, masked: Sequence[str | Path] = ()
+) -> LinkedData | None:
     r"""Read and link the data of several levels that a pipeline names, as it declares them.
 
     Parameters
@@ -96,6 +100,8 @@ def pipeline_linked_data(pipeline: str | Path, reporter: Reporter | None = None)
         A pipeline file.
     reporter : Reporter, optional
         Told of the stage; the logger ``maskwright`` is by default.
+    masked : sequence of str or Path, optional
+        Read this masked file instead, or these, one of each level, the top first: variables may be lacking.
 
     Returns
     -------
@@ -118,12 +124,15 @@ def pipeline_linked_data(pipeline: str | Path, reporter: Reporter | None = None)
     >>> mw.pipeline_linked_data("all.yaml")
     LinkedData(2 household, 3 person)
     """
-    found = _found_data(Path(pipeline))
-    if found.levels is None:
+    path = Path(pipeline)
+    levels = _found_data(path).levels
+    if levels is not None and masked:
+        levels = pipeline_levels(ReadingOptions(pipeline=path), [Path(each) for each in masked])
+    if levels is None:
         return None
-    names = dict.fromkeys(source.name for source in found.levels.sources.values())
+    names = dict.fromkeys(source.name for source in levels.sources.values())
     with stage(reporter or Logged(), f"Reading {' and '.join(names)}") as progress:
-        return linked_sources(found.levels, progress)
+        return linked_sources(levels, progress)
 
 
 @pipelines_own_plugins()

@@ -6,6 +6,7 @@ from maskwright_studio.pages.experiments import COMPARING
 from maskwright_studio.pages.explorer import EXPLORER
 from maskwright_studio.pages.opening import OPENING
 from maskwright_studio.pages.pipeline import PIPELINE
+from maskwright_studio.pages.records import RECORDS
 from maskwright_studio.pages.results import BEFORE_AND_AFTER, REPORT
 from maskwright_studio.pages.risk import RISK
 from maskwright_studio.pages.running import DECIDING, PLANNING, RUNNING
@@ -22,6 +23,7 @@ PAGES = (
     RUNNING,
     COMPARING,
     BEFORE_AND_AFTER,
+    RECORDS,
     REPORT,
     EXPLORER,
 )

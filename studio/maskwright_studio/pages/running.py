@@ -54,6 +54,7 @@ def _shown(session: Session, job: Job | None) -> dict[str, Any]:
         "earlier": [] if job is not None else _earlier(session, pipeline),
         "waivers": [] if ended is None else waivers(pipeline, _waived(ended)),
         "is_older": ended is not None and about["seen"] != fingerprint(pipeline.text),
+        "is_of_it": ended is not None and about["seen"] == fingerprint(pipeline.text),
         "has_its_data": ended is None or has_its_data(ended, pipeline),
     }  # fmt: skip
 

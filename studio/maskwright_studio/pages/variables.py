@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import maskwright as mw
-from maskwright_studio.data_process import Superseded
+from maskwright_studio.data_process import NotYet, Superseded
+from maskwright_studio.declared_lists import LISTS, is_listed, listed
 from maskwright_studio.drawing import (
     BARS_HEIGHT,
     BARS_WIDTH,
@@ -45,8 +46,8 @@ ROLES = {
 EDITED = ("role", "type", "missing", "label")
 """What is declared of a variable in its row."""
 
-EVERY_ROLE = "role of those that are selected"
-"""Field of the form: its value is the role of all variables that are selected."""
+EVERY = {"role": "role of those that are selected", "type": "type of those that are selected"}
+"""Fields of the form: their values are role and type of all variables that are selected."""
 
 
 async def show_variables(session: Session, query: Query) -> str:
@@ -64,7 +65,8 @@ async def all_variables(session: Session, query: Query) -> str:
     declared = await _declared(pipeline.text, [each["name"] for each in found["variables"]])
     return html(
         "variables_table.html", memory=session.data.memory, chosen=query.get("name", ""), roles=ROLES, fields=declared,
-        every_role=EVERY_ROLE, **{**found, "variables": [_row(each) for each in found["variables"]]},
+        every=EVERY, types=next((own["type"].choices for own in declared.values()), ()),
+        **{**found, "variables": [_row(each) for each in found["variables"]]},
     )  # fmt: skip
 
 
@@ -94,31 +96,69 @@ async def one(session: Session, query: Query) -> str:
 
 
 async def propose_declarations(session: Session, form: Form) -> Answer:
-    """Show what the fields of all rows, and the role of those that are selected, change in the pipeline."""
-    text, role = session.needed_pipeline().text, str(form.get(EVERY_ROLE, ""))
-    if role and role not in ROLES:
-        raise Refusal(f"there is no role {role}", f"Roles are: {', '.join(ROLES)}.")
+    """Show what the fields of all rows, and role and type of those that are selected, change in the pipeline."""
+    text = session.needed_pipeline().text
     given = form.get("selected", [])
     selected = [str(each) for each in (given if isinstance(given, list) else [given])]
-    if selected and not role:
-        raise Refusal("no role is chosen for those that are selected", "Choose it above the table.")
-    if role and not selected:
-        raise Refusal("no variable is selected", "Select those that get this role in the column Select.")
-    names = dict.fromkeys(
-        key.split("/")[2] for key in form if key.startswith("data/variables/") and key.count("/") == 3
-    )
-    declared = await _declared(text, [*names, *(each for each in selected if each not in names)])
-    found = {
-        each.path: value for own in declared.values() for each, value in changed_fields(own.values(), form)
-    } | {("data", "variables", name, "role"): role for name in selected}  # fmt: skip
+    rows = dict.fromkeys(key.split("/")[2] for key in form if key.startswith("data/variables/") and key.count("/") == 3)
+    every, selected = await _in_file_order(session, [*rows], selected)
+    declared = await _declared(text, [*rows, *(each for each in selected if each not in rows)])
+    chosen = _chosen(form, selected, declared)
+    found = {each.path: value for own in declared.values() for each, value in changed_fields(own.values(), form)}
+    found |= {("data", "variables", name, fact): value for fact, value in chosen.items() for name in selected}
     wrong = next((value for path, value in found.items() if path[-1] == "role" and value not in (*ROLES, LEFT_OUT)), "")
     if wrong:
         raise Refusal(f"there is no role {wrong}", f"Roles are: {', '.join(ROLES)}.")
-    operations: list[Operation] = [
-        *(["set", [*path], value] for path, value in found.items() if value is not LEFT_OUT),
-        *(["remove", [*path]] for path, value in found.items() if value is LEFT_OUT),
-    ]
-    return await proposed(session, operations)
+    operations, notes = _by_lists(text, found, chosen if len(selected) > 1 else {}, selected, every)
+    operations += [["set", [*path], value] for path, value in found.items() if value is not LEFT_OUT]
+    operations += [["remove", [*path]] for path, value in found.items() if value is LEFT_OUT]
+    if not operations and chosen:
+        raise Refusal("all that are selected are declared so already")
+    return await proposed(session, operations, notes)
+
+
+async def _in_file_order(session: Session, rows: list[str], selected: list[str]) -> tuple[list[str], list[str]]:
+    """Variables of the data, and those of them that are selected, as the file has them: the table may be sorted."""
+    try:
+        found = await session.data.query(session.needed_pipeline(), "variables")
+    except (NotYet, Refusal):
+        return rows, selected
+    order = {each["name"]: at for at, each in enumerate(found["variables"])}
+    return list(order), sorted(selected, key=lambda name: order.get(name, len(order)))
+
+
+def _chosen(form: Form, selected: Sequence[str], declared: dict[str, dict[str, FormField]]) -> dict[str, str]:
+    """Role and type of all that are selected, as far as they are chosen."""
+    chosen = {fact: value for fact, name in EVERY.items() if (value := str(form.get(name, "")))}
+    if selected and not chosen:
+        raise Refusal("no role is chosen, and no type, for those that are selected", "Choose it above the table.")
+    if chosen and not selected:
+        raise Refusal("no variable is selected", "Select those that get this in the column Select.")
+    choices = next(iter(declared.values()))["type"].choices if declared else ()
+    if chosen.get("type", "") not in ("", *choices):
+        raise Refusal(f"there is no type {chosen['type']}", f"Types are: {', '.join(choices)}.")
+    return chosen
+
+
+def _by_lists(
+    text: str, found: dict[Any, object], chosen: dict[str, str], selected: Sequence[str], every: Sequence[str]
+) -> tuple[list[Operation], list[str]]:
+    """Operations on lists of variables; what they do is taken out of what is found."""
+    settings = settings_of(text)
+    operations: list[Operation] = []
+    notes: list[str] = []
+    for fact in LISTS:
+        wanted = {
+            name: str(value) for (*_, name, key), value in found.items()
+            if key == fact and value is not LEFT_OUT
+            and ((fact in chosen and name in selected) or is_listed(settings, fact, name))
+        }  # fmt: skip
+        own, said = listed(settings, fact, wanted, every)
+        operations += own
+        notes += said
+        for name in wanted:
+            del found["data", "variables", name, fact]
+    return operations, notes
 
 
 async def _declared(text: str, names: Sequence[str]) -> dict[str, dict[str, FormField]]:

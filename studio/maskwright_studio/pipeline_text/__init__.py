@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from maskwright_studio.pipeline_text.edits import append, insert, move, remove, set_value, set_values, uncomment
+from maskwright_studio.pipeline_text.names import set_names
 
-__all__ = ("append", "insert", "move", "remove", "set_value", "set_values", "uncomment")
+__all__ = ("append", "insert", "move", "remove", "set_names", "set_value", "set_values", "uncomment")

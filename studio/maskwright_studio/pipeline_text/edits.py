@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-import maskwright as mw
 from maskwright_studio.pipeline_text.layout import (
     EDITOR,
-    MARK,
     Entry,
     Layout,
     find,
     in_place_of_block,
+    indented,
+    inserted_between,
     inserting,
     is_nothing,
+    lines_behind,
     moving,
     removed,
     removing,
     same,
     setting,
-    settings_of,
     uncommented,
     unsafe,
 )
+from maskwright_studio.pipeline_text.proving import made, read, refuse_shared
 from maskwright_studio.pipeline_text.written_values import element, in_one_line, pair, scalar
 from maskwright_studio.refusal import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from maskwright_studio.pipeline_text.layout import Change, ExpectedChange, Path
+    from maskwright_studio.pipeline_text.layout import Change, Path
 
 
 def set_value(text: str, path: Path, value: object) -> str:
@@ -65,7 +65,7 @@ def set_value(text: str, path: Path, value: object) -> str:
     >>> set_value("protect:\n  - params: {k: 3}   # at least\n", ("protect", 0, "params", "k"), 5)
     'protect:\n  - params: {k: 5}   # at least\n'
     """
-    before = _read(text)
+    before = read(text)
     found, old = find(before, path)
     if found and same(old, value):
         return text
@@ -79,7 +79,7 @@ def set_value(text: str, path: Path, value: object) -> str:
     if found and isinstance(old, list) and old and isinstance(value, (list, tuple)) and value:
         return _set_list(text, path, old, list(value))
     if found:
-        return _made(text, before, path, lambda layout: _replace(layout, path, value), setting(path, value))
+        return made(text, before, path, lambda layout: _replace(layout, path, value), setting(path, value))
     return _add(text, before, path, value)
 
 
@@ -103,7 +103,7 @@ def set_values(text: str, values: Sequence[tuple[Path, object]]) -> str:
     >>> set_values("a: {k: 3}\nb: {}\n", [(("a", "k"), 5), (("b", "k"), 5)])
     'a: {k: 5}\nb: {k: 5}\n'
     """
-    before = _read(text)
+    before = read(text)
     within: dict[tuple[str | int, ...], dict[str, object]] = {}
     later: list[tuple[Path, object]] = []
     for path, value in values:
@@ -117,7 +117,7 @@ def set_values(text: str, values: Sequence[tuple[Path, object]]) -> str:
 
         def change(layout: Layout) -> list[Change]:
             for path, _, _ in places:
-                _refuse_shared(layout, path)
+                refuse_shared(layout, path)
             return _joined([each for place in places for each in _change_at(layout, *place)])
 
         def meant(settings: Any) -> Any:
@@ -125,7 +125,7 @@ def set_values(text: str, values: Sequence[tuple[Path, object]]) -> str:
                 settings = setting(path, value)(settings)
             return settings
 
-        text = _made(text, before, (), change, meant)
+        text = made(text, before, (), change, meant)
     for path, value in later:
         text = set_value(text, path, value)
     return text
@@ -186,10 +186,10 @@ def remove(text: str, path: Path, *, comments: bool = False) -> str:
     >>> remove("protect:   # steps\n  - method: noise   # a little\n", ("protect", 0), comments=True)
     'protect: []   # steps\n'
     """
-    before = _read(text)
+    before = read(text)
     if not path or not find(before, path)[0]:
         raise Refusal("there is no such setting", "It may have been removed meanwhile.")
-    return _made(text, before, path, lambda layout: removed(layout, path, comments=comments), removing(path))
+    return made(text, before, path, lambda layout: removed(layout, path, comments=comments), removing(path))
 
 
 def uncomment(text: str, path: Path) -> str:
@@ -212,15 +212,15 @@ def uncomment(text: str, path: Path) -> str:
     >>> uncomment("protect:   # steps\n  # at first\n  - method: noise   # a little\n", ("protect", 0))
     'protect:   # steps\n  - method: noise\n'
     """
-    before = _read(text)
+    before = read(text)
     if not path or not find(before, path)[0]:
         raise Refusal("there is no such setting", "It may have been removed meanwhile.")
-    return _made(text, before, path, lambda layout: uncommented(layout, path), lambda settings: settings)
+    return made(text, before, path, lambda layout: uncommented(layout, path), lambda settings: settings)
 
 
 def insert(text: str, path: Path, at: int, value: object) -> str:
     """Insert an element into a list."""
-    before = _read(text)
+    before = read(text)
     found, old = find(before, path)
     if not found or old is None or old == []:
         if at:
@@ -228,48 +228,24 @@ def insert(text: str, path: Path, at: int, value: object) -> str:
         return set_value(text, path, [value])
     if not isinstance(old, list) or not 0 <= at <= len(old):
         raise Refusal("there is no such place in the list")
-    return _made(text, before, path, lambda layout: _insert(layout, path, at, value), inserting(path, at, value))
+    return made(text, before, path, lambda layout: _insert(layout, path, at, value), inserting(path, at, value))
 
 
 def append(text: str, path: Path, value: object) -> str:
     """Add an element at the end of a list; a list that is not there yet is made."""
-    old = find(_read(text), path)[1]
+    old = find(read(text), path)[1]
     return insert(text, path, len(old) if isinstance(old, list) else 0, value)
 
 
 def move(text: str, path: Path, at: int, to: int) -> str:
     """Move an element of a list, with its comments."""
-    before = _read(text)
+    before = read(text)
     old = find(before, path)[1]
     if not isinstance(old, list) or not (0 <= at < len(old) and 0 <= to < len(old)):
         raise Refusal("there is no such place in the list")
     if at == to:
         return text
-    return _made(text, before, path, lambda layout: _move(layout, path, at, to), moving(path, at, to))
-
-
-def _made(text: str, before: Any, path: Path, change: Callable[[Layout], list[Change]], meant: ExpectedChange) -> str:
-    """Make a change and prove it, or refuse."""
-    mark = MARK if text.startswith(MARK) else ""
-    layout = Layout(text.removeprefix(MARK))
-    _refuse_shared(layout, path)
-    new = layout.text
-    for start, end, written in sorted(change(layout), reverse=True):
-        new = new[:start] + written + new[end:]
-    try:
-        after = settings_of(new)
-    except mw.InputError:
-        raise unsafe("the text would no longer be a pipeline") from None
-    if not same(after, meant(copy.deepcopy(before))):
-        raise unsafe("more than this setting would change")
-    return mark + new
-
-
-def _refuse_shared(layout: Layout, path: Path) -> None:
-    node = layout.at(path) if path else None
-    shared = (each for each in layout.tokens if isinstance(each, (yaml.AnchorToken, yaml.AliasToken)))
-    if node is not None and any(each.start_mark.index == node.start_mark.index for each in shared):
-        raise unsafe("an anchor or alias (& or *) shares it with another place")
+    return made(text, before, path, lambda layout: _move(layout, path, at, to), moving(path, at, to))
 
 
 def _set_list(text: str, path: Path, old: list[Any], new: list[Any]) -> str:
@@ -302,7 +278,7 @@ def _add(text: str, before: Any, path: Path, value: object) -> str:
     if not within and depth:
         return set_value(text, path[:depth], {key: value})
     meant = setting((*path[:depth], key), value)
-    return _made(text, before, path[:depth], lambda layout: _add_key(layout, path[:depth], key, value), meant)
+    return made(text, before, path[:depth], lambda layout: _add_key(layout, path[:depth], key, value), meant)
 
 
 def _replace(layout: Layout, path: Path, value: object) -> list[Change]:
@@ -326,46 +302,27 @@ def _insert(layout: Layout, path: Path, at: int, value: object) -> list[Change]:
     node = layout.at(path)
     entries = layout.entries(node)
     if node.flow_style:
-        return [_insert_between(entries, at, in_one_line(value))]
+        return [inserted_between(entries, at, in_one_line(value))]
     if at == len(entries):
-        return [_after(layout, entries[-1], layout.column(entries[0].start), element(value))]
+        return [lines_behind(layout, entries[-1], layout.column(entries[0].start), element(value))]
     if not layout.begins_line(entries[at].start):
         raise unsafe("it begins in the line of something else")
     start = layout.above(entries[at].start)
-    return [(start, start, _indented(element(value), layout.column(entries[at].start), layout.newline(start)))]
-
-
-def _insert_between(entries: list[Entry], at: int, written: str) -> Change:
-    if at < len(entries):
-        return entries[at].start, entries[at].start, f"{written}, "
-    return entries[-1].end, entries[-1].end, f", {written}"
-
-
-def _after(layout: Layout, last: Entry, column: int, lines: list[str]) -> Change:
-    """Put lines behind those of an entry."""
-    end, newline = layout.line_end(last.end), layout.newline(last.end)
-    written = _indented(lines, column, newline)
-    if end and not layout.text[:end].endswith("\n"):
-        return end, end, newline + written.removesuffix(newline)
-    return end, end, written
-
-
-def _indented(lines: list[str], column: int, newline: str) -> str:
-    return "".join(" " * column + line + newline for line in lines)
+    return [(start, start, indented(element(value), layout.column(entries[at].start), layout.newline(start)))]
 
 
 def _add_key(layout: Layout, path: Path, key: str, value: object) -> list[Change]:
     node = layout.at(path)
     if node is None or is_nothing(node):
         end = len(layout.text)
-        return [_after(layout, Entry(end, end), 0, pair(key, value))]
+        return [lines_behind(layout, Entry(end, end), 0, pair(key, value))]
     entries = layout.entries(node)
     if node.flow_style:
         written = f"{scalar(key)}: {in_one_line(value)}"
         if not entries:
             return [(node.start_mark.index + 1, node.start_mark.index + 1, written)]
-        return [_insert_between(entries, len(entries), written)]
-    return [_after(layout, entries[-1], layout.column(entries[0].start), pair(key, value))]
+        return [inserted_between(entries, len(entries), written)]
+    return [lines_behind(layout, entries[-1], layout.column(entries[0].start), pair(key, value))]
 
 
 def _move(layout: Layout, path: Path, at: int, to: int) -> list[Change]:
@@ -388,12 +345,3 @@ def _move_between(layout: Layout, entries: list[Entry], at: int, to: int) -> lis
     texts = [layout.text[each.start : each.end] for each in entries]
     texts.insert(to, texts.pop(at))
     return [(each.start, each.end, text) for each, text in zip(entries, texts, strict=True)]
-
-
-def _read(text: str) -> Any:
-    try:
-        return settings_of(text)
-    except mw.InputError as error:
-        place = error.problems[0].place
-        where = f" (line {place.line}, column {place.column})" if place is not None and place.line else ""
-        raise Refusal(f"the pipeline is no YAML as it stands{where}: {error.problems[0].message}", EDITOR) from None

@@ -95,8 +95,15 @@ def _leave_out(lines: list[str], head: int, decided: set[str], removed: set[int]
 
 
 def _variables(settings: Any) -> dict[str, Any]:
-    found = find(settings, VARIABLES)[1]
-    return dict(found) if isinstance(found, Mapping) else {}
+    """What is declared of each variable: of its own, and by the lists that name it."""
+    own = find(settings, VARIABLES)[1]
+    found: dict[str, Any] = {name: [each] for name, each in own.items()} if isinstance(own, Mapping) else {}
+    for key in ("roles", "types"):
+        lists = find(settings, ("data", key))[1]
+        for value, names in lists.items() if isinstance(lists, Mapping) else ():
+            for name in names if isinstance(names, list) else ():
+                found.setdefault(name, []).append([key, value])
+    return found
 
 
 def _masked(settings: Any) -> set[str]:

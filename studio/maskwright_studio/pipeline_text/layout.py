@@ -328,3 +328,24 @@ def in_place_of_block(layout: Layout, path: Path, written: str) -> Change:
     if layout.has_comment(behind, end) or layout.text[behind : node.start_mark.index].strip():
         raise unsafe("there are comments in it")
     return behind, end, f" {written}"
+
+
+def inserted_between(entries: list[Entry], at: int, written: str) -> Change:
+    """Put an element between others of a list or mapping in brackets, with its comma."""
+    if at < len(entries):
+        return entries[at].start, entries[at].start, f"{written}, "
+    return entries[-1].end, entries[-1].end, f", {written}"
+
+
+def lines_behind(layout: Layout, last: Entry, column: int, lines: list[str]) -> Change:
+    """Put lines behind those of an entry."""
+    end, newline = layout.line_end(last.end), layout.newline(last.end)
+    written = indented(lines, column, newline)
+    if end and not layout.text[:end].endswith("\n"):
+        return end, end, newline + written.removesuffix(newline)
+    return end, end, written
+
+
+def indented(lines: list[str], column: int, newline: str) -> str:
+    """Lines at a column, with their ends."""
+    return "".join(" " * column + line + newline for line in lines)
