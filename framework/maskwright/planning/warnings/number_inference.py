@@ -13,15 +13,15 @@ from maskwright.planning.warnings.observed_numbers import (
     FEWEST_VALUES,
     HOLDS,
     RECORDS_A_NUMBER,
+    ObservedNumbers,
     correlation,
-    correlations_of_first,
     is_derivable,
     is_mode,
+    logarithms,
     most_correlated,
     most_identified,
     ranks,
     some_records,
-    unit,
 )
 
 if TYPE_CHECKING:
@@ -78,10 +78,9 @@ MOST_PAIRED = 16
 
 def inferred_from_numbers(
     own: Floats,
-    numbers: Mapping[str, Floats],
+    numbers: ObservedNumbers,
     tied: Collection[Collection[str]] = (),
     groups: Mapping[str, Integers] | None = None,
-    units: dict[str, float] | None = None,
 ) -> tuple[str, ...] | None:
     """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
 
@@ -91,23 +90,20 @@ def inferred_from_numbers(
     number in each category, or pair of categories (a currency by year), to within what their decimals leave. Each has
     to hold in `HOLDS` of the records that have all of its numbers.
 
-    `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `groups`: codes of
-    categories, -1 where missing; shape (n,). `units`: of numbers that were examined before with the same others, by
-    name; it is added to.
+    `own`: NaN where missing; shape (n,). `groups`: codes of categories, -1 where missing; shape (n,).
     """
     if not is_derivable(own):
         return None
-    free = {name: each for name, each in numbers.items() if not are_tied([name], tied)}
-    ordering = next(in_the_order_of(own, free), None)
+    ordering = next((name for name in in_the_order_of(own, numbers) if not are_tied([name], tied)), None)
     if ordering is not None:
         return (ordering,)
     unusual = np.where(is_mode(own), np.nan, own)
-    numbers = {name: numbers[name] for name in most_correlated(unusual, numbers)}
+    names = most_correlated(unusual, numbers)
     for fit in (_Sum, _Product):
         target, scaled = fit.on_scale(own, numbers)
         examined: list[set[str]] = []
-        for names in _jointly_observed(target, scaled):
-            left = {name: scaled[name] for name in names[: most_identified(target)]}
+        for together in _jointly_observed(target, scaled, names):
+            left = {name: scaled[name] for name in together[: most_identified(target)]}
             # What fewer numbers determine, more of them do as well.
             if any(left.keys() <= each for each in examined):
                 continue
@@ -117,20 +113,19 @@ def inferred_from_numbers(
                 # A relation that an edit declares may hide one that none does.
                 del left[found[0]]
             examined.append(fitted.identified)
-    lines = _Lines(unusual, numbers, {} if units is None else units)
+    lines = _Lines(unusual, numbers, names)
     found_by_lines = chain(lines.of_rates(), lines.of_groups(groups or {}))
     return next((names for names in found_by_lines if not are_tied(names, tied)), None)
 
 
-def in_the_order_of(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
+def in_the_order_of(own: Floats, numbers: ObservedNumbers) -> Iterator[str]:
     """Numbers that put nearly all records in the order of another, or in the opposite one."""
-    rows = some_records(np.isfinite(own), FEW_RECORDS)
-    if len(rows) < FEWEST_NUMBERS:
-        return iter(())
-    complete = [name for name, each in numbers.items() if np.isfinite(each).all()]
-    table = np.array([own[rows], *(numbers[name][rows] for name in complete)])
-    excluded = {name for name, near in zip(complete, correlations_of_first(table), strict=True) if abs(near) < ALIKE}
-    return (name for name, each in numbers.items() if name not in excluded and in_one_order(own, each))
+    along, counts = numbers.correlations(own, FEW_RECORDS)
+    excluded = (counts < FEWEST_NUMBERS) | (np.abs(along) < ALIKE)
+    return (
+        name for name, is_excluded in zip(numbers, excluded, strict=True)
+        if not is_excluded and in_one_order(own, numbers[name])
+    )  # fmt: skip
 
 
 def in_one_order(one: Floats, other: Floats) -> bool:
@@ -208,7 +203,7 @@ class _Sum:
         return tuple(self._names[each] for each in chosen)
 
     @staticmethod
-    def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
+    def on_scale(own: Floats, numbers: ObservedNumbers) -> tuple[Floats, ObservedNumbers]:
         """The number, NaN where it is 0, and the others, on the scale on which they are added up."""
         return np.where(own == 0, np.nan, own), numbers
 
@@ -236,9 +231,9 @@ class _Product(_Sum):
     """A number as a product of powers of others: a sum of logarithms."""
 
     @staticmethod
-    def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
+    def on_scale(own: Floats, numbers: ObservedNumbers) -> tuple[Floats, ObservedNumbers]:
         """Logarithms, NaN where there are none."""
-        return _logarithms(own), {name: _logarithms(each) for name, each in numbers.items()}
+        return logarithms(own), numbers.logarithms
 
     def _room(self) -> Floats:
         return np.full(len(self._own), NEAR * min(1.0, self._range()))
@@ -250,28 +245,31 @@ class _Lines:
     `own`: NaN where missing, and where it has its mode, such as 0; shape (n,).
     """
 
-    def __init__(self, own: Floats, numbers: Mapping[str, Floats], units: dict[str, float]) -> None:
+    def __init__(self, own: Floats, numbers: ObservedNumbers, names: Sequence[str]) -> None:
         known = np.isfinite(own)
-        self._own, self._names = own, [name for name, each in numbers.items() if is_derivable(each[known], 2)]
-        kept = {name: numbers[name] for name in self._names}
+        places = numbers.places(names)
+        places = places[_vary(numbers, places, known)]
+        self._own, self._numbers, self._names = own, numbers, [numbers.names[each] for each in places]
         # With a constant at the end: where its line holds as well, the other number adds nothing.
-        self._table = np.array([*kept.values(), np.ones(len(own))]).T
-        units.update({name: unit(each) for name, each in kept.items() if name not in units})
-        self._units = np.array([*(units[name] for name in kept), 0.0])
-        shares = np.isfinite(self._table[known]).mean(axis=0) if known.any() else np.ones(1)
-        self._few = int(FEW_RECORDS / max(float(shares.min()), FEWEST_TRIED / FEW_RECORDS))
+        self._places, self._none = np.append(places, len(numbers)), len(places)
+        shares = numbers.counts(known)[places] / max(np.count_nonzero(known), 1)
+        self._few = int(FEW_RECORDS / max(float(shares.min(initial=1.0)), FEWEST_TRIED / FEW_RECORDS))
         self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
-        self._factors = range(min(len(kept), most_identified(own)))
+        self._factors = range(min(len(places), most_identified(own)))
+
+    def _known(self, place: int) -> Booleans:
+        """Records with one of the numbers; shape (n,)."""
+        return self._numbers.known[self._places[place]]
 
     def of_rates(self) -> Iterator[tuple[str, ...]]:
         """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
         for place in self._factors:
-            known = np.isfinite(self._own) & np.isfinite(self._table[:, place])
+            known = np.isfinite(self._own) & self._known(place)
             few = some_records(known, self._few)
             for power in (1, -1):
                 for rate in self._candidates(few, (place, power)):
-                    rows = some_records(known & np.isfinite(self._table[:, rate]))
-                    if self._hold(rows, np.array([rate, len(self._names)]), HOLDS, (place, power))[0]:
+                    rows = some_records(known & self._known(rate))
+                    if self._hold(rows, np.array([rate, self._none]), HOLDS, (place, power))[0]:
                         yield self._names[place], self._names[rate]
 
     def of_groups(self, groups: Mapping[str, Integers]) -> Iterator[tuple[str, ...]]:
@@ -288,9 +286,9 @@ class _Lines:
                 # A line in each category is one in each pair.
                 if self._names[place] in names or any(place == one and {*fewer} <= {*names} for one, fewer in found):
                     continue
-                observed = (codes >= 0) & np.isfinite(self._table[:, place])
+                observed = (codes >= 0) & self._known(place)
                 rows = np.flatnonzero(observed & (sizes[codes] >= FEWEST_EACH))
-                if self._hold(rows, np.array([place, len(self._names)]), HOLDS, groups=codes)[0]:
+                if self._hold(rows, np.array([place, self._none]), HOLDS, groups=codes)[0]:
                     found.append((place, names))
                     yield self._names[place], *names
 
@@ -300,29 +298,39 @@ class _Lines:
         """Numbers through which lines may give the one examined, by few records, where no constant does."""
         codes = np.zeros(len(few), dtype=np.int64) if groups is None else groups[few]
         places = np.flatnonzero(self._are_collinear(few, codes, factor))
-        places = places[(places != factor[0]) & (places < len(self._names))]
+        places = places[(places != factor[0]) & (places < self._none)]
         if not len(places):
             return []
-        possible = self._hold(few, np.append(places, len(self._names)), OFTEN, factor, groups)
+        possible = self._hold(few, np.append(places, self._none), OFTEN, factor, groups)
         return [] if possible[-1] else places[possible[:-1]].tolist()
 
     def _are_collinear(self, few: Integers, codes: Integers, factor: tuple[int, int]) -> Booleans:
         """Whether three records of a group often lie on a line, as far as decimals and `NEAR` let it be; shape (k,)."""
         firsts = np.flatnonzero((np.arange(len(few) - 2) % 3 == 0) & (codes[2:] == codes[:-2]))
         rows = few[firsts + np.arange(3)[:, None]]
-        own, first, x = self._own[rows, None], self._table[rows, factor[0], None], self._table[rows]
+        # Of all numbers, in their order: rows that lie together are read faster than those that are chosen.
+        own, x = self._own[rows, None], self._numbers.by_record[rows]
+        first = x[..., self._places[factor[0]], None]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             y = (own / first) ** factor[1]
-            slope = np.where(x[2] == x[0], 0.0, (y[2] - y[0]) / (x[2] - x[0]))
-            step = np.where(x[2] == x[0], 0.0, (x[1] - x[0]) / (x[2] - x[0]))
-            line = y[0] + step * (y[2] - y[0])
-            off, room = self._distances(own[1], first[1], slope, line, self._units, factor)
+            run, step, rise = x[2] - x[0], x[1] - x[0], y[2] - y[0]
+            slope = rise / run
+            step /= run
+            slope[run == 0] = step[run == 0] = 0.0
+            line = y[0] + step * rise
+            off, room = self._distances(own[1], first[1], slope, line, self._numbers.units, factor)
             # What the two others may be off counts as often as the third lies away from them.
             off /= np.maximum(np.abs(step), 1.0) + np.abs(1.0 - step)
         known = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
         size, count = self._size[rows[1], None], known.sum(axis=0)
-        follow, near = (np.sum(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size))
-        return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))
+        follow, near = (
+            np.count_nonzero(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size)
+        )
+        return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))[self._places]
+
+    def _table(self, rows: Integers, places: Integers) -> Floats:
+        """Some numbers of some records; shape (len(rows), len(places))."""
+        return self._numbers.by_record[rows[:, None], self._places[places][None, :]]
 
     def _hold(
         self, rows: Integers, places: Integers, share: float, factor: tuple[int, int] = (-1, 1),
@@ -333,14 +341,15 @@ class _Lines:
         In a share of the records that the constant does not give, but two of each group, to which a line is fitted.
         `factor`: a number by which the line is multiplied, and 1; or that is divided by it, and -1.
         """
-        own, size, table = self._own[rows, None], self._size[rows, None], self._table[rows][:, places]
+        own, size, table = self._own[rows, None], self._size[rows, None], self._table(rows, places)
         if share != HOLDS:
             table[np.cumsum(np.isfinite(table), axis=0) > FEW_RECORDS] = np.nan
-        first = self._table[rows, factor[0], None]
+        first = self._table(rows, np.array([factor[0]]))
         codes = np.zeros(len(rows), dtype=np.int64) if groups is None else groups[rows]
+        units = self._numbers.units[self._places[places]]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slope, constant, lines = median_lines(table, (own / first) ** factor[1], codes)
-            off, room = self._distances(own, first, slope, constant + slope * table, self._units[places], factor)
+            off, room = self._distances(own, first, slope, constant + slope * table, units, factor)
         follows, near = off <= NEAR * size + room / 2, off <= NEAR_PLACE * size
         counted = np.isfinite(table) & np.isfinite(own) & np.isfinite(first)
         if share == HOLDS:
@@ -356,12 +365,14 @@ class _Lines:
     ) -> tuple[Floats, Floats]:
         """How far what lines imply is from the number examined, infinite where unknown; and what decimals leave."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            implied = first * line ** factor[1]
-            room = np.abs(implied * slope / line) * units + np.abs(implied / first) * self._units[factor[0]]
+            # Multiplied by 1, and by nothing that has decimals, where there is no factor.
+            implied = line if factor[0] < 0 else first * line ** factor[1]
+            room = np.abs(implied * slope / line) * units
+            if factor[0] >= 0:
+                room += np.abs(implied / first) * self._numbers.units[self._places[factor[0]]]
             off = np.abs(implied - own)
-        off[~np.isfinite(off)] = np.inf
-        return off, np.nan_to_num(room)
-
+        # Unknown numbers are infinitely far away, and leave no room.
+        return np.fmin(off, np.inf), np.fmax(room, 0.0)
 
 def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tuple[tuple[str, ...], Integers]]:
     """All records as one group, the categories of each variable, and those of two; codes, -1 where missing."""
@@ -376,19 +387,24 @@ def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tupl
             yield (one, other), np.where(both, groups[one] * counts[other] + groups[other], -1)
 
 
-def _jointly_observed(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:
+def _vary(numbers: ObservedNumbers, places: Integers, known: Booleans) -> Booleans:
+    """Which of some numbers enough of the records have, and with different values; shape (len(places),)."""
+    few = numbers.table[places][:, some_records(known, FEW_RECORDS)]
+    varies = np.fmin.reduce(few, axis=1, initial=np.inf) < np.fmax.reduce(few, axis=1, initial=-np.inf)
+    for each in np.flatnonzero(~varies):
+        varies[each] = is_derivable(numbers.table[places[each], known], 2)
+    return varies & (numbers.counts(known)[places] >= FEWEST_NUMBERS)
+
+
+def _jointly_observed(own: Floats, numbers: ObservedNumbers, names: Sequence[str]) -> list[list[str]]:
     """Sets of numbers that are observed in the records in which one of them is; the largest first."""
-    known = {name: np.isfinite(each) for name, each in numbers.items()}
-    names = [name for name, each in known.items() if np.count_nonzero(each & np.isfinite(own)) >= FEWEST_NUMBERS]
-    rows = some_records(np.isfinite(own))
-    table = np.array([known[name][rows] for name in names], dtype=np.float64).reshape(len(names), len(rows))
+    is_known = np.isfinite(own)
+    counts = dict(zip(numbers.names, numbers.counts(is_known), strict=True))
+    names = [name for name in names if counts[name] >= FEWEST_NUMBERS]
+    table = numbers.known[numbers.places(names)[:, None], some_records(is_known)[None, :]].astype(np.float32)
     common = table @ table.T
     sets = {tuple(np.flatnonzero(row >= each * row[place])) for each in JOINTLY for place, row in enumerate(common)}
     return [[names[each] for each in one] for one in sorted(sets, key=lambda one: (-len(one), one)) if len(one) > 1]
-
-
-def _logarithms(values: Floats) -> Floats:
-    return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
 
 
 def are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:
