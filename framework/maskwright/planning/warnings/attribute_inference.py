@@ -14,6 +14,7 @@ from maskwright.data.dependencies import Dependencies, ValueCodes, determines
 from maskwright.data.notations import amounts
 from maskwright.foundation.arrays import arrow_texts, numbers_of
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.median_lines import groupings
 from maskwright.planning.warnings.number_inference import are_tied, in_the_order_of, inferred_from_numbers
 from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS, HOLDS, ObservedNumbers, some_records
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Floats, Integers
     from maskwright.planning.model import Group, Step
+    from maskwright.planning.warnings.median_lines import Grouping
 
 
 RELATION_SAMPLE = 20_000
@@ -61,6 +63,7 @@ def attribute_inference_doubts(
         len(some), ((name, each) for name, each in numbers.items() if not name.startswith("the year of "))
     )
     categories = {name: codes.of(name) for name in published if codes.distinct(name) > 1}
+    grouped = groupings(len(some), categories)
     parts = {name: CodeParts(some, name, codes) for name in published}
     differences = ObservedNumbers(
         len(some), ((name, each[: len(some)]) for name, each in published_differences(data, published))
@@ -78,7 +81,7 @@ def attribute_inference_doubts(
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         if suppressed and not column.variable.is_numeric:
             tied += [{name, other} for other in published if not some[other].variable.is_numeric]
-        found = _relation(column, numbers, plain, categories, tied) or _order_of(column, differences)
+        found = _relation(column, numbers, plain, grouped, tied) or _order_of(column, differences)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
@@ -168,7 +171,7 @@ def _relation(
     column: Column,
     numbers: ObservedNumbers,
     plain: ObservedNumbers,
-    categories: Mapping[str, Integers],
+    grouped: Sequence[Grouping],
     tied: Sequence[set[str]],
 ) -> str | None:
     """What a number can be computed from, other than edits that tie it; None: nothing was found."""
@@ -197,7 +200,7 @@ def _relation(
         if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
             return f"{one} and {another}"
     tied_to = [names - {itself} for names in tied if itself in names]
-    found = inferred_from_numbers(values, plain, tied_to, categories)
+    found = inferred_from_numbers(values, plain, tied_to, grouped)
     return None if found is None else " and ".join(found)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from maskwright.foundation.arrays import Booleans, Floats, Integers
 
@@ -34,6 +34,20 @@ NUMBER_SAMPLE = 2_000
 RANKED = 500
 """Records from which rank correlations are computed."""
 
+NEAR = 0.005
+"""Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
+
+MOST = (0.1, 0.9)
+"""Quantiles between which most of the numbers lie: years and dates are large, and near to each other."""
+
+NEAR_PLACE = 0.02
+"""Share of a number by which the one at the place that another gives it may be off: what is rounded has few places."""
+
+FEW_RECORDS = 60
+"""Records on which a relation is tried first."""
+
+OFTEN = 0.8
+"""Share of these in which a line has to hold."""
 
 MOST_DECIMALS = 6
 """Decimals, and zeros at the end, by which the unit of a number is searched for."""
@@ -130,7 +144,11 @@ def logarithms(values: Floats) -> Floats:
 
 def some_records(among: Booleans, most: int = NUMBER_SAMPLE) -> Integers:
     """Records, at most so many, from all over the file."""
-    rows = np.flatnonzero(among)
+    return some_of(np.flatnonzero(among), most)
+
+
+def some_of(rows: Integers, most: int) -> Integers:
+    """At most so many records, from all over those."""
     return rows[_spread(len(rows), most)]
 
 
