@@ -21,7 +21,6 @@ from maskwright.cli.show.screen import (
 from maskwright.cli.show.tables import print_table_of_measures
 from maskwright.data.parts.part_files import address_of, is_remote
 from maskwright.release.record.record_parts import PlanRecord
-from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
     classes_of_equal_records,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from maskwright.release.record.record_parts import CostsRecord, GroupRecord, StepRecord
-    from maskwright.release.record.run_record import EditRecord, LocalisationRecord
+    from maskwright.release.record.run_record import EditRecord, LocalisationRecord, RunRecord
 
 
 def print_costs(out: Console, costs: CostsRecord) -> None:
@@ -188,6 +187,8 @@ def _grid(grid: Mapping[str, int | None]) -> str:
 
 def print_result(shown: Mapping[str, object]) -> None:
     """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict."""
+    from maskwright.release.record.run_record import RunRecord  # models of pydantic, which a plan does without
+
     record = RunRecord.model_validate(shown)
     out = console()
     plan = record.plan

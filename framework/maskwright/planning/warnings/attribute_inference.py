@@ -64,7 +64,7 @@ def attribute_inference_doubts(
     )
     categories = {name: codes.of(name) for name in published if codes.distinct(name) > 1}
     grouped = groupings(len(some), categories)
-    parts = {name: CodeParts(some, name, codes) for name in published}
+    parts: dict[str, CodeParts] = {}
     differences = ObservedNumbers(
         len(some), ((name, each[: len(some)]) for name, each in published_differences(data, published))
     )
@@ -85,6 +85,7 @@ def attribute_inference_doubts(
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
+            parts = parts or {each: CodeParts(some, each, codes) for each in published}
             found = found or _part_of_code(codes.of(name), parts)
         if found is not None:
             message = f"it can be inferred from {found}, published as it is"
