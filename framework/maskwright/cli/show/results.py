@@ -31,6 +31,7 @@ from maskwright.release.wording import (
     kept_as_planned,
     loss_by_step,
     moved_rows,
+    names,
     operator_word,
     plural,
     release_remarks,
@@ -65,6 +66,9 @@ def print_costs(out: Console, costs: CostsRecord) -> None:
         leader, scratch = (file_size(int(each * 1e6)) for each in (costs.leader_megabytes, costs.scratch_megabytes))
         wall = f"about {duration(costs.seconds / costs.workers)} where each worker has a processor of its own"
         item(out, "  ", f"{scratch} of scratch; {leader} of memory for the process that leads; {wall}")
+    if costs.basis:
+        compiled = f"; the first run compiles the kernels of {names(costs.to_compile)}" if costs.to_compile else ""
+        item(out, "  ", f"time: {costs.basis}{compiled}")
     if not costs.fits and costs.memory_megabytes is not None:
         there = file_size(int(costs.memory_megabytes * 1e6))
         other = "parts of fewer records, a smaller block_size, or fewer workers"
