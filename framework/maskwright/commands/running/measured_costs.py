@@ -210,7 +210,7 @@ def _read(path: Path) -> MachineRecord:
         )  # fmt: skip
     except FileNotFoundError:
         return MachineRecord()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         LOGGER.debug("%s is not used: %s", path, type(error).__name__)
         return MachineRecord()
     # Other rates gave other expectations.

@@ -59,9 +59,8 @@ def attribute_inference_doubts(
     # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
     numbers, codes = ObservedNumbers(len(some), published_numbers(some, published)), ValueCodes(some)
-    plain = ObservedNumbers(
-        len(some), ((name, each) for name, each in numbers.items() if not name.startswith("the year of "))
-    )
+    without_years = [name for name in numbers if not name.startswith("the year of ")]
+    plain = numbers if len(without_years) == len(numbers) else numbers.only(without_years)
     categories = {name: codes.of(name) for name in published if codes.distinct(name) > 1}
     grouped = groupings(len(some), categories)
     parts: dict[str, CodeParts] = {}

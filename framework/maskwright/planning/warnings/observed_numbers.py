@@ -78,13 +78,17 @@ class ObservedNumbers(Mapping[str, "Floats"]):
         """Return how many numbers there are."""
         return len(self.names)
 
+    def only(self, names: Iterable[str]) -> ObservedNumbers:
+        """Some of the numbers."""
+        return ObservedNumbers(self.table.shape[1], ((name, self[name]) for name in names))
+
     def places(self, names: Iterable[str]) -> Integers:
         """Rows of `table` of some numbers."""
         return np.array([self._places[name] for name in names], dtype=np.int64)
 
     def counts(self, among: Booleans) -> Integers:
         """How many of some records have each number; shape (p,)."""
-        return np.asarray(np.count_nonzero(self.known & among, axis=1))
+        return np.sum(self.known & among, axis=1, dtype=np.int64)
 
     @cached_property
     def logarithms(self) -> ObservedNumbers:
