@@ -89,7 +89,7 @@ def costs_json(costs: Costs, limit: int | None, request: Pipeline) -> dict[str, 
 
     `limit`: bytes that the process, or each worker, may take; None: no one knows.
     """
-    correction, kernels = correction_of(costs), kernels_to_compile(plugins_used(request))
+    correction, kernels = correction_of(costs), kernels_to_compile(plugins_used(request), costs.records)
     costs = costs.with_compiling(kernels.seconds).times(correction.ratio)
     stages = [
         {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}

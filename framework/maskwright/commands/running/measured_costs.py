@@ -59,7 +59,7 @@ class MachineRecord:
     """What is known of this machine.
 
     `speed`: seconds for one of the reference machine; 0: not measured. `runs`: kind, seconds expected at the reference
-    machine, and taken. `compiled`: plugins that have run.
+    machine, and taken. `compiled`: plugins that have run, each with the number of digits of the records.
     """
 
     version: str = __version__
@@ -116,7 +116,7 @@ def note_run(costs: Costs, began: float, plugins: Iterable[str]) -> None:
     runs = known.runs
     if began < LATEST_START and not _has_compiled():
         runs = (*runs, (costs.kind, round(costs.seconds, 3), round(taken, 3)))[-MOST_KEPT:]
-    compiled = tuple(sorted({*known.compiled, *plugins}))
+    compiled = tuple(sorted({*known.compiled, *(_use(each, costs.records) for each in plugins)}))
     if (runs, compiled) != (known.runs, known.compiled):
         _write(path, replace(known, runs=runs, compiled=compiled))
 
@@ -127,7 +127,12 @@ def processor_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def kernels_to_compile(modules: Iterable[tuple[str, str]]) -> Kernels:
+def _use(plugin: str, records: int) -> str:
+    """A plugin and the number of digits of the records: kernels that many of them need, few may not."""
+    return f"{plugin} {len(str(records))}"
+
+
+def kernels_to_compile(modules: Iterable[tuple[str, str]], records: int) -> Kernels:
     """Kernels that plugins import and that no cache has. `modules`: names of plugins, and of their modules."""
     path = _path()
     if path is None:
@@ -135,7 +140,7 @@ def kernels_to_compile(modules: Iterable[tuple[str, str]]) -> Kernels:
     known, lines = _read(path).compiled, dict[Path, int]()
     names = []
     for name, module in modules:
-        own = {} if name in known else dict(_uncompiled(module))
+        own = {} if _use(name, records) in known else dict(_uncompiled(module))
         names += [name] if own else []
         lines |= own
     return Kernels(tuple(dict.fromkeys(names)), SECONDS_A_LINE * sum(lines.values()))

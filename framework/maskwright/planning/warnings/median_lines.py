@@ -171,9 +171,7 @@ class Lines:
             off /= np.maximum(np.abs(step), 1.0) + np.abs(1.0 - step)
         known = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
         size, count = self._size[rows[1], None], known.sum(axis=0)
-        follow, near = (
-            np.sum(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size)
-        )
+        follow, near = (np.sum(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size))
         return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))[self._places]
 
     def _table(self, rows: Integers, places: Integers) -> Floats:
