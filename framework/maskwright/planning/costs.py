@@ -44,6 +44,10 @@ START = 3.0
 """Seconds until the first record is read: modules are imported, and kernels loaded."""
 
 
+RELATION, SAMPLED_FOR_RELATIONS = 0.0012, 20_000
+"""Seconds in which it is examined whether a published variable gives a masked one away, and of how many records."""
+
+
 @dataclass(frozen=True)
 class StageCost:
     """Expected cost of one stage; `bytes`: peak of the process while it lasts."""
@@ -127,8 +131,10 @@ def costs_of(
     `strata`: of the groups of each step; left out: all records are masked together.
     """
     most = min(max(masked, default=0), variables)
+    sampled = min(records, SAMPLED_FOR_RELATIONS) / SAMPLED_FOR_RELATIONS
     seconds = {
         "read": START,
+        "plan": RELATION * sampled * most * (variables - most),
         "mask": sum(
             _masking(step, records, groups, block_size)
             for step, groups in zip(steps, strata or [[(count, (1.0,))] for count in masked], strict=True)
