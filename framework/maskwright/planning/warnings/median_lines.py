@@ -94,14 +94,14 @@ class Lines:
         self._own, self._numbers, self._names = own, numbers, [numbers.names[each] for each in places]
         # With a constant at the end: where its line holds as well, the other number adds nothing.
         self._places, self._none = np.append(places, len(numbers)), len(places)
-        shares = numbers.counts(known)[places] / max(np.count_nonzero(known), 1)
+        shares = numbers.counts(known)[places] / max(int(np.count_nonzero(known)), 1)
         self._few = int(FEW_RECORDS / max(float(shares.min(initial=1.0)), FEWEST_TRIED / FEW_RECORDS))
         self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
         self._factors = range(min(len(places), most_identified(own)))
 
     def _known(self, place: int) -> Booleans:
         """Records with one of the numbers; shape (n,)."""
-        return self._numbers.known[self._places[place]]
+        return np.asarray(self._numbers.known[self._places[place]])
 
     def of_rates(self) -> Iterator[tuple[str, ...]]:
         """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
@@ -172,11 +172,12 @@ class Lines:
         known = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
         size, count = self._size[rows[1], None], known.sum(axis=0)
         follow, near = (np.sum(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size))
-        return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))[self._places]
+        possible = ((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED)
+        return np.asarray(possible[self._places])
 
     def _table(self, rows: Integers, places: Integers) -> Floats:
         """Some numbers of some records; shape (len(rows), len(places))."""
-        return self._numbers.by_record[rows[:, None], self._places[places][None, :]]
+        return np.asarray(self._numbers.by_record[rows[:, None], self._places[places][None, :]])
 
     def _hold(
         self, rows: Integers, places: Integers, share: float, factor: tuple[int, int] = (-1, 1),
@@ -223,11 +224,11 @@ class Lines:
 
 def _vary(numbers: ObservedNumbers, places: Integers, known: Booleans) -> Booleans:
     """Which of some numbers enough of the records have, and with different values; shape (len(places),)."""
-    few = numbers.table[places][:, some_records(known, FEW_RECORDS)]
+    few = numbers.table[places[:, None], some_records(known, FEW_RECORDS)[None, :]]
     varies = np.fmin.reduce(few, axis=1, initial=np.inf) < np.fmax.reduce(few, axis=1, initial=-np.inf)
     for each in np.flatnonzero(~varies):
         varies[each] = is_derivable(numbers.table[places[each], known], 2)
-    return varies & (numbers.counts(known)[places] >= FEWEST_NUMBERS)
+    return np.asarray(varies & (numbers.counts(known)[places] >= FEWEST_NUMBERS))
 
 
 def median_lines(x: Floats, y: Floats, groups: Integers) -> tuple[Floats, Floats, Integers]:

@@ -68,7 +68,8 @@ class ObservedNumbers(Mapping[str, "Floats"]):
 
     def __getitem__(self, name: str) -> Floats:
         """Values of a number, NaN where missing; shape (n,)."""
-        return self.table[self._places[name]]
+        values: Floats = self.table[self._places[name]]
+        return values
 
     def __iter__(self) -> Iterator[str]:
         """Names, in order."""
@@ -88,7 +89,7 @@ class ObservedNumbers(Mapping[str, "Floats"]):
 
     def counts(self, among: Booleans) -> Integers:
         """How many of some records have each number; shape (p,)."""
-        return np.sum(self.known & among, axis=1, dtype=np.int64)
+        return np.asarray(np.sum(self.known & among, axis=1, dtype=np.int64))
 
     @cached_property
     def logarithms(self) -> ObservedNumbers:
