@@ -71,9 +71,11 @@ def strata_by_steps(plan: Plan) -> list[list[GroupStrata]]:
 
 def plugins_used(request: Pipeline) -> list[tuple[str, str]]:
     """Names of the methods, partitions and measures of a run, and their modules."""
+    used = [(step.method.name, step.method.params) for step in request.steps]
     partitions = [step.partition.partition for step in request.steps if step.partition is not None]
-    used = (*(step.method for step in request.steps), *partitions, *(each.measure for each in request.measures))
-    return [(each.name, each.params.__module__) for each in used]
+    used += [(each.name, each.params) for each in partitions]
+    used += [(each.measure.name, each.measure.params) for each in request.measures]
+    return [(name, params.__module__) for name, params in used]
 
 
 def costs_in_memory(request: Pipeline, costs: Costs) -> dict[str, Any]:
