@@ -28,6 +28,9 @@ TARRAGONA = Path(__file__).resolve().parents[2] / "shared" / "data" / "tarragona
 ALL_EXAMPLES = bool(os.environ.get("SLOW"))
 """Whether random tests run ten times as many examples, and products of parameters in full."""
 
+# Plans say the same on every machine, whatever ran there before; processes that tests start inherit it.
+os.environ["MASKWRIGHT_CACHE"] = ""
+
 # The same examples on every machine and in every run; other work on the machine is no failure.
 settings.register_profile(
     "maskwright", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=20

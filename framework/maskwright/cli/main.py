@@ -237,14 +237,19 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _plan(chosen: argparse.Namespace) -> int:
-    from maskwright.cli.show.results import print_plan, print_planned_variables
     from maskwright.commands.plan import plan_pipeline
 
     plan = plan_pipeline(
         chosen.pipeline, chosen.overrides, with_data=not chosen.no_data, assume_records=chosen.assume_records,
         reporter=reporter(quiet=chosen.json),
     )  # fmt: skip
-    show(chosen, plan, lambda: print_planned_variables(plan) if chosen.variables else print_plan(plan))
+
+    def print_text() -> None:
+        from maskwright.cli.show.results import print_plan, print_planned_variables
+
+        (print_planned_variables if chosen.variables else print_plan)(plan)
+
+    show(chosen, plan, print_text)
     refused = any(check["refuses"] for check in plan.get("checks", ()))
     refused |= any(doubt["because"] is None for doubt in plan.get("doubts", ()))
     return EXIT_REFUSED if refused else EXIT_FINE

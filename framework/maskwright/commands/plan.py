@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from maskwright.commands.requests import DeclaredVariables, Rules, masking_request
-from maskwright.commands.running.cost_estimates import costs_in_memory, costs_json
+from maskwright.commands.running.cost_estimates import costs_in_memory, costs_json, costs_of_plan
 from maskwright.commands.running.loading import Clock, read_rules
 from maskwright.commands.running.preparation import (
     dropped_edits,
@@ -236,10 +236,11 @@ def _costs(request: Pipeline, plan: Plan, variables: int, assumed: int | None) -
 
         reasons = tuple(reasons_of_request(request))
         if reasons:
-            return costs_in_memory(in_one_process(request, reasons), plan, variables, assumed)
+            request = in_one_process(request, reasons)
+            return costs_in_memory(request, costs_of_plan(request, plan, variables, assumed))
         over_parts = costs_of_parted_plan(request, plan, variables, assumed)
-        return costs_json(over_parts, worker_limit(request, over_parts))
-    return costs_in_memory(request, plan, variables, assumed)
+        return costs_json(over_parts, worker_limit(request, over_parts), request)
+    return costs_in_memory(request, costs_of_plan(request, plan, variables, assumed))
 
 
 def _declared_variable(name: str, declared: VariableDeclaration | None) -> Variable:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.running.cost_estimates import plugins_used
 from maskwright.commands.running.loading import Clock
+from maskwright.commands.running.measured_costs import note_run, processor_seconds
 from maskwright.commands.running.preparation import apply_plan_checks
 from maskwright.commands.running.publish import (
     contributions,
@@ -194,6 +196,7 @@ def run(
     RunResult(ok=True, records=20)
     """
     share_memory_with_arrow()
+    began = processor_seconds()
     listener, clock = reporter or Logged(), Clock()
     described = read_pipeline(pipeline, overrides)
     if resume and described.engine is None:
@@ -206,6 +209,7 @@ def run(
             # What was read until here is refused as an output.
             stack.enter_context(release)
             record = _released(planned, release, listener, clock)
+            note_run(planned.costs(None), began, [name for name, _ in plugins_used(planned.pipeline)])
         act_after_release(planned.pipeline, record, listener)
     return RunResult(True, record.to_json())
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.foundation.arrays import arrow_array, numbers_of
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +99,7 @@ def _texts(column: Column, own: NDArray[np.int64], count: int) -> Any:
     values[own[own >= 0]] = column.values[own >= 0]
     whole = values.astype(np.int64) if np.all(np.abs(values) < 2**53) else np.zeros(0, dtype=np.int64)
     if not column.variable.is_numeric:
-        return pa.array(column.variable.categories, pa.string()).take(pa.array(whole))
-    texts = pc.cast(pa.array(whole), pa.string())
+        return arrow_texts(column.variable.categories).take(arrow_array(whole))
+    texts = pc.cast(arrow_array(whole), pa.string())
     is_code = np.array_equal(whole, values) and len(np.unique(numbers_of(pc.utf8_length(texts), np.int64, 0))) == 1
     return texts if is_code else texts[:0]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from maskwright.foundation.arrays import arrow_array, numbers_of
+from maskwright.foundation.arrays import arrow_array, arrow_texts, numbers_of, scalar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -137,9 +137,9 @@ class ValueCodes:
         column = self._data[name]
         values = column.values.astype(np.float64)
         if not column.variable.is_numeric:
-            texts = pa.array([*column.variable.categories, None], pa.string())
+            texts = arrow_texts([*column.variable.categories, ""])
             is_number = pc.match_substring_regex(texts, r"^[0-9]{1,15}$")
-            numbers = pc.cast(pc.if_else(is_number, texts, pa.scalar(None, pa.string())), pa.float64())
+            numbers = pc.cast(pc.if_else(is_number, texts, scalar(None, pa.string())), pa.float64())
             values = numbers_of(numbers, np.float64, np.nan)[column.values]
         return np.where(column.missing, np.nan, values)
 

@@ -79,10 +79,12 @@ class MissingCells:
         pyarrow.StringArray of shape (n,)
         """
         nothing = self.suppressed_text(suppressed_as, unless_known)
-        texts = pa.array([*self.texts, None, nothing], pa.string())
-        places = np.where(self.codes == NO_CELL, len(self.texts), self.codes)
-        places = np.where(self.codes == HAD_VALUE, len(self.texts) + 1, places)
-        return texts.take(arrow_array(places.astype(np.int64), ~missing))
+        had_value = self.codes == HAD_VALUE
+        # A list of Python's would make Arrow import pandas.
+        texts = arrow_texts([*self.texts, nothing or ""])
+        places = np.where(had_value, len(self.texts), self.codes).astype(np.int64)
+        is_null = ~missing | (self.codes == NO_CELL) | (had_value & (nothing is None))
+        return texts.take(arrow_array(places, is_null))
 
     def kinds(self, suppressed_as: str | None) -> NDArray[np.int64]:
         """Number of each code's text: 0 for that of suppressed cells, 1, 2, ... for others.

@@ -133,7 +133,7 @@ def amounts(texts: Any) -> NDArray[np.float64]:
     """
     parts = pc.extract_regex(pc.replace_substring_regex(texts, SPACES, " "), AMOUNT)
     before, number, behind = (pc.struct_field(parts, name) for name in ("before", "number", "behind"))
-    units = pc.binary_join_element_wise(before, behind, "0").dictionary_encode().indices
+    units = pc.binary_join_element_wise(before, behind, scalar("0")).dictionary_encode().indices
     codes = numbers_of(units, np.int64, -1)
     found = np.full(len(texts), np.nan)
     has_unit = codes == np.argmax(np.bincount(codes[codes >= 0], minlength=1))

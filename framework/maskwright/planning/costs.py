@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ START = 3.0
 """Seconds until the first record is read: modules are imported, and kernels loaded."""
 
 
+RELATION, SAMPLED_FOR_RELATIONS = 0.0012, 20_000
+"""Seconds in which it is examined whether a published variable gives a masked one away, and of how many records."""
+
+
 @dataclass(frozen=True)
 class StageCost:
     """Expected cost of one stage; `bytes`: peak of the process while it lasts."""
@@ -78,6 +82,21 @@ class Costs:
         """Of all stages, of one processor."""
         return sum(each.seconds for each in self.stages)
 
+    @property
+    def kind(self) -> str:
+        """The stage that takes the most time, by which runs are alike."""
+        return max(self.stages, key=lambda each: each.seconds).stage
+
+    def with_compiling(self, seconds: float) -> Costs:
+        """Return the costs of a run that compiles kernels before it does anything."""
+        if not seconds:
+            return self
+        return replace(self, stages=(StageCost("compile kernels, once", BASE, seconds), *self.stages))
+
+    def times(self, ratio: float) -> Costs:
+        """Return the costs on a machine that takes so many times as long."""
+        return replace(self, stages=tuple(replace(each, seconds=ratio * each.seconds) for each in self.stages))
+
 
 def costs_together(levels: Sequence[Costs]) -> Costs:
     """Expected costs of a run on several levels, the lowest last: all are in memory at once, and the program once."""
@@ -105,12 +124,21 @@ def costs_of(
     steps: Sequence[Step] = (),
     measures: Sequence[tuple[Cost, int]] = (),
     block_size: int | None = None,
+    strata: Sequence[Sequence[GroupStrata]] = (),
 ) -> Costs:
-    """Expected costs of a run; `measures`: the cost of each, and how many variables it looks at."""
+    """Expected costs of a run; `measures`: the cost of each, and how many variables it looks at.
+
+    `strata`: of the groups of each step; left out: all records are masked together.
+    """
     most = min(max(masked, default=0), variables)
+    sampled = min(records, SAMPLED_FOR_RELATIONS) / SAMPLED_FOR_RELATIONS
     seconds = {
         "read": START,
-        "mask": sum(_masking(step, records, count, block_size) for step, count in zip(steps, masked, strict=True)),
+        "plan": RELATION * sampled * most * (variables - most),
+        "mask": sum(
+            _masking(step, records, groups, block_size)
+            for step, groups in zip(steps, strata or [[(count, (1.0,))] for count in masked], strict=True)
+        ),
         "measure": sum(cost.of(records, count) for cost, count in measures),
     }
     return Costs(
@@ -126,11 +154,23 @@ def costs_of(
     )
 
 
-def _masking(step: Step, records: int, masked: int, block_size: int | None) -> float:
+GroupStrata = tuple[int, "Sequence[float]"]
+"""Variables that are masked together, and the share of the records that each stratum has."""
+
+OF_STRATUM = 0.0015
+"""Seconds for each stratum of a group, whatever it holds."""
+
+
+def _masking(step: Step, records: int, groups: Sequence[GroupStrata], block_size: int | None) -> float:
     """Seconds that a step takes."""
     method, partition = step.method.claims.cost, step.partition
-    found = method.of(records, masked, block_size)
-    return found if partition is None else found + partition.partition.cost.of(records, masked, block_size)
+    costs = [method] if partition is None else [method, partition.partition.cost]
+    sizes = [(variables, round(records * share)) for variables, strata in groups for share in strata]
+    # What a plugin takes whatever the data are, it takes once.
+    once = sum(cost.seconds for cost in costs)
+    return once + OF_STRATUM * (len(sizes) - len(groups)) + sum(
+        cost.of(size, variables, block_size) - cost.seconds for cost in costs for variables, size in sizes
+    )  # fmt: skip
 
 
 SCRATCH = 45.0

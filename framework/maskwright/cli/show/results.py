@@ -21,7 +21,6 @@ from maskwright.cli.show.screen import (
 from maskwright.cli.show.tables import print_table_of_measures
 from maskwright.data.parts.part_files import address_of, is_remote
 from maskwright.release.record.record_parts import PlanRecord
-from maskwright.release.record.run_record import RunRecord
 from maskwright.release.wording import (
     KEPT_BY,
     classes_of_equal_records,
@@ -32,6 +31,7 @@ from maskwright.release.wording import (
     kept_as_planned,
     loss_by_step,
     moved_rows,
+    names,
     operator_word,
     plural,
     release_remarks,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from maskwright.release.record.record_parts import CostsRecord, GroupRecord, StepRecord
-    from maskwright.release.record.run_record import EditRecord, LocalisationRecord
+    from maskwright.release.record.run_record import EditRecord, LocalisationRecord, RunRecord
 
 
 def print_costs(out: Console, costs: CostsRecord) -> None:
@@ -66,6 +66,9 @@ def print_costs(out: Console, costs: CostsRecord) -> None:
         leader, scratch = (file_size(int(each * 1e6)) for each in (costs.leader_megabytes, costs.scratch_megabytes))
         wall = f"about {duration(costs.seconds / costs.workers)} where each worker has a processor of its own"
         item(out, "  ", f"{scratch} of scratch; {leader} of memory for the process that leads; {wall}")
+    if costs.basis:
+        compiled = f"; the first run compiles the kernels of {names(costs.to_compile)}" if costs.to_compile else ""
+        item(out, "  ", f"time: {costs.basis}{compiled}")
     if not costs.fits and costs.memory_megabytes is not None:
         there = file_size(int(costs.memory_megabytes * 1e6))
         other = "parts of fewer records, a smaller block_size, or fewer workers"
@@ -188,6 +191,8 @@ def _grid(grid: Mapping[str, int | None]) -> str:
 
 def print_result(shown: Mapping[str, object]) -> None:
     """Print a finished run on one screen: plan, edits before and after, k, measures, files, verdict."""
+    from maskwright.release.record.run_record import RunRecord  # models of pydantic, which a plan does without
+
     record = RunRecord.model_validate(shown)
     out = console()
     plan = record.plan

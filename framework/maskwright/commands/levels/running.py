@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.costs import Costs
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.files import Release
     from maskwright.release.record.run_record import LikeClasses
@@ -110,17 +111,21 @@ class PlannedOnLevels(PlannedRun):
         """Return the plan of all levels, as ``maskwright plan --json`` prints it."""
         return self.planned.to_json()
 
-    def extent(self, assumed: int | None) -> dict[str, Any]:
-        """Return the records of each level, and expected memory and time; those assumed are of the lowest."""
+    def costs(self, assumed: int | None) -> Costs:
+        """Return expected memory and time; the records assumed are of the lowest level."""
         levels = self.planned.loaded.linked.levels
         times = 1.0 if assumed is None else assumed / max(len(levels[-1]), 1)
-        costs = costs_together([
+        return costs_together([
             costs_of_plan(
                 self.pipeline, self.planned.every[level.name].plan, len(level.data.names), round(times * len(level))
             )
             for level in levels
         ])  # fmt: skip
-        return {"levels": {level.name: len(level) for level in levels}} | costs_json(costs, limit_of(self.pipeline))
+
+    def extent(self, assumed: int | None) -> dict[str, Any]:
+        """Return the records of each level, and expected memory and time."""
+        counts = {level.name: len(level) for level in self.planned.loaded.linked.levels}
+        return {"levels": counts} | costs_json(self.costs(assumed), limit_of(self.pipeline), self.pipeline)
 
     def carry_out(self, release: Release) -> CandidateOnLevels:
         """Mask level by level, write, read back, validate and measure."""

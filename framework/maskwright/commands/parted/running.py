@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.progress import Progress, Reporter
     from maskwright.masking.masking_result import MaskingResult
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.costs import Costs
     from maskwright.release.files import Release
     from maskwright.release.protection_checks import UnchangedCells
     from maskwright.release.record.run_record import RunRecord
@@ -177,14 +178,18 @@ class PlannedOverParts(PlannedRun):
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.plan.plan.to_json()
 
-    def extent(self, assumed: int | None) -> dict[str, Any]:
+    def costs(self, assumed: int | None) -> Costs:
         """Return expected memory of each worker, and time."""
         parts, plan = self.run.parts, self.plan.plan
         largest = max(each.records for each in parts)
         variables, records = len(parts.schema or ()), assumed or parts.records
         examined = len(examined_columns(plan, self.found.sample))
-        costs = costs_of_parted_plan(self.pipeline, plan, variables, records, largest, examined)
-        return costs_json(costs, worker_limit(self.pipeline, costs))
+        return costs_of_parted_plan(self.pipeline, plan, variables, records, largest, examined)
+
+    def extent(self, assumed: int | None) -> dict[str, Any]:
+        """Return expected memory of each worker, and time."""
+        costs = self.costs(assumed)
+        return costs_json(costs, worker_limit(self.pipeline, costs), self.pipeline)
 
     def carry_out(self, release: Release) -> CandidateOverParts:
         """Mask group by group, then write, read back, validate and measure part by part."""

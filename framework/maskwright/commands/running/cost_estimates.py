@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from maskwright.commands.running.measured_costs import correction_of, kernels_to_compile
 from maskwright.foundation.errors import InputError, Problem, ReadAgain
 from maskwright.foundation.processes.resources import bytes_of, memory
 from maskwright.pipeline.resolved import DataSource, Pipeline
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from maskwright.foundation.progress import Progress
     from maskwright.pipeline.resolved import MaskingRequest
+    from maskwright.planning.costs import GroupStrata
     from maskwright.planning.plan import Plan
     from maskwright.plugins.cost import Cost
     from maskwright.plugins.source import Reading
@@ -30,7 +32,10 @@ MOST_GROWTH = 100
 def costs_of_plan(request: Pipeline, plan: Plan, variables: int, records: int) -> Costs:
     """Expected costs of a run in memory."""
     measures = costs_of_measures(request, plan)
-    return costs_of(records, variables, masked_by_steps(plan), plan.steps, measures, request.execution.block_size)
+    return costs_of(
+        records, variables, masked_by_steps(plan), plan.steps, measures, request.execution.block_size,
+        strata_by_steps(plan),
+    )  # fmt: skip
 
 
 def costs_of_measures(request: Pipeline, plan: Plan) -> list[tuple[Cost, int]]:
@@ -55,19 +60,39 @@ def masked_by_steps(plan: Plan) -> list[int]:
     ]
 
 
-def costs_in_memory(request: Pipeline, plan: Plan, variables: int, records: int) -> dict[str, Any]:
+def strata_by_steps(plan: Plan) -> list[list[GroupStrata]]:
+    """How many variables each group of each step has, and which share of the records is in each stratum."""
+    found: list[list[GroupStrata]] = [[] for _ in plan.steps]
+    for group in plan.groups:
+        sizes = [1] if group.strata is None else [each.records for each in group.strata.strata]
+        found[group.step - 1].append((len(group.variables), [each / max(sum(sizes), 1) for each in sizes]))
+    return found
+
+
+def plugins_used(request: Pipeline) -> list[tuple[str, str]]:
+    """Names of the methods, partitions and measures of a run, and their modules."""
+    used = [(step.method.name, step.method.params) for step in request.steps]
+    partitions = [step.partition.partition for step in request.steps if step.partition is not None]
+    used += [(each.name, each.params) for each in partitions]
+    used += [(each.measure.name, each.measure.params) for each in request.measures]
+    return [(name, params.__module__) for name, params in used]
+
+
+def costs_in_memory(request: Pipeline, costs: Costs) -> dict[str, Any]:
     """Costs of a run in memory, and why it is one where an engine is named."""
-    found = costs_json(costs_of_plan(request, plan, variables, records), limit_of(request))
+    found = costs_json(costs, limit_of(request), request)
     if request.in_one_process:
         found["costs"]["in_one_process"] = list(request.in_one_process)
     return found
 
 
-def costs_json(costs: Costs, limit: int | None) -> dict[str, Any]:
-    """Costs and whether they fit, as ``maskwright plan --json`` prints them.
+def costs_json(costs: Costs, limit: int | None, request: Pipeline) -> dict[str, Any]:
+    """Costs on this machine and whether they fit, as ``maskwright plan --json`` prints them.
 
     `limit`: bytes that the process, or each worker, may take; None: no one knows.
     """
+    correction, kernels = correction_of(costs), kernels_to_compile(plugins_used(request), costs.records)
+    costs = costs.with_compiling(kernels.seconds).times(correction.ratio)
     stages = [
         {"stage": each.stage, "megabytes": round(each.bytes / MEGABYTE, 1), "seconds": round(each.seconds, 2)}
         for each in costs.stages
@@ -76,6 +101,7 @@ def costs_json(costs: Costs, limit: int | None) -> dict[str, Any]:
         "records": costs.records, "stages": stages, "peak_megabytes": round(costs.peak.bytes / MEGABYTE, 1),
         "seconds": round(costs.seconds, 2), "memory_megabytes": None if limit is None else limit / MEGABYTE,
         "fits": limit is None or costs.peak.bytes <= limit,
+        "basis": correction.basis, "to_compile": list(kernels.plugins),
     }  # fmt: skip
     if costs.workers:
         found["workers"] = costs.workers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from maskwright.commands.running.cost_estimates import costs_in_memory, refuse_too_large
+from maskwright.commands.running.cost_estimates import costs_in_memory, costs_of_plan, refuse_too_large
 from maskwright.commands.running.preparation import ToPublish, doubts_of_measures, output_findings, prepare
 from maskwright.commands.running.release_candidate import PlannedRun
 from maskwright.plugins.registry import plugins
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maskwright.commands.running.release_candidate import ReleaseCandidate
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import Pipeline
+    from maskwright.planning.costs import Costs
     from maskwright.release.files import Release
 
 
@@ -46,12 +47,16 @@ class PlannedInMemory(PlannedRun):
         """Return the plan, as ``maskwright plan --json`` prints it."""
         return self.ready.plan.to_json()
 
-    def extent(self, assumed: int | None) -> dict[str, Any]:
+    def costs(self, assumed: int | None) -> Costs:
         """Return expected memory and time, for the records of the file or as many as are assumed."""
-        request, plan = self.pipeline, self.ready.plan
+        plan = self.ready.plan
         records = plan.records if assumed is None else assumed
         assert records is not None
-        return costs_in_memory(request, plan, len(self.ready.original.names), records)
+        return costs_of_plan(self.pipeline, plan, len(self.ready.original.names), records)
+
+    def extent(self, assumed: int | None) -> dict[str, Any]:
+        """Return the same as ``maskwright plan --json`` prints it."""
+        return costs_in_memory(self.pipeline, self.costs(assumed))
 
     def carry_out(self, release: Release) -> ReleaseCandidate:
         """Mask, write, read back, validate and measure."""

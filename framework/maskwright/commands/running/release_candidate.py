@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from maskwright.foundation.findings import Notice
     from maskwright.foundation.progress import Reporter
     from maskwright.pipeline.resolved import MeasureRequest, Pipeline
+    from maskwright.planning.costs import Costs
     from maskwright.plugins.measurement import Measurement
     from maskwright.release.files import Release
     from maskwright.release.record.run_record import RunRecord
@@ -50,6 +51,10 @@ class PlannedRun(ABC):
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return the plan, as ``maskwright plan --json`` prints it and checks of plans get it."""
+
+    @abstractmethod
+    def costs(self, assumed: int | None) -> Costs:
+        """Return expected memory and time by the rates of measured runs, of the records there are or of others."""
 
     @abstractmethod
     def extent(self, assumed: int | None) -> dict[str, Any]:

@@ -120,6 +120,11 @@ _reported: list[bool] = []
 NOTICE = "Compiling numeric kernels that have not been used before, up to a minute; their machine code is kept."
 
 
+def has_compiled() -> bool:
+    """Whether this process compiled kernels of a run."""
+    return bool(_reported)
+
+
 @contextmanager
 def report_compilation(reporter: Reporter) -> Iterator[None]:
     """Send one notice when Numba starts to compile inside; loading compiled code from the cache is not compiling."""

@@ -14,8 +14,9 @@ from maskwright.data.dependencies import Dependencies, ValueCodes, determines
 from maskwright.data.notations import amounts
 from maskwright.foundation.arrays import arrow_texts, numbers_of
 from maskwright.foundation.doubts import Doubt
+from maskwright.planning.warnings.median_lines import groupings
 from maskwright.planning.warnings.number_inference import are_tied, in_the_order_of, inferred_from_numbers
-from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS, HOLDS, some_records
+from maskwright.planning.warnings.observed_numbers import FEWEST_NUMBERS, HOLDS, ObservedNumbers, some_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from maskwright.edits.edit_set import EditSet
     from maskwright.foundation.arrays import Floats, Integers
     from maskwright.planning.model import Group, Step
+    from maskwright.planning.warnings.median_lines import Grouping
 
 
 RELATION_SAMPLE = 20_000
@@ -56,11 +58,15 @@ def attribute_inference_doubts(
     some = data if len(data) <= RELATION_SAMPLE else data.taken(np.arange(RELATION_SAMPLE))
     # A key with new random values discloses nothing but who belongs together.
     published = [name for name in untouched if name in some and not some[name].variable.renewed]
-    numbers, codes = dict(published_numbers(some, published)), ValueCodes(some)
+    numbers, codes = ObservedNumbers(len(some), published_numbers(some, published)), ValueCodes(some)
+    without_years = [name for name in numbers if not name.startswith("the year of ")]
+    plain = numbers if len(without_years) == len(numbers) else numbers.only(without_years)
     categories = {name: codes.of(name) for name in published if codes.distinct(name) > 1}
-    parts = {name: CodeParts(some, name, codes) for name in published}
-    differences = {name: each[: len(some)] for name, each in published_differences(data, published)}
-    units: dict[str, float] = {}
+    grouped = groupings(len(some), categories)
+    parts: dict[str, CodeParts] = {}
+    differences = ObservedNumbers(
+        len(some), ((name, each[: len(some)]) for name, each in published_differences(data, published))
+    )
     masked_by: dict[str, list[Step]] = {}
     for group in groups:
         for name in group.variables if steps[group.step - 1].method.changes_cells else ():
@@ -74,10 +80,11 @@ def attribute_inference_doubts(
         tied = [set(edit.variables) for edit in edits] if suppressed else []
         if suppressed and not column.variable.is_numeric:
             tied += [{name, other} for other in published if not some[other].variable.is_numeric]
-        found = _relation(column, numbers, categories, tied, units) or _order_of(column, differences)
+        found = _relation(column, numbers, plain, grouped, tied) or _order_of(column, differences)
         if found is None and (coarser or not column.variable.is_numeric) and not suppressed:
             dependencies = Dependencies(some, [name, *published], homes=some.households).of(name)
             found = next((str(each) for each in dependencies if len(each.given) == 1), None)
+            parts = parts or {each: CodeParts(some, each, codes) for each in published}
             found = found or _part_of_code(codes.of(name), parts)
         if found is not None:
             message = f"it can be inferred from {found}, published as it is"
@@ -119,7 +126,7 @@ def published_differences(data: Dataset, names: Sequence[str]) -> Iterator[tuple
             yield f"the {said} of {name}", found
 
 
-def _order_of(column: Column, numbers: Mapping[str, Floats]) -> str | None:
+def _order_of(column: Column, numbers: ObservedNumbers) -> str | None:
     """The first of some numbers that puts the records in the order of a variable; None: none does."""
     values = _values(column)
     if values is None:
@@ -161,9 +168,12 @@ def _years(texts: Any) -> Floats:
 
 
 def _relation(
-    column: Column, numbers: Mapping[str, Floats], categories: Mapping[str, Integers], tied: Sequence[set[str]],
-    units: dict[str, float],
-) -> str | None:  # fmt: skip
+    column: Column,
+    numbers: ObservedNumbers,
+    plain: ObservedNumbers,
+    grouped: Sequence[Grouping],
+    tied: Sequence[set[str]],
+) -> str | None:
     """What a number can be computed from, other than edits that tie it; None: nothing was found."""
     itself = column.variable.name
     values = _values(column)
@@ -183,7 +193,6 @@ def _relation(
             related = related or _has_constant_quotient(own, other)
         if related:
             return name
-    plain = {name: each for name, each in numbers.items() if not name.startswith("the year of ")}
     for one, another in _possible_pairs(own, plain):
         if are_tied([itself, one, another], tied):
             continue
@@ -191,14 +200,14 @@ def _relation(
         if any(_is_zero(own - each, own) for each in (first - second, second - first, first + second)):
             return f"{one} and {another}"
     tied_to = [names - {itself} for names in tied if itself in names]
-    found = inferred_from_numbers(values, plain, tied_to, categories, units)
+    found = inferred_from_numbers(values, plain, tied_to, grouped)
     return None if found is None else " and ".join(found)
 
 
-def _possible_others(own: Floats, numbers: Mapping[str, Floats]) -> set[str]:
+def _possible_others(own: Floats, numbers: ObservedNumbers) -> set[str]:
     """Numbers whose difference, sum or quotient with another may be constant, by few records; all years."""
     rows, names = some_records(np.isfinite(own), FEW), list(numbers)
-    few, table = own[rows], _table(numbers, names, rows)
+    few, table = own[rows], numbers.table[:, rows]
     possible = np.array([name.startswith("the year of ") for name in names], dtype=np.bool_)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for each in (few - table, few + table, few / table):
@@ -224,17 +233,13 @@ def _largest(table: Floats) -> Floats:
     return np.asarray(np.nan_to_num(np.fmax.reduce(np.abs(table), axis=1, initial=0.0)))
 
 
-def _table(numbers: Mapping[str, Floats], names: Sequence[str], rows: Integers) -> Floats:
-    return np.array([numbers[name][rows] for name in names]).reshape(len(names), len(rows))
-
-
-def _possible_pairs(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[tuple[str, str]]:
+def _possible_pairs(own: Floats, numbers: ObservedNumbers) -> Iterator[tuple[str, str]]:
     """Pairs of numbers whose sum or difference may be another: not so many of some records fail that it cannot be."""
     known = np.flatnonzero(np.isfinite(own))
     most = (1 - HOLDS) * len(known) + 1  # that may fail of all records: fewer, where a pair has missing cells
     rows = known[np.linspace(0, max(len(known) - 1, 0), min(len(known), int(3 * most) + 1)).astype(np.int64)]
     names = list(numbers)
-    table, few = _table(numbers, names, rows), some_records(np.ones(len(rows), dtype=np.bool_), FEW)
+    table, few = numbers.table[:, rows], some_records(np.ones(len(rows), dtype=np.bool_), FEW)
     for place, one in enumerate(names[:-1]):
         others = np.arange(place + 1, len(names))
         fail, count = _failing(own[rows[few]], table[place, few], table[place + 1 :, few])

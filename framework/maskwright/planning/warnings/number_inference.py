@@ -2,45 +2,42 @@
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.planning.warnings.median_lines import median_lines
+from maskwright.planning.warnings.median_lines import Lines
 from maskwright.planning.warnings.observed_numbers import (
+    FEW_RECORDS,
     FEWEST_NUMBERS,
     FEWEST_VALUES,
     HOLDS,
+    MOST,
+    NEAR,
+    NEAR_PLACE,
+    OFTEN,
     RECORDS_A_NUMBER,
+    ObservedNumbers,
     correlation,
-    correlations_of_first,
     is_derivable,
     is_mode,
+    logarithms,
     most_correlated,
     most_identified,
     ranks,
     some_records,
-    unit,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from maskwright.foundation.arrays import Booleans, Floats, Integers
+    from maskwright.foundation.arrays import Floats, Integers
+    from maskwright.planning.warnings.median_lines import Grouping
 
-
-NEAR = 0.005
-"""Share of a number, or of the range of most of them where that is less, up to which a sum or product may be off."""
-
-MOST = (0.1, 0.9)
-"""Quantiles between which most of the numbers lie: years and dates are large, and near to each other."""
 
 NEAR_RANKS = 0.01
 """Share of the records that a number may stand from the place that another one gives it: a rank in 50 steps."""
-
-NEAR_PLACE = 0.02
-"""Share of a number by which the one at the place that another gives it may be off: what is rounded has few places."""
 
 TRIMMED = 0.9
 """Share of the records that a fit is taken from, those that it fits best."""
@@ -48,40 +45,21 @@ TRIMMED = 0.9
 TRIMS = 6
 """Times that the records that fit best are chosen again."""
 
-FEW_RECORDS = 60
-"""Records on which a relation is tried first."""
-
-OFTEN = 0.8
-"""Share of these in which a line has to hold."""
-
-FEWEST_TRIED = 10
-"""Of these, those with all numbers, at least: fewer do not exclude a line."""
-
 ALIKE = 0.5
 """Rank correlation in these below which numbers are not in one order."""
 
 SCREENED = 300
 """Records in which a number is in the order of another often, or is not examined further."""
 
-SHOWN = 0.5
-"""Share of the records in which a rounded result has to be within `NEAR_PLACE`."""
-
 JOINTLY = (0.15, HOLDS)
 """Shares of the records with one number in which others have to be observed to be summed up with it."""
-
-FEWEST_EACH = 4
-"""Records of a category through which a line is laid, at least."""
-
-MOST_PAIRED = 16
-"""Variables of whose categories all pairs are tried: those with the fewest."""
 
 
 def inferred_from_numbers(
     own: Floats,
-    numbers: Mapping[str, Floats],
+    numbers: ObservedNumbers,
     tied: Collection[Collection[str]] = (),
-    groups: Mapping[str, Integers] | None = None,
-    units: dict[str, float] | None = None,
+    groups: Iterable[Grouping] = (),
 ) -> tuple[str, ...] | None:
     """Published numbers from which a number can be computed or, by its place in their order, read nearly exactly.
 
@@ -91,23 +69,20 @@ def inferred_from_numbers(
     number in each category, or pair of categories (a currency by year), to within what their decimals leave. Each has
     to hold in `HOLDS` of the records that have all of its numbers.
 
-    `own`: NaN where missing; shape (n,). `numbers`: by name, NaN where missing; shape (n,). `groups`: codes of
-    categories, -1 where missing; shape (n,). `units`: of numbers that were examined before with the same others, by
-    name; it is added to.
+    `own`: NaN where missing; shape (n,). `groups`: the records by categories.
     """
     if not is_derivable(own):
         return None
-    free = {name: each for name, each in numbers.items() if not are_tied([name], tied)}
-    ordering = next(in_the_order_of(own, free), None)
+    ordering = next((name for name in in_the_order_of(own, numbers) if not are_tied([name], tied)), None)
     if ordering is not None:
         return (ordering,)
     unusual = np.where(is_mode(own), np.nan, own)
-    numbers = {name: numbers[name] for name in most_correlated(unusual, numbers)}
+    names = most_correlated(unusual, numbers)
     for fit in (_Sum, _Product):
         target, scaled = fit.on_scale(own, numbers)
         examined: list[set[str]] = []
-        for names in _jointly_observed(target, scaled):
-            left = {name: scaled[name] for name in names[: most_identified(target)]}
+        for together in _jointly_observed(target, scaled, names):
+            left = {name: scaled[name] for name in together[: most_identified(target)]}
             # What fewer numbers determine, more of them do as well.
             if any(left.keys() <= each for each in examined):
                 continue
@@ -117,20 +92,19 @@ def inferred_from_numbers(
                 # A relation that an edit declares may hide one that none does.
                 del left[found[0]]
             examined.append(fitted.identified)
-    lines = _Lines(unusual, numbers, {} if units is None else units)
-    found_by_lines = chain(lines.of_rates(), lines.of_groups(groups or {}))
+    lines = Lines(unusual, numbers, names)
+    found_by_lines = chain(lines.of_rates(), lines.of_groups(groups))
     return next((names for names in found_by_lines if not are_tied(names, tied)), None)
 
 
-def in_the_order_of(own: Floats, numbers: Mapping[str, Floats]) -> Iterator[str]:
+def in_the_order_of(own: Floats, numbers: ObservedNumbers) -> Iterator[str]:
     """Numbers that put nearly all records in the order of another, or in the opposite one."""
-    rows = some_records(np.isfinite(own), FEW_RECORDS)
-    if len(rows) < FEWEST_NUMBERS:
-        return iter(())
-    complete = [name for name, each in numbers.items() if np.isfinite(each).all()]
-    table = np.array([own[rows], *(numbers[name][rows] for name in complete)])
-    excluded = {name for name, near in zip(complete, correlations_of_first(table), strict=True) if abs(near) < ALIKE}
-    return (name for name, each in numbers.items() if name not in excluded and in_one_order(own, each))
+    along, counts = numbers.correlations(own, FEW_RECORDS)
+    excluded = (counts < FEWEST_NUMBERS) | (np.abs(along) < ALIKE)
+    return (
+        name for name, is_excluded in zip(numbers, excluded, strict=True)
+        if not is_excluded and in_one_order(own, numbers[name])
+    )  # fmt: skip
 
 
 def in_one_order(one: Floats, other: Floats) -> bool:
@@ -208,7 +182,7 @@ class _Sum:
         return tuple(self._names[each] for each in chosen)
 
     @staticmethod
-    def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
+    def on_scale(own: Floats, numbers: ObservedNumbers) -> tuple[Floats, ObservedNumbers]:
         """The number, NaN where it is 0, and the others, on the scale on which they are added up."""
         return np.where(own == 0, np.nan, own), numbers
 
@@ -236,159 +210,23 @@ class _Product(_Sum):
     """A number as a product of powers of others: a sum of logarithms."""
 
     @staticmethod
-    def on_scale(own: Floats, numbers: Mapping[str, Floats]) -> tuple[Floats, Mapping[str, Floats]]:
+    def on_scale(own: Floats, numbers: ObservedNumbers) -> tuple[Floats, ObservedNumbers]:
         """Logarithms, NaN where there are none."""
-        return _logarithms(own), {name: _logarithms(each) for name, each in numbers.items()}
+        return logarithms(own), numbers.logarithms
 
     def _room(self) -> Floats:
         return np.full(len(self._own), NEAR * min(1.0, self._range()))
 
 
-class _Lines:
-    """A number as a line through another one that is multiplied with a third, or that differs between categories.
-
-    `own`: NaN where missing, and where it has its mode, such as 0; shape (n,).
-    """
-
-    def __init__(self, own: Floats, numbers: Mapping[str, Floats], units: dict[str, float]) -> None:
-        known = np.isfinite(own)
-        self._own, self._names = own, [name for name, each in numbers.items() if is_derivable(each[known], 2)]
-        kept = {name: numbers[name] for name in self._names}
-        # With a constant at the end: where its line holds as well, the other number adds nothing.
-        self._table = np.array([*kept.values(), np.ones(len(own))]).T
-        units.update({name: unit(each) for name, each in kept.items() if name not in units})
-        self._units = np.array([*(units[name] for name in kept), 0.0])
-        shares = np.isfinite(self._table[known]).mean(axis=0) if known.any() else np.ones(1)
-        self._few = int(FEW_RECORDS / max(float(shares.min()), FEWEST_TRIED / FEW_RECORDS))
-        self._size = np.minimum(np.abs(own), np.ptp(np.quantile(own[known], MOST)) if known.any() else 0.0)
-        self._factors = range(min(len(kept), most_identified(own)))
-
-    def of_rates(self) -> Iterator[tuple[str, ...]]:
-        """Pairs of a number x and a rate r of which the one examined is ``x (a + b r)`` or ``x / (a + b r)``."""
-        for place in self._factors:
-            known = np.isfinite(self._own) & np.isfinite(self._table[:, place])
-            few = some_records(known, self._few)
-            for power in (1, -1):
-                for rate in self._candidates(few, (place, power)):
-                    rows = some_records(known & np.isfinite(self._table[:, rate]))
-                    if self._hold(rows, np.array([rate, len(self._names)]), HOLDS, (place, power))[0]:
-                        yield self._names[place], self._names[rate]
-
-    def of_groups(self, groups: Mapping[str, Integers]) -> Iterator[tuple[str, ...]]:
-        """Numbers, and the variables, none or up to two, of which each category, or pair, has a line of its own."""
-        found: list[tuple[int, tuple[str, ...]]] = []
-        for names, codes in _groupings(groups, np.isfinite(self._own)):
-            sizes = np.bincount(codes[codes >= 0])
-            if sizes[sizes >= FEWEST_EACH].sum() < max(FEWEST_NUMBERS, SHOWN * sizes.sum()):
-                continue
-            largest = np.argsort(-sizes, kind="stable")[: FEW_RECORDS // FEWEST_EACH]
-            largest = largest[np.cumsum(np.minimum(sizes[largest], self._few // 2)) <= self._few]
-            few = np.concatenate([some_records(codes == each, self._few // 2) for each in largest])
-            for place in self._candidates(few, groups=codes):
-                # A line in each category is one in each pair.
-                if self._names[place] in names or any(place == one and {*fewer} <= {*names} for one, fewer in found):
-                    continue
-                observed = (codes >= 0) & np.isfinite(self._table[:, place])
-                rows = np.flatnonzero(observed & (sizes[codes] >= FEWEST_EACH))
-                if self._hold(rows, np.array([place, len(self._names)]), HOLDS, groups=codes)[0]:
-                    found.append((place, names))
-                    yield self._names[place], *names
-
-    def _candidates(
-        self, few: Integers, factor: tuple[int, int] = (-1, 1), groups: Integers | None = None
-    ) -> list[int]:  # fmt: skip
-        """Numbers through which lines may give the one examined, by few records, where no constant does."""
-        codes = np.zeros(len(few), dtype=np.int64) if groups is None else groups[few]
-        places = np.flatnonzero(self._are_collinear(few, codes, factor))
-        places = places[(places != factor[0]) & (places < len(self._names))]
-        if not len(places):
-            return []
-        possible = self._hold(few, np.append(places, len(self._names)), OFTEN, factor, groups)
-        return [] if possible[-1] else places[possible[:-1]].tolist()
-
-    def _are_collinear(self, few: Integers, codes: Integers, factor: tuple[int, int]) -> Booleans:
-        """Whether three records of a group often lie on a line, as far as decimals and `NEAR` let it be; shape (k,)."""
-        firsts = np.flatnonzero((np.arange(len(few) - 2) % 3 == 0) & (codes[2:] == codes[:-2]))
-        rows = few[firsts + np.arange(3)[:, None]]
-        own, first, x = self._own[rows, None], self._table[rows, factor[0], None], self._table[rows]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            y = (own / first) ** factor[1]
-            slope = np.where(x[2] == x[0], 0.0, (y[2] - y[0]) / (x[2] - x[0]))
-            step = np.where(x[2] == x[0], 0.0, (x[1] - x[0]) / (x[2] - x[0]))
-            line = y[0] + step * (y[2] - y[0])
-            off, room = self._distances(own[1], first[1], slope, line, self._units, factor)
-            # What the two others may be off counts as often as the third lies away from them.
-            off /= np.maximum(np.abs(step), 1.0) + np.abs(1.0 - step)
-        known = np.isfinite(x).all(axis=0) & np.isfinite(y).all(axis=0)
-        size, count = self._size[rows[1], None], known.sum(axis=0)
-        follow, near = (np.sum(known & (off <= limit), axis=0) for limit in (NEAR * size + room, NEAR_PLACE * size))
-        return np.asarray(((2 * follow >= count) & (4 * near >= count)) | (3 * count < FEWEST_TRIED))
-
-    def _hold(
-        self, rows: Integers, places: Integers, share: float, factor: tuple[int, int] = (-1, 1),
-        groups: Integers | None = None,
-    ) -> Booleans:  # fmt: skip
-        """Whether lines through numbers, the last of them a constant, give the one examined; shape (k,).
-
-        In a share of the records that the constant does not give, but two of each group, to which a line is fitted.
-        `factor`: a number by which the line is multiplied, and 1; or that is divided by it, and -1.
-        """
-        own, size, table = self._own[rows, None], self._size[rows, None], self._table[rows][:, places]
-        if share != HOLDS:
-            table[np.cumsum(np.isfinite(table), axis=0) > FEW_RECORDS] = np.nan
-        first = self._table[rows, factor[0], None]
-        codes = np.zeros(len(rows), dtype=np.int64) if groups is None else groups[rows]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            slope, constant, lines = median_lines(table, (own / first) ** factor[1], codes)
-            off, room = self._distances(own, first, slope, constant + slope * table, self._units[places], factor)
-        follows, near = off <= NEAR * size + room / 2, off <= NEAR_PLACE * size
-        counted = np.isfinite(table) & np.isfinite(own) & np.isfinite(first)
-        if share == HOLDS:
-            counted &= ~follows[:, -1:]
-        count, fitted = np.count_nonzero(counted, axis=0) - 2 * lines, 2 * lines
-        enough = count >= (FEWEST_NUMBERS if share == HOLDS else FEWEST_TRIED) - 2
-        holds = np.count_nonzero(follows & counted, axis=0) - fitted >= share * count
-        holds &= np.count_nonzero(near & counted, axis=0) - fitted >= SHOWN * count
-        return np.asarray(holds & enough if share == HOLDS else holds | ~enough)
-
-    def _distances(
-        self, own: Floats, first: Floats, slope: Floats, line: Floats, units: Floats, factor: tuple[int, int]
-    ) -> tuple[Floats, Floats]:
-        """How far what lines imply is from the number examined, infinite where unknown; and what decimals leave."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            implied = first * line ** factor[1]
-            room = np.abs(implied * slope / line) * units + np.abs(implied / first) * self._units[factor[0]]
-            off = np.abs(implied - own)
-        off[~np.isfinite(off)] = np.inf
-        return off, np.nan_to_num(room)
-
-
-def _groupings(groups: Mapping[str, Integers], known: Booleans) -> Iterator[tuple[tuple[str, ...], Integers]]:
-    """All records as one group, the categories of each variable, and those of two; codes, -1 where missing."""
-    yield (), known.astype(np.int64) - 1
-    for name, codes in groups.items():
-        yield (name,), np.where(known, codes, -1)
-    counts = {name: int(codes.max(initial=0)) + 1 for name, codes in groups.items()}
-    fewest = sorted(groups, key=lambda name: counts[name])[:MOST_PAIRED]
-    for one, other in combinations(fewest, 2):
-        if counts[one] * counts[other] <= len(known):
-            both = known & (groups[one] >= 0) & (groups[other] >= 0)
-            yield (one, other), np.where(both, groups[one] * counts[other] + groups[other], -1)
-
-
-def _jointly_observed(own: Floats, numbers: Mapping[str, Floats]) -> list[list[str]]:
+def _jointly_observed(own: Floats, numbers: ObservedNumbers, names: Sequence[str]) -> list[list[str]]:
     """Sets of numbers that are observed in the records in which one of them is; the largest first."""
-    known = {name: np.isfinite(each) for name, each in numbers.items()}
-    names = [name for name, each in known.items() if np.count_nonzero(each & np.isfinite(own)) >= FEWEST_NUMBERS]
-    rows = some_records(np.isfinite(own))
-    table = np.array([known[name][rows] for name in names], dtype=np.float64).reshape(len(names), len(rows))
+    is_known = np.isfinite(own)
+    counts = dict(zip(numbers.names, numbers.counts(is_known), strict=True))
+    names = [name for name in names if counts[name] >= FEWEST_NUMBERS]
+    table = numbers.known[numbers.places(names)[:, None], some_records(is_known)[None, :]].astype(np.float32)
     common = table @ table.T
     sets = {tuple(np.flatnonzero(row >= each * row[place])) for each in JOINTLY for place, row in enumerate(common)}
     return [[names[each] for each in one] for one in sorted(sets, key=lambda one: (-len(one), one)) if len(one) > 1]
-
-
-def _logarithms(values: Floats) -> Floats:
-    return np.log(values, out=np.full(len(values), np.nan), where=values > 0)
 
 
 def are_tied(names: Sequence[str], tied: Collection[Collection[str]]) -> bool:

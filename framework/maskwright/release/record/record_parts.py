@@ -279,6 +279,8 @@ class CostsRecord(RecordPart):
     in_one_process: tuple[str, ...] = Field(
         default=(), description="Why all records are in one process although an engine is named."
     )
+    basis: str = Field(default="", description="What the times rest on; empty: on the rates of measured runs alone.")
+    to_compile: tuple[str, ...] = Field(default=(), description="Plugins whose kernels are not compiled yet.")
 
 
 class PlanRecord(RecordPart):
