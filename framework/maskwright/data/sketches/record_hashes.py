@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maskwright.foundation.arrays import arrow_array, numbers_of
 from maskwright.foundation.randomness import mixed
 
 if TYPE_CHECKING:
@@ -103,6 +102,8 @@ def published_cells(column: Column) -> NDArray[np.int64]:
         cells = column.values.astype(np.int64)
     gone = np.flatnonzero(column.missing)
     if len(gone):
+        from maskwright.foundation.arrays import arrow_array, numbers_of  # heavy: Arrow
+
         found = column.nothing(slice(None), None).take(arrow_array(gone)).dictionary_encode()
         kinds = [missing_cell(text) for text in [*found.dictionary.to_pylist(), None]]
         cells[gone] = np.array(kinds, dtype=np.int64)[numbers_of(found.indices, np.int64, -1)]
