@@ -84,6 +84,8 @@ def refuse_to_overwrite(outputs: Mapping[str, Path], inputs: Mapping[str, Path] 
     """Refuse to write a file that is read."""
     taken = {file_identity(path): f"{what} {path}" for what, path in (inputs or {}).items()}
     for identity, path in (_read.get() or {}).items():
+        if not path.exists():
+            continue  # a temporary one: another file may have its number by now
         taken.setdefault(identity, f"{path}, which this command reads")
     problems = [
         Problem(f"{what} would overwrite {other}", hint="Give it another file name.")

@@ -139,6 +139,35 @@ def _masked(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return homes.set_index("home").sort_index(), people
 
 
+def test_keys_in_attributes_are_kept_there_and_no_amount_is_a_key(tmp_path: Path) -> None:
+    drawn = np.random.default_rng(4)
+    homes = []
+    for home in range(60):
+        inside = "".join(
+            f'<person pid="p{home}-{place}"><age>{drawn.integers(90)}</age><wage>{wage}</wage><tax>{wage // 5}</tax>'
+            f"<net>{wage - wage // 5}</net></person>"
+            for place, wage in enumerate(drawn.integers(500, 5000, drawn.integers(1, 5)))
+        )
+        homes.append(f'<home id="h{home}"><region>{"north" if home % 2 else "south"}</region>{inside}</home>')
+    (tmp_path / "survey.xml").write_text(f"<s>{''.join(homes)}</s>", encoding="utf-8")
+    assert main(["init", str(tmp_path / "survey.xml"), "--to", str(tmp_path / "pipeline.yaml")]) == 0
+    described = yaml.safe_load((tmp_path / "pipeline.yaml").read_text(encoding="utf-8"))
+    assert [each["key"] for each in described["data"]["levels"].values()] == ["@id", "@pid"]
+    assert described["edits"] == ["tax + net == wage"]
+    described["data"]["undeclared"] = "other"
+    folder = {key: str(tmp_path / name) for key, name in described["output"].items()}
+    described |= {"output": folder, "data": {**described["data"], "source": str(tmp_path / "survey.xml")}, "seed": 1}
+    mw.run(described)
+    root = etree.parse(tmp_path / described["output"]["data"]).getroot()
+    persons = root.findall("home/person")
+    assert len(persons) == len(etree.fromstring(f"<s>{''.join(homes)}</s>").findall("home/person"))
+    assert all(int(each.findtext("tax")) + int(each.findtext("net")) == int(each.findtext("wage")) for each in persons)
+    assert len({home.get("id") for home in root}) == 60
+    for home in root:
+        members = home.findall("person")
+        assert [each.get("pid") for each in members] == [str(number + 1) for number in range(len(members))]
+
+
 def test_levels_inside_each_other_are_described_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     homes = "".join(f"<home><id>{number}</id><p><line>1</line></p><p><line>2</line></p></home>" for number in range(9))
     (tmp_path / "survey.xml").write_text(f"<s>{homes}</s>", encoding="utf-8")

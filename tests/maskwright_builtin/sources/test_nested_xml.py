@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def test_a_wrong_structure_is_told_with_its_line(tmp_path: Path, before: str, af
     ("params", "message"),
     [
         ({"record": "Person", "group": {"Household": "id"}}, "no <Household> of the file has an element <id>"),
-        ({"record": "Person", "group": {"Household": "@id"}}, "the key of <Household> is the attribute @id"),
+        ({"record": "Person", "group": {"Household": "@id"}}, "no <Household> of the file has an attribute @id"),
         ({"record": "Human", "group": {"Household": "hhid"}}, "no <Household> of the file has an element <Human>"),
         ({"record": "Person", "group": {"Family": "hhid"}}, "no record element called 'Family'"),
     ],
@@ -143,6 +144,33 @@ def test_a_wrong_structure_is_told_with_its_line(tmp_path: Path, before: str, af
 def test_names_that_the_file_has_not(tmp_path: Path, params: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         rows(written(tmp_path / "nested.xml", TWO), params)
+
+
+def with_attributes(text: str) -> str:
+    """The same file with the keys of households as attributes of theirs."""
+    return re.sub(r"(?<!-- )<Household>(.*?)<hhid>(\d+)</hhid>", r'<Household hhid="\2">\1', text, flags=re.DOTALL)
+
+
+@pytest.mark.covering(5)
+@pytest.mark.parametrize("seed", range(50))
+def test_keys_may_be_attributes(tmp_path: Path, seed: int) -> None:
+    elements = written(tmp_path / "elements.xml", random_file(seed))
+    attributes = written(tmp_path / "attributes.xml", with_attributes(random_file(seed)))
+    keyed: dict[str, Any] = {"record": "Person", "group": {"Household": "@hhid"}}
+    found = [[{name.lstrip("@"): text for name, text in row.items()} for row in rows(attributes, keyed)]]
+    assert found == [rows(elements, PERSONS)]
+    uppers = [{name.lstrip("@"): text for name, text in row.items()} for row in rows(attributes, HOUSEHOLDS)]
+    assert [without_absent(uppers)] == [without_absent(rows(elements, HOUSEHOLDS))]
+
+
+def test_a_key_of_both_levels_or_of_few_groups_is_refused(tmp_path: Path) -> None:
+    text, keyed = with_attributes(TWO), {"record": "Person", "group": {"Household": "@hhid"}}
+    both = written(tmp_path / "both.xml", text.replace("<Person>", '<Person hhid="7">'))
+    with pytest.raises(DataError, match="attribute hhid is the key of the <Household> around it too"):
+        rows(both, keyed)
+    few = written(tmp_path / "few.xml", text.replace(' hhid="2"', ""))
+    with pytest.raises(DataError, match="record 2 of <Household>: there is no attribute hhid, the key"):
+        rows(few, keyed)
 
 
 PERSON = "\n    <Person><pno>1</pno></Person>"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from maskwright.data.dataset import Dataset
 
 
+PLACES = 2
+"""Values that numbers of places in a group have at most, as a multiple of the largest group."""
 NEARLY = 0.95
 """Share of the groups in which a variable is the same, and of the cells that point, that makes it worth a look."""
 
@@ -148,10 +150,14 @@ def _member_key(
     starts: NDArray[np.int64],
     sizes: NDArray[np.int64],
 ) -> str | None:
-    """Variable that differs within each group; one that counts 1, 2, ... before others."""
+    """Variable that differs within each group; one that counts 1, 2, ... before others.
+
+    Then one of few values, as places in a group have, and one that differs in all records. A number that is neither,
+    an age or an amount, differs by chance.
+    """
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order)) - np.repeat(starts, sizes)
-    found: list[tuple[int, str]] = []
+    found: list[tuple[int, bool, str]] = []
     for column in columns:
         if column.missing.any() or (column.variable.is_numeric and column.variable.decimals != 0):
             continue
@@ -159,10 +165,13 @@ def _member_key(
         pairs = groups * (int(codes.max()) + 1) + codes
         if len(np.unique(pairs)) < len(pairs):
             continue
-        counts = column.variable.is_numeric and bool((column.values == place + 1).all())
-        is_short = int(codes.max()) < len(codes) - 1
-        found.append((0 if counts else 1 if is_short else 2, column.name))
-    return min(found, key=lambda each: each[0])[1] if found else None
+        is_number, distinct = column.variable.is_numeric, int(codes.max()) + 1
+        counts = is_number and bool((column.values == place + 1).all())
+        if is_number and not counts and PLACES * int(sizes.max()) < distinct < len(codes):
+            continue
+        rank = 0 if counts else 1 if distinct <= PLACES * int(sizes.max()) else 2 if distinct == len(codes) else 3
+        found.append((rank, is_number, column.name))
+    return min(found, key=lambda each: each[:2])[2] if found else None
 
 
 def _with_numbers(column: Column) -> Column:

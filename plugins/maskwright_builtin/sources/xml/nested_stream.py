@@ -19,7 +19,7 @@ from maskwright_builtin.sources.xml.parser import (
 from maskwright_builtin.sources.xml.stream import FLAT, Cell, Records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from maskwright_builtin.sources.xml.options import XmlParams
@@ -33,8 +33,8 @@ MOST_NAMES = 1000
 class MemberForm:
     """How the first member of a file is written, with white space before it, before and after its cells.
 
-    `around`: the records that it is in, the top first, and in each the element that is its key. `after`: elements of
-    the one straight around it before the first of its members, in order.
+    `around`: the records that it is in, the top first, and of each the element or attribute that is its key. `after`:
+    elements of the one straight around it before the first of its members, in order.
     """
 
     name: Name
@@ -67,6 +67,10 @@ def is_called(name: Name, wanted: str) -> bool:
     return wanted in (name.local, name.tag)
 
 
+def _attribute(expanded: str) -> Name:
+    return replace(element_name(expanded), is_attribute=True)
+
+
 @dataclass
 class _Found:
     name: Name | None = None
@@ -92,7 +96,9 @@ class _Around:
     def like(self, wanted: str) -> str:
         """Question whether another element in it was meant; nothing where none looks like it."""
         near = difflib.get_close_matches(wanted, sorted(self.seen), n=1)
-        return f"; did you mean <{near[0]}>?" if near else ""
+        if not near:
+            return ""
+        return f"; did you mean {near[0] if near[0].startswith('@') else f'<{near[0]}>'}?"
 
 
 class _Search:
@@ -115,32 +121,36 @@ class _Search:
         return self.found.is_complete and all(each.key_name is not None for each in self.around)
 
     def start(self, expanded: str, attributes: dict[str, str]) -> None:
-        del attributes
         self.depth += 1
         self.guarded.check_depth(self.depth)
         name, gap = element_name(expanded), self.gap
         self.gap = ""
         if self.depth == self.group_depth:
             if name == self.groups.record:
-                self._enter(name)
+                self._enter(name, attributes)
         elif self.in_member and self.depth == self.group_depth + len(self.around) + 1:
             if not self.found.cells:
                 self.found.before_cell = gap
             self.found.cells.append(name)
         elif self.within and self.depth == self.group_depth + self.within:
-            self._start_in_group(name, gap)
+            self._start_in_group(name, attributes, gap)
 
-    def _enter(self, name: Name) -> None:
-        self.around[self.within].name = name
-        self.around[self.within].passed = []
+    def _enter(self, name: Name, attributes: Iterable[str]) -> None:
+        here = self.around[self.within]
+        here.name = name
+        here.passed = []
+        for attribute in map(_attribute, attributes):
+            here.seen.add(f"@{attribute.local}")
+            if here.key_name is None and here.key in (f"@{attribute.local}", f"@{attribute.tag}"):
+                here.key_name = attribute
         self.within += 1
 
-    def _start_in_group(self, name: Name, gap: str) -> None:
+    def _start_in_group(self, name: Name, attributes: Iterable[str], gap: str) -> None:
         here = self.around[self.within - 1]
         if len(here.seen) < MOST_NAMES:
             here.seen.add(name.local)
         if self.within < len(self.around) and is_called(name, self.around[self.within].record):
-            self._enter(name)
+            self._enter(name, attributes)
             return
         if self.within == len(self.around) and is_called(name, self.member):
             if self.found.name is None:
@@ -183,10 +193,8 @@ def find_member_form(
             break
         if each.key_name is None:
             hint = f"It tells the records <{each.name.tag}> apart: `key` of their level in the pipeline's data section."
-            message = f"no <{each.name.tag}> of the file has an element <{each.key}>{each.like(each.key)}"
-            if each.key.startswith("@"):
-                message = f"the key of <{each.name.tag}> is the attribute {each.key}, and has to be an element in it"
-                hint = f"Write the attribute as a child element of each <{each.name.tag}>, and name that: `key: NAME`."
+            called = f"attribute {each.key}" if each.key.startswith("@") else f"element <{each.key}>"
+            message = f"no <{each.name.tag}> of the file has an {called}{each.like(each.key)}"
             raise DataError(Problem(message, place, hint))
         names.append((each.name, each.key_name))
     if found.name is None:
@@ -205,7 +213,10 @@ def find_member_form(
     )
 
 
-RENAME = "A variable belongs to one level: rename one of the two, or leave it out."
+RENAME = (
+    "A variable belongs to one level: rename one of the two, or leave it out (`ignore_attributes`, where it is an "
+    "attribute)."
+)
 
 
 class LevelRecords(Records):
@@ -272,7 +283,7 @@ class LevelRecords(Records):
             super()._start_record(name, attributes)
             return
         if name in records:
-            self._enter()
+            self._enter(attributes)
         elif name == self.around[self.within - 1][1]:
             if self.keys[self.within - 1] is not None:
                 raise self._refuse_group(f"a second <{name.tag}> in one record")
@@ -285,20 +296,32 @@ class LevelRecords(Records):
         if not self.around:
             super()._start_record(name, attributes)
         else:
-            self._enter()
+            self._enter(attributes)
 
-    def _enter(self) -> None:
-        """Begin a record around the members."""
+    def _enter(self, attributes: Mapping[str, str]) -> None:
+        """Begin a record around the members; its key may be one of its attributes."""
         self.groups[self.within] += 1
-        self.keys[self.within] = None
+        _, key = self.around[self.within]
+        values = (value for expanded, value in attributes.items() if _attribute(expanded) == key)
+        self.keys[self.within] = next(values, None) if key.is_attribute else None
         self.within += 1
 
     def _new_cell(self, expanded: str) -> Cell:
-        name = element_name(expanded)
+        self._refuse_key(element_name(expanded))
+        return super()._new_cell(expanded)
+
+    def _new_attribute(self, cell: Cell, name: Name) -> Cell | None:
+        found = super()._new_attribute(cell, name)
+        if found is not None:
+            self._refuse_key(found.name)
+        return found
+
+    def _refuse_key(self, name: Name) -> None:
+        """Refuse a variable of the name of a key above: the level has that one as well."""
         for group, key in self.around:
             if name == key:
-                raise self._refuse(f"<{name.tag}> is the key of the <{group.tag}> around it too", RENAME)
-        return super()._new_cell(expanded)
+                called = f"attribute {name.tag}" if name.is_attribute else f"<{name.tag}>"
+                raise self._refuse(f"{called} is the key of the <{group.tag}> around it too", RENAME)
 
     def end(self, expanded: str) -> None:
         """Take an end tag."""
@@ -322,7 +345,8 @@ class LevelRecords(Records):
         _, key = self.around[self.within - 1]
         value = self.keys[self.within - 1]
         if value is None:
-            raise self._refuse_group(f"there is no <{key.tag}>, the key by which its members are known")
+            called = f"attribute {key.tag}" if key.is_attribute else f"<{key.tag}>"
+            raise self._refuse_group(f"there is no {called}, the key by which its members are known")
         self.within -= 1
         rows, self.waiting[self.within] = self.waiting[self.within], []
         for row in rows:
