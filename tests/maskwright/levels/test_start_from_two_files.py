@@ -163,8 +163,8 @@ def test_keys_in_attributes_are_kept_there_and_no_amount_is_a_key(tmp_path: Path
     assert len(persons) == len(etree.fromstring(f"<s>{''.join(homes)}</s>").findall("home/person"))
     assert all(int(each.findtext("tax")) + int(each.findtext("net")) == int(each.findtext("wage")) for each in persons)
     assert len({home.get("id") for home in root}) == 60
-    for home in root:
-        members = home.findall("person")
+    for each in root:
+        members = each.findall("person")
         assert [each.get("pid") for each in members] == [str(number + 1) for number in range(len(members))]
 
 
