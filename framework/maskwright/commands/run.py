@@ -208,8 +208,9 @@ def run(
             planned = planned_run(described, listener, clock, stack, resume=resume)
             # What was read until here is refused as an output.
             stack.enter_context(release)
+            expected = planned.costs(None)
             record = _released(planned, release, listener, clock)
-            note_run(planned.costs(None), began, [name for name, _ in plugins_used(planned.pipeline)])
+            note_run(expected, began, [name for name, _ in plugins_used(planned.pipeline)])
         act_after_release(planned.pipeline, record, listener)
     return RunResult(True, record.to_json())
 
