@@ -17,6 +17,7 @@ from maskwright.planning.warnings.observed_numbers import (
     NEAR_PLACE,
     OFTEN,
     is_derivable,
+    is_nearly_constant,
     most_identified,
     some_of,
     some_records,
@@ -223,12 +224,15 @@ class Lines:
 
 
 def _vary(numbers: ObservedNumbers, places: Integers, known: Booleans) -> Booleans:
-    """Which of some numbers enough of the records have, and with different values; shape (len(places),)."""
+    """Which of some numbers enough of the records have, not nearly all with one value; shape (len(places),)."""
     few = numbers.table[places[:, None], some_records(known, FEW_RECORDS)[None, :]]
     varies = np.fmin.reduce(few, axis=1, initial=np.inf) < np.fmax.reduce(few, axis=1, initial=-np.inf)
-    for each in np.flatnonzero(~varies):
-        varies[each] = is_derivable(numbers.table[places[each], known], 2)
-    return np.asarray(varies & (numbers.counts(known)[places] >= FEWEST_NUMBERS))
+    result = numbers.counts(known)[places] >= FEWEST_NUMBERS
+    for each in np.flatnonzero(result):
+        values, there = numbers.table[places[each]], known & numbers.known[places[each]]
+        # A sort tells how many values there are: not needed where a few records have two.
+        result[each] = not is_nearly_constant(values[there]) if varies[each] else is_derivable(values[known], 2)
+    return np.asarray(result)
 
 
 def median_lines(x: Floats, y: Floats, groups: Integers) -> tuple[Floats, Floats, Integers]:

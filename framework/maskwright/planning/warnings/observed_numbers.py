@@ -172,9 +172,16 @@ def is_mode(values: Floats) -> Booleans:
 
 
 def is_derivable(own: Floats, fewest_values: int = FEWEST_VALUES) -> bool:
-    """Whether a number is observed in enough records, and has enough values."""
+    """Whether a number is observed in enough records, has enough values, and is not nearly constant."""
     known = own[np.isfinite(own)]
-    return len(known) >= FEWEST_NUMBERS and len(np.unique(known)) >= fewest_values
+    has_values = len(known) >= FEWEST_NUMBERS and len(np.unique(known)) >= fewest_values
+    return has_values and not is_nearly_constant(known)
+
+
+def is_nearly_constant(values: Floats) -> bool:
+    """Whether one value stands in `HOLDS` of the records at least: it is then the middle one as well."""
+    middle = len(values) // 2
+    return len(values) > 0 and bool(np.mean(values == np.partition(values, middle)[middle]) >= HOLDS)
 
 
 def ranks(values: Floats) -> Floats:
