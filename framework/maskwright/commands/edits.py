@@ -11,6 +11,7 @@ from maskwright.commands.profiled_file import with_found_options
 from maskwright.commands.reading import dataset_of, load
 from maskwright.commands.requests import DeclaredVariables, Rules, edits_of
 from maskwright.data.levels.linked_data import refuse_deeper
+from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet, UnreadRulesError
 from maskwright.edits.evaluation.check_data import check_dataset
 from maskwright.edits.evaluation.domain import Domain, domain_tuples
@@ -224,14 +225,17 @@ def suggest_levels(
     bound = edits_of_levels(known + requested, linked)
     found = []
     notes: dict[str, None] = {}
-    for level in linked:
+    of_sums = EditSet()
+    for level in (low, top):
         data = with_linked_columns(linked, bound, level.name, seen[level.name]).without(_keys(level))
         stated = EditSet(tuple(
             edit for edit in bound.edits[level.name]
             if not edit.name.startswith("read: ") and all(name in data for name in variable_names(edit.expression))
         ))  # fmt: skip
+        stated = stated if level is low else stated.joined(of_sums)
         own = suggest_rules(replace(data, households=None), stated, share, limit=limit, show_values=show_values)
         notes |= dict.fromkeys(own.notes)
+        of_sums = _of_sums(own, low) if level is low else of_sums
         for each in own.found:
             if each.kind == "dependency" and any(name in each.rule for name in seen[level.name]):
                 continue  # combinations of what members say together are looked up nowhere
@@ -241,18 +245,21 @@ def suggest_levels(
             about = ", ".join(filter(None, (f"level {level.name}", each.ground)))
             if level.name == top.name or any(name in rule for name in data.names if name not in above):
                 found.append(replace(each, rule=rule, ground=about))
-    of_members = {each.rule for each in found}
-    found = [each for each in found if _of_each(each.rule, low) not in of_members - {each.rule}]
     found.sort(key=lambda each: -each.usefulness)
     kept = tuple(found[:limit] if limit else found)
     return Suggestions(len(low), kept, tuple(notes), shows_values=show_values)
 
 
-def _of_each(rule: str, low: Level) -> str:
-    """What a rule of sums over members says of each member."""
-    for name in map(name_text, _amounts(low)):
-        rule = rule.replace(f"sum({low.name}.{name})", name)
-    return rule
+def _of_sums(found: Suggestions, low: Level) -> EditSet:
+    """What sums of each member say of the sums over members."""
+    rules = []
+    sums = [each.rule for each in found.found if each.kind == "equality" and not each.tolerance]
+    for edit in EditSet.parse(sums):
+        part = edit.parts[0] if len(edit.parts) == 1 else None
+        if isinstance(part, LinearPart) and not part.constant and set(edit.variables) <= {*_amounts(low)}:
+            terms = (f"{value} * `sum({low.name}.{name_text(name)})`" for name, value in part.coefficients)
+            rules.append(f"{' + '.join(terms)} == 0")
+    return EditSet.parse([{"rule": rule, "name": f"of sums {number}"} for number, rule in enumerate(rules, 1)])
 
 
 def _amounts(level: Level) -> list[str]:

@@ -10,7 +10,8 @@ import pyarrow as pa
 from maskwright.data.declaration import VariableDeclaration, declared_together, with_missing_codes
 from maskwright.data.inference import read_dataset
 from maskwright.data.profiling.column_profile import CellKinds, cell_kinds, uses_decimal_comma
-from maskwright.data.record_groups import names_each_record, with_household_role
+from maskwright.data.profiling.level_advice import names_groups
+from maskwright.data.record_groups import with_household_role
 from maskwright.foundation.errors import DataError, InputError, Problem
 from maskwright.foundation.files import note_read
 from maskwright.foundation.progress import Progress, Reporter, part, silent, stage
@@ -233,14 +234,14 @@ class LevelsInside:
 
 
 def levels_inside(file: DataSource, reporter: Reporter) -> LevelsInside:
-    """Both levels of a nested file; the key is the first variable that is there in each group and names no two."""
+    """Both levels of a nested file; the key is the first variable that may be one."""
     records = _records_inside(file)
     if len(records) != 2:  # one alone is no level
         hint = f"Declare them by hand: {', '.join(records)}; maskwright explain levels."
         raise InputError(Problem(f"{file.name} has records inside records inside records", hint=hint))
     top, low = records
     upper = read_profiled(_with(file, {"record": top, "members": (low,)}), reporter)
-    key = next((each.name for each in upper.data if names_each_record(each)), None)
+    key = next((each.name for each in upper.data if names_groups(each)), None)
     if key is None:
         hint = f"Levels need a key: add an element with a number of its own to each <{top}>."
         raise InputError(Problem(f"{file.name}: no variable of <{top}> identifies its records", hint=hint))

@@ -168,6 +168,46 @@ def test_keys_in_attributes_are_kept_there_and_no_amount_is_a_key(tmp_path: Path
         assert [each.get("pid") for each in members] == [str(number + 1) for number in range(len(members))]
 
 
+@pytest.mark.parametrize(
+    ("home", "person", "said"),
+    [
+        ("<total>{total}</total>", "<pno>{place}</pno>", "no variable of <home> identifies its records"),
+        ("<hid>h{total}</hid>", "<age>{age}</age>", "no variable of <person> identifies the members within a group"),
+    ],
+)
+def test_what_differs_by_chance_is_no_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], home: str, person: str, said: str
+) -> None:
+    """Totals of which no two are the same, and ages that differ within each household."""
+    drawn = np.random.default_rng(8)
+    totals, homes = drawn.permutation(np.arange(5000, 90000, 977))[:60], []
+    for total in totals:
+        ages = enumerate(drawn.permutation(90)[: drawn.integers(2, 5)], 1)
+        inside = "".join(f"<person>{person.format(place=place, age=age)}</person>" for place, age in ages)
+        homes.append(f"<home>{home.format(total=total)}{inside}</home>")
+    (tmp_path / "survey.xml").write_text(f"<s>{''.join(homes)}</s>", encoding="utf-8")
+    assert main(["init", str(tmp_path / "survey.xml"), "--to", str(tmp_path / "pipeline.yaml")]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "pipeline.yaml").exists()
+
+
+def test_a_total_may_stand_on_either_side_and_what_follows_for_sums_is_not_suggested(tmp_path: Path) -> None:
+    drawn, homes, persons = np.random.default_rng(5), ["home,total"], ["home,line,tax,net,gross"]
+    for home in range(80):
+        gross = drawn.integers(500, 9000, drawn.integers(1, 5))
+        homes.append(f"H{home},{gross.sum()}")
+        persons += [f"H{home},{line},{each // 7},{each - each // 7},{each}" for line, each in enumerate(gross, 1)]
+    for name, lines in (("homes", homes), ("people", persons)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path = tmp_path / "pipeline.yaml"
+    assert main(["init", str(tmp_path / "homes.csv"), str(tmp_path / "people.csv"), "--to", str(path)]) == 0
+    described = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert described["edits"] == ["tax + net == gross", "total == sum(people.gross)"]
+    for rule in ("total == sum(people.gross)", "sum(people.gross) == total"):
+        kept = mw.plan_pipeline(path, {"edits.1": rule})["edits"]
+        assert [each["kept_by"] for each in kept if each["text"] == rule] == ["derivation"]
+
+
 def test_levels_inside_each_other_are_described_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     homes = "".join(f"<home><id>{number}</id><p><line>1</line></p><p><line>2</line></p></home>" for number in range(9))
     (tmp_path / "survey.xml").write_text(f"<s>{homes}</s>", encoding="utf-8")

@@ -9,7 +9,8 @@ import numpy as np
 import yaml
 
 from maskwright.data.dataset import Column
-from maskwright.data.record_groups import shared_codes
+from maskwright.data.profiling.column_profile import meaning_of
+from maskwright.data.record_groups import names_each_record, shared_codes
 from maskwright.data.variable import Variable
 from maskwright.foundation.errors import InputError, Problem
 from maskwright.foundation.nearest_names import unknown_name
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 PLACES = 2
 """Values that numbers of places in a group have at most, as a multiple of the largest group."""
+KEY_MEANINGS = ("identifier", "household")
 NEARLY = 0.95
 """Share of the groups in which a variable is the same, and of the cells that point, that makes it worth a look."""
 
@@ -159,19 +161,37 @@ def _member_key(
     place[order] = np.arange(len(order)) - np.repeat(starts, sizes)
     found: list[tuple[int, bool, str]] = []
     for column in columns:
-        if column.missing.any() or (column.variable.is_numeric and column.variable.decimals != 0):
+        if column.missing.any() or _means_something_else(column):
             continue
         (codes,) = shared_codes([column])
         pairs = groups * (int(codes.max()) + 1) + codes
         if len(np.unique(pairs)) < len(pairs):
             continue
-        is_number, distinct = column.variable.is_numeric, int(codes.max()) + 1
-        counts = is_number and bool((column.values == place + 1).all())
+        is_number, distinct = _with_numbers(column).variable.is_numeric, int(codes.max()) + 1
+        counts = column.variable.is_numeric and bool((column.values == place + 1).all())
         if is_number and not counts and PLACES * int(sizes.max()) < distinct < len(codes):
             continue
         rank = 0 if counts else 1 if distinct <= PLACES * int(sizes.max()) else 2 if distinct == len(codes) else 3
         found.append((rank, is_number, column.name))
     return min(found, key=lambda each: each[:2])[2] if found else None
+
+
+def names_groups(column: Column) -> bool:
+    """Whether a variable may be the key of records: each has another value, and it is no amount or age that differs.
+
+    Numbers have to ascend in the file, as keys do and amounts do not, unless their name says that they are a key.
+    """
+    if not names_each_record(column) or _means_something_else(column):
+        return False
+    values = _with_numbers(column)
+    is_named = meaning_of(column.name) in KEY_MEANINGS
+    return is_named or not values.variable.is_numeric or bool(np.all(np.diff(values.values) > 0))
+
+
+def _means_something_else(column: Column) -> bool:
+    """Whether a variable is no key: its name is of an age, an amount or a region, or it has decimals."""
+    has_decimals = column.variable.is_numeric and column.variable.decimals != 0
+    return has_decimals or meaning_of(column.name) not in (None, *KEY_MEANINGS)
 
 
 def _with_numbers(column: Column) -> Column:

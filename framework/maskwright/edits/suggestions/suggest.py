@@ -12,6 +12,7 @@ import numpy as np
 
 from maskwright.data.dependencies import ValueCodes
 from maskwright.edits.algebra.polynomial import Elimination
+from maskwright.edits.edit import LinearPart
 from maskwright.edits.edit_set import EditSet
 from maskwright.edits.evaluation.check import Outcome
 from maskwright.edits.evaluation.check_data import check_dataset
@@ -81,6 +82,9 @@ class Acceptance:
         self._stated = stated
         self._accepted: list[tuple[Candidate, Edit]] = []
         self._sums = Elimination[str]()
+        for part in (part for edit in stated for part in edit.parts):
+            if isinstance(part, LinearPart) and part.relation == "==" and not part.constant:
+                self._sums.add(dict(part.coefficients))
         self._products = Elimination[str]()
         self._chains: dict[str, set[str]] = {}
         self._codes = ValueCodes(data)

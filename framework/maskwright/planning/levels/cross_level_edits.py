@@ -275,10 +275,14 @@ class _Planner:
         if part.relation != "==" or not self._spans(edit) or not self._reads_below_alone(edit):
             return False
         free = [name for name, value in part.coefficients if abs(value) == 1 and self._may_be_derived(name, edit.level)]
+        total = part.total
+        if len(part.coefficients) == 2 and total in {column.name for column in self.bound.columns[edit.level]}:
+            # Both sides are alone: what members say is computed, and the other one is their total.
+            total = next(name for name, _ in part.coefficients if name != total)
         # A total that no step masks, or that is not to be derived, stands: what it is the sum of moves.
-        if not free or (part.total is not None and part.total not in free):
+        if not free or (total is not None and total not in free):
             return False
-        chosen = part.total if part.total is not None else free[-1]
+        chosen = free[-1] if total is None else total
         own = dict(part.coefficients)[chosen]
         terms = tuple((name, -value / own) for name, value in part.coefficients if name != chosen)
         self.derived[chosen] = DerivedVariable(edit.level, chosen, terms, part.constant / own, edit.name)
