@@ -156,7 +156,10 @@ class _Reading:
         waivers = resolve_waivers(self.section("waive"), self.problems, stated, labels)
         execution, engine = resolve_execution(self.section("execution"), self.registry, self.folder, self.problems)
         known = {} if data is None else data.variables
-        release = resolve_release(self.section("release"), known, None if data is None else data.cluster, self.problems)
+        release = resolve_release(
+            self.section("release"), known, None if data is None else data.cluster, self.problems,
+            has_levels=levels is not None,
+        )  # fmt: skip
         disclosure = resolve_disclosure(self.section("disclosure"), self.registry, self.problems)
         checks = resolve_list("checks", "plan check", self.section("checks"), self.problems)
         sections = resolve_list("sections", "report section", self.section("sections"), self.problems)

@@ -293,10 +293,19 @@ DECLARE_KEY = "Declare which variable is to be one: `NAME: {role: identifier, re
 
 
 def resolve_release(
-    section: Node, declared: Mapping[str, VariableDeclaration], cluster: str | None, problems: list[Problem]
+    section: Node,
+    declared: Mapping[str, VariableDeclaration],
+    cluster: str | None,
+    problems: list[Problem],
+    *,
+    has_levels: bool = False,
 ) -> ReleaseSection | None:
     """Resolve the section, or the arguments of a call: mistakes are added to `problems`."""
     found = read_model(ReleaseSection, section, problems)
+    if found is not None and found.order == "kept" and has_levels:
+        message = "release.order is 'kept', and of data with levels each level says whether it keeps its order"
+        hint = "Write `keep_order: true` at the level, or at each of them, and leave this out."
+        problems.append(Problem(message, (section.get("order") or section).place, hint))
     if found is None or found.ids is None:
         return found
     place = (section.get("ids") or section).place

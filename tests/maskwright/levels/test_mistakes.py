@@ -78,6 +78,12 @@ def test_persons_without_a_household(failing: Failing) -> None:
     assert "records 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 and 4 more belong" in failing(TWO_FILES, persons=[*PERSONS, *many])
 
 
+def test_an_order_of_the_whole_release(failing: Failing) -> None:
+    said = failing(TWO_FILES + "release: {order: kept}\n")
+    assert "each level says whether it keeps its order" in said
+    assert "Write `keep_order: true` at the level" in said
+
+
 def test_a_key_that_occurs_twice(failing: Failing) -> None:
     said = failing(TWO_FILES, households=[*HOUSEHOLDS, ("Q1x", "S", 5)])
     assert "h.csv: the key 'hhid' of the level household occurs again in record 3" in said

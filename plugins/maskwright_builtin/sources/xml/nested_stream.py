@@ -213,10 +213,7 @@ def find_member_form(
     )
 
 
-RENAME = (
-    "A variable belongs to one level: rename one of the two, or leave it out (`ignore_attributes`, where it is an "
-    "attribute)."
-)
+RENAME = "A variable belongs to one level: rename one of the two in the file, or leave it out there."
 
 
 class LevelRecords(Records):
