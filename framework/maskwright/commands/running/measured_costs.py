@@ -167,12 +167,15 @@ def _uncompiled(module: str) -> Iterator[tuple[Path, int]]:
 
 
 def _is_cached(source: Path) -> bool:
-    """Whether machine code of a function of a file is where Numba keeps it."""
+    """Whether machine code of a file, or of others of its folder, is where Numba keeps it.
+
+    Kernels of a folder are compiled together when the package is installed, those that most runs need.
+    """
     subfolder = f"{source.parent.name}_{sha1(str(source.parent).encode(), usedforsecurity=False).hexdigest()}"
     folders = [source.parent / "__pycache__", _user_cache() / "numba" / subfolder]
     if os.environ.get("NUMBA_CACHE_DIR"):
         folders.append(Path(os.environ["NUMBA_CACHE_DIR"]) / subfolder)
-    return any(next(folder.glob(f"{source.stem}.*.nbi"), None) is not None for folder in folders)
+    return any(next(folder.glob("*.nbi"), None) is not None for folder in folders)
 
 
 def _has_compiled() -> bool:
@@ -209,7 +212,7 @@ def _read(path: Path) -> MachineRecord:
         found = json.loads(path.read_text(encoding="utf-8"))
         runs = tuple((str(kind), float(expected), float(taken)) for kind, expected, taken in found["runs"])
         known = MachineRecord(
-            str(found["version"]), _bounded(float(found["speed"])),
+            str(found["version"]), speed if 1 / LARGEST <= (speed := float(found["speed"])) <= LARGEST else 0.0,
             tuple(each for each in runs if each[1] > 0 and 1 / LARGEST < each[2] / each[1] < LARGEST),
             tuple(map(str, found["compiled"])),
         )  # fmt: skip
